@@ -3,11 +3,11 @@ import ServerSentEvents
 import StreamSession
 import StreamTransport
 
-/// One attempt of a turn: its connection, and how far it has come.
+/// One attempt of a turn: its connection and its progress.
 ///
 /// It belongs to the turn's driver.
 struct Attempt {
-    /// What the payloads are.
+    /// The meaning of the payloads.
     enum Stage: Equatable {
         /// There is no answer yet.
         case opening
@@ -17,39 +17,39 @@ struct Attempt {
         case refused
     }
 
-    /// Counts from 1 over the whole turn.
+    /// The number of the attempt; counts from 1 over the whole turn.
     let number: Int
     let transport: ChappieTransportKind
     let connection: any TransportConnection
-    /// What is asked for.
+    /// The recovery step of the attempt.
     let rung: TurnStateMachine.Opening.Rung
-    /// When the connection was asked for, or taken.
+    /// The time at which the connection was requested, or taken.
     let startedAt: Duration
-    /// The WebSocket that an earlier turn has left, if it is one.
+    /// The WebSocket of an earlier turn, if it is one.
     let kept: KeptConnection?
     var stage = Stage.opening
     var head: ResponseHead?
     /// Indicates whether the connection closes by itself: it has ended, or was failed with a close code for the peer.
     ///
-    /// To cancel it then would cut a closing handshake off.
+    /// Cancelling it then would cut off a closing handshake.
     var closesByItself = false
-    /// When the request was given to the connection.
+    /// The time at which the request was given to the connection.
     var requestedAt: Duration?
-    /// When the head of a refusal came.
+    /// The time at which the head of a refusal came.
     var refusedAt: Duration?
-    /// When the newest event came.
+    /// The time of the newest event.
     var lastEvent: Duration?
-    /// When the newest event that is progress came.
+    /// The time of the newest event that is progress.
     var lastProgress: Duration?
-    /// When the process went on after it was stopped for longer than a budget.
+    /// The time at which the process continued after a stop of more than a time budget.
     var wentOn: Duration?
-    /// Indicates whether the consumer knows that there is no progress.
+    /// Indicates whether the consumer was informed that there is no progress.
     var isKnownToStall = false
-    /// The body of a refusal, or of an answer that does not look like an event stream, as much as is kept.
+    /// The kept part of the body of a refusal, or of an answer that does not look like an event stream.
     var refusal: [UInt8] = []
-    /// Indicates whether the answer is a page for a browser, whatever its content type is.
+    /// Indicates whether the answer is a page for a browser, with any content type.
     var isPage = false
-    /// What the connection has reported behind a batch of payloads, if it is not handled yet.
+    /// The event that the connection has reported behind a batch of payloads, if it is not handled yet.
     var unhandled: TransportEvent?
 
     init(of opening: TurnStateMachine.Opening, on connection: any TransportConnection, at now: Duration) {
@@ -61,7 +61,7 @@ struct Attempt {
         self.kept = nil
     }
 
-    /// An attempt on a connection that an earlier turn has left.
+    /// Creates an attempt on a connection of an earlier turn.
     init(of opening: TurnStateMachine.Opening, on kept: KeptConnection, at now: Duration) {
         self.number = opening.attempt
         self.transport = .webSocket
@@ -72,16 +72,16 @@ struct Attempt {
         self.stage = .streaming
     }
 
-    /// When the connection was asked for: its statistics count from then.
+    /// The time at which the connection was requested, from which its statistics count.
     var connectionStart: Duration { self.kept?.startedAt ?? self.startedAt }
 
     /// Indicates whether any event came.
     var hasEvents: Bool { self.lastEvent != nil }
 
-    /// How the attempt goes on after a failed one.
+    /// The recovery step of an attempt after a failed one.
     var recoveryRung: ChappieRecoveryRung? { ChappieRecoveryRung(self.rung) }
 
-    /// Indicates whether the response goes on where it broke, and does not begin again.
+    /// Indicates whether the response continues where it broke rather than beginning again.
     var continuesResponse: Bool {
         guard case .resume(let cursor) = self.rung else { return false }
         return cursor.lastSequenceNumber != nil
@@ -95,7 +95,7 @@ struct Attempt {
 
     // MARK: The answer
 
-    /// The answer has a head; `now` is the present moment.
+    /// Records the head of the answer; `now` is the present time.
     ///
     /// - Returns: whether it is the response: an established WebSocket, or an event stream.
     mutating func opened(_ head: ResponseHead, at now: Duration) -> Bool {
@@ -110,7 +110,7 @@ struct Attempt {
         return isAccepted
     }
 
-    /// An event that is output, or counts as a sign of progress, has come.
+    /// Records an event that is output, or counts as progress.
     mutating func progressed(at now: Duration) {
         self.lastEvent = now
         self.lastProgress = now
@@ -124,28 +124,28 @@ struct Attempt {
 
     /// Keeps a piece of a refusal's body, up to a limit in bytes.
     ///
-    /// - Returns: whether nothing more will be kept.
+    /// - Returns: whether no more will be kept.
     mutating func collect(_ bytes: UnsafeRawBufferPointer, limit: Int) -> Bool {
         let room = max(0, limit - self.refusal.count)
         unsafe self.refusal.append(contentsOf: bytes.prefix(room))
         return bytes.count >= room
     }
 
-    /// Keeps the beginning of a body that begins as JSON or HTML does, and not as an event stream, up to a limit in
+    /// Keeps the beginning of a body that begins as JSON or HTML does rather than as an event stream, up to a limit in
     /// bytes.
     ///
-    /// The content type is that of an event stream; of a real one, nothing is kept.
+    /// The content type is that of an event stream; of a real event stream, nothing is kept.
     mutating func keepOtherDocument(_ bytes: UnsafeRawBufferPointer, limit: Int) {
         guard !self.hasEvents, self.refusal.count < limit else { return }
         if self.refusal.isEmpty {
-            // A byte order mark may come first, and blanks.
+            // A byte order mark and blanks may come first.
             let first = unsafe bytes.first { ![0x09, 0x0A, 0x0C, 0x0D, 0x20, 0xEF, 0xBB, 0xBF].contains($0) }
             guard first.map({ "{[<".utf8.contains($0) }) == true else { return }
         }
         unsafe self.refusal.append(contentsOf: bytes.prefix(limit - self.refusal.count))
     }
 
-    /// Returns whether the body, which has no event, is JSON or HTML: then it is the server's word about the error.
+    /// Returns whether the body, which has no event, is JSON or HTML: then it is the server's message about the error.
     mutating func isOtherDocument() -> Bool {
         guard self.stage == .streaming, self.transport == .httpSSE, !self.hasEvents, !self.refusal.isEmpty else {
             return false
@@ -166,7 +166,7 @@ extension ResponseHead {
     /// Indicates whether the content type is `text/event-stream`, or absent: some servers name none.
     fileprivate var isEventStream: Bool { self.mediaType.map { $0 == "text/event-stream" } ?? true }
 
-    /// Indicates whether the body may have words for a person: JSON (RFC 8259 section 11, RFC 6839 section 3.1), a page
+    /// Indicates whether the body may have text for a person: JSON (RFC 8259 section 11, RFC 6839 section 3.1), a page
     /// or text.
     var hasWords: Bool {
         guard let mediaType = self.mediaType else { return false }

@@ -4,23 +4,23 @@ import StreamTransport
 ///
 /// It belongs to the turn's driver. The state machine decides which of the two carries the request.
 struct AttemptPair {
-    /// The attempt that carries the request, or is the first that may; nil between attempts.
+    /// The attempt that carries the request, or may carry it first; nil between attempts.
     var current: Attempt?
     /// The other attempt of a race; nil when there is none.
     private(set) var other: Attempt?
-    /// The counts of a lent connection when it was lent: no part of the attempt, which is copied often.
+    /// The counts of a lent connection when it was lent: stored outside the attempt, which is copied often.
     private var countsBefore = TransportStatistics()
 
-    /// An attempt becomes the one whose answer is read.
+    /// Makes an attempt the one whose answer is read.
     mutating func begin(_ attempt: Attempt) {
         self.current = attempt
         if let kept = attempt.kept { self.countsBefore = kept.connection.statistics }
     }
 
-    /// A second attempt races the first.
+    /// Adds a second attempt, which races the first.
     mutating func race(_ attempt: Attempt) { self.other = attempt }
 
-    /// The two attempts change places.
+    /// Exchanges the two attempts.
     mutating func exchange() { swap(&self.current, &self.other) }
 
     /// Takes the attempt whose answer is read out of the turn, and leaves its connection as it is.
@@ -29,9 +29,9 @@ struct AttemptPair {
     /// Takes the other attempt out of the turn, and leaves its connection as it is.
     mutating func takeOther() -> Attempt? { self.other.take() }
 
-    /// The counts of an attempt's connection since the attempt began; times are the connection's own.
+    /// Returns the counts of an attempt's connection since the attempt began; times are the connection's own.
     ///
-    /// On a socket of several lanes, what the others have received counts as well.
+    /// On a socket of several lanes, the bytes received for the others count as well.
     func statistics(of attempt: Attempt) -> TransportStatistics {
         var statistics = attempt.connection.statistics
         guard attempt.kept != nil else { return statistics }

@@ -1,9 +1,9 @@
 import StreamSession
 import StreamTransport
 
-/// What the turns of one instance share: the configuration, the transport, and what was learnt about the network.
+/// The shared state of an instance's turns: the configuration, the transport, and findings about the network.
 ///
-/// It has no task: what happens in background is looked at when a turn begins.
+/// It has no task: events in the background are handled when a turn begins.
 final class Engine: Sendable {
     private struct State {
         var standing: WebSocketStanding
@@ -15,7 +15,7 @@ final class Engine: Sendable {
     let configuration: ChappieTransportConfiguration
     let transport: any StreamTransport
     let clock: TurnClock
-    /// Takes the configuration's secrets out of what a server says; a turn adds its credentials.
+    /// Removes the configuration's secrets from a server's text; a turn adds its credentials.
     let redaction: SecretRedaction
     private let state: LockedValue<State>
 
@@ -52,7 +52,7 @@ final class Engine: Sendable {
         return isTooLarge ? .requestTooLarge : .available
     }
 
-    /// Gives WebSockets up, for as long as the policy says.
+    /// Stops using WebSockets, for as long as the policy says.
     func condemnWebSocket() {
         let now = self.clock.now()
         let kept = self.state.withLock { state in
@@ -62,12 +62,12 @@ final class Engine: Sendable {
         for connection in kept { connection.connection.close() }
     }
 
-    /// A WebSocket was established.
+    /// Records that a WebSocket was established.
     func webSocketEstablished() {
         self.state.withLock { $0.standing.established() }
     }
 
-    /// An upgrade has failed that a turn did not wait for.
+    /// Records the failure of an upgrade that a turn did not wait for.
     func raceFailed(_ failureClass: FailureClass) {
         let now = self.clock.now()
         self.state.withLock { $0.standing.raceFailed(failureClass, now: now) }
@@ -81,7 +81,7 @@ final class Engine: Sendable {
         return self.state.withLock { $0.breaker.permission(now: now) }
     }
 
-    /// A turn has shown that the server works.
+    /// Records that a turn has shown that the server works.
     func succeeded(_ ticket: CircuitBreaker.Ticket) {
         self.state.withLock { $0.breaker.succeeded(ticket) }
     }
@@ -91,7 +91,7 @@ final class Engine: Sendable {
         self.state.withLock { $0.breaker.failed(ticket, isCounted: isCounted, now: now) }
     }
 
-    /// A turn is over: complete, or failed with an error.
+    /// Records that a turn is over: complete, or failed with an error.
     func answered(_ ticket: CircuitBreaker.Ticket, _ error: (any Error)?) {
         switch error {
         case nil: self.succeeded(ticket)
@@ -100,7 +100,7 @@ final class Engine: Sendable {
         }
     }
 
-    /// A turn was given up.
+    /// Records that a turn was given up.
     func abandoned(_ ticket: CircuitBreaker.Ticket) {
         self.state.withLock { $0.breaker.abandoned(ticket) }
     }
@@ -109,7 +109,7 @@ final class Engine: Sendable {
 
     /// Keeps a connection for the next turn of its lane.
     ///
-    /// An older one that nobody took is closed.
+    /// An older one that was not taken is closed.
     func keep(_ connection: KeptConnection) {
         let surplus: KeptConnection? = self.state.withLock { state in
             state.standing.isCondemned ? connection : state.kept.keep(connection)
@@ -117,10 +117,10 @@ final class Engine: Sendable {
         surplus?.connection.close()
     }
 
-    /// Lets an opening handshake go on in background; an older one is given up.
+    /// Lets an opening handshake continue in the background; an older one is given up.
     func park(_ upgrade: PendingUpgrade) {
         let surplus: PendingUpgrade? = self.state.withLock { state in
-            // A verdict waits for the end of its probe, and until then has no use for another connection.
+            // A verdict waits for the end of its probe, and until then needs no other connection.
             if state.pending?.purpose == .probe { return upgrade }
             defer { state.pending = upgrade }
             return state.pending
@@ -128,7 +128,7 @@ final class Engine: Sendable {
         surplus?.connection.cancel()
     }
 
-    /// Looks at what happened in background since the last turn, and with `begins` begins a probe when one is due.
+    /// Handles the events in the background since the last turn, and with `begins` begins a probe when one is due.
     func prepare(for credential: ChappieCredential?, lane: Lane, begins: Bool) {
         self.settlePendingUpgrade()
         let now = self.clock.now()
@@ -143,10 +143,10 @@ final class Engine: Sendable {
                 purpose: .probe))
     }
 
-    /// The lane's kept connection, if it speaks for `credential`, is young enough, and has nothing to say.
+    /// Takes the lane's kept connection, if it has the same `credential`, is young enough, and has no event.
     func takeKeptConnection(of lane: Lane, for credential: ChappieCredential?) -> KeptConnection? {
         guard let kept = self.state.withLock({ $0.kept.take(lane) }) else { return nil }
-        // A connection that has something to say between two turns is closing, or out of step.
+        // A connection that has an event between two turns is closing, or out of step.
         guard self.canLend(kept, to: credential), kept.connection.next() == nil else {
             kept.connection.close()
             return nil
@@ -154,13 +154,13 @@ final class Engine: Sendable {
         return kept
     }
 
-    /// The lane's kept connection, if it speaks for `credential` and is young enough; it stays where it is.
+    /// Returns the lane's kept connection without taking it, if it has the same `credential` and is young enough.
     func keptConnection(of lane: Lane, for credential: ChappieCredential?) -> KeptConnection? {
         guard let kept = self.state.withLock({ $0.kept[lane] }), self.canLend(kept, to: credential) else { return nil }
         return kept
     }
 
-    /// Returns whether a kept connection has been quiet for so long that it is asked before it is used.
+    /// Returns whether a kept connection has been silent for so long that it is checked before its use.
     func needsLivenessCheck(_ kept: KeptConnection) -> Bool {
         guard let delay = self.configuration.policy.livenessCheckDelay else { return false }
         return self.clock.now() - kept.lastReceived >= delay
@@ -176,7 +176,7 @@ final class Engine: Sendable {
         guard let upgrade = self.state.withLock({ $0.pending.take() }) else { return }
         switch upgrade.connection.next() {
         case nil:
-            // Its own limit of time ends it, if nothing else does.
+            // Its own time limit ends it at the latest.
             self.putBack(upgrade)
         case .opened(let head) where head.statusCode == 101:
             self.upgradeSucceeded(upgrade)
@@ -190,7 +190,7 @@ final class Engine: Sendable {
         }
     }
 
-    /// Goes on with an upgrade that has nothing to say yet; another turn may have parked a newer one in the meantime.
+    /// Continues an upgrade that has no event yet; another turn may have parked a newer one in the meantime.
     private func putBack(_ upgrade: PendingUpgrade) {
         let surplus: PendingUpgrade? = self.state.withLock { state in
             guard state.pending != nil, upgrade.purpose == .race else {

@@ -2,21 +2,21 @@ import ResponseEvents
 import StreamSession
 import StreamTransport
 
-/// A WebSocket that carried a whole response, or was opened in background, and can carry the next one.
+/// A WebSocket that carried a whole response, or was opened in the background, and can carry the next one.
 struct KeptConnection {
     let connection: any TransportConnection
-    /// Whom the connection speaks for.
+    /// The credential that the connection was opened with.
     let credential: ChappieCredential?
-    /// Whose turns it is for.
+    /// The lane whose turns it is for.
     let lane: Lane
-    /// When it was asked for; its statistics count from then.
+    /// The time at which it was requested, from which its statistics count.
     let startedAt: Duration
-    /// When it was put aside.
+    /// The time at which it was put aside.
     let keptAt: Duration
-    /// What it carried last.
+    /// The exchange that it carried last.
     var exchange: KeptExchange?
 
-    /// When the newest byte came, or it was put aside.
+    /// The time of the newest byte, or at which it was put aside.
     var lastReceived: Duration {
         self.connection.statistics.lastReceived.map { max(self.startedAt + $0, self.keptAt) } ?? self.keptAt
     }
@@ -24,9 +24,9 @@ struct KeptConnection {
     /// Sends a ping and waits for its pong (RFC 6455 section 5.5.2).
     ///
     /// - Parameters:
-    ///   - limit: how long the pong is waited for.
+    ///   - limit: the maximum wait for the pong.
     ///   - clock: the turn's clock.
-    /// - Returns: whether the pong came, and nothing before it; nil when the wait was cancelled.
+    /// - Returns: whether the pong came, with no other event before it; nil when the wait was cancelled.
     func isAlive(within limit: Duration, _ clock: TurnClock) async -> Bool? {
         self.connection.ping()
         let deadline = clock.now() + limit
@@ -42,23 +42,23 @@ struct KeptConnection {
     }
 }
 
-/// What a kept connection carried last: the whole request, and its response.
+/// The last exchange of a kept connection: the whole request, and its response.
 struct KeptExchange {
-    /// The request, whatever part of it was sent.
+    /// The whole request, of which perhaps only a part was sent.
     let body: ResponseRequestBody
     let record: ResponseRecord
     /// The identifier that the response was created with.
     let responseID: String?
     /// The identifiers and habits of all responses of the connection.
     let earlier: EarlierResponses
-    /// Indicates whether the response had output that the consumer saw.
+    /// Indicates whether the response had output that was delivered to the consumer.
     let hasOutput: Bool
     /// Indicates whether it only prepared the server.
     let isWarmUp: Bool
 
-    /// What is left to send of a request that goes on after this; nil when it has to be sent whole.
+    /// Returns the rest of a request that continues this exchange; nil when it has to be sent whole.
     func continuation(of body: ResponseRequestBody) -> ResponseRequestBody.Continuation? {
-        // Output without an item: what the server remembers of it cannot be compared.
+        // Output without an item cannot be compared with the items that the server remembers.
         guard !self.hasOutput || !self.record.isEmpty,
             let response = self.record.completedResponse(behind: []), !response.hasAmbiguousCalls
         else { return nil }
@@ -76,17 +76,17 @@ struct Lane: Hashable {
 
 /// An opening handshake that no turn waits for.
 struct PendingUpgrade {
-    /// Why it is under way.
+    /// The purpose of the handshake.
     enum Purpose {
         /// A turn has sent its request over HTTP in the meantime.
         case race
-        /// The instance has fallen back, and finds out whether it still has to.
+        /// The instance has fallen back, and finds out whether WebSockets work again.
         case probe
     }
 
     let connection: any TransportConnection
     let credential: ChappieCredential?
-    /// Whose turns it is for.
+    /// The lane whose turns it is for.
     let lane: Lane
     let startedAt: Duration
     let purpose: Purpose

@@ -1,14 +1,14 @@
 /// The WebSockets that wait for the next turn of their lane, one each.
 ///
-/// A value of the engine's state. Every connection that it takes is given back by one of its functions, to be closed or
+/// A value of the engine's state. Every connection that it takes is returned by one of its functions, to be closed or
 /// used.
 struct KeptConnections {
-    /// How many are kept: a server takes 32 lanes with a name on a socket.
+    /// The maximum number of kept connections: a server takes 32 lanes with a name on a socket.
     static let maximumCount = 33
 
     private var connections: [Lane: KeptConnection] = [:]
 
-    /// Keeps a connection; what it takes the place of is returned.
+    /// Keeps a connection; returns the one that it replaces.
     mutating func keep(_ connection: KeptConnection) -> KeptConnection? {
         if let known = self.connections.updateValue(connection, forKey: connection.lane) { return known }
         guard self.connections.count > Self.maximumCount,
@@ -20,15 +20,15 @@ struct KeptConnections {
     /// Takes the connection of a lane.
     mutating func take(_ lane: Lane) -> KeptConnection? { self.connections.removeValue(forKey: lane) }
 
-    /// Takes all of them.
+    /// Takes all connections.
     mutating func takeAll() -> [KeptConnection] {
         defer { self.connections.removeAll() }
         return Array(self.connections.values)
     }
 
-    /// The connection of a lane, which stays where it is.
+    /// The connection of a lane, without taking it.
     subscript(lane: Lane) -> KeptConnection? { self.connections[lane] }
 
-    /// All of them, which stay where they are.
+    /// All connections, without taking them.
     var all: [KeptConnection] { Array(self.connections.values) }
 }

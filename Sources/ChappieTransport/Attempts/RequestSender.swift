@@ -4,16 +4,16 @@ import StreamTransport
 
 /// Opens the connections of a turn's attempts and sends its request on them.
 ///
-/// It owns the request in the form in which it goes out, and the credential. It belongs to the turn's driver, and asks
-/// the program what has to be asked before anything goes out: for a credential, for tools' outputs, for its permission.
+/// It owns the request in the form in which it is sent, and the credential. It belongs to the turn's driver, and asks
+/// the program before the request is sent: for a credential, for tools' outputs, for its permission.
 final class RequestSender {
-    /// The reason why nothing goes out, which ends the turn.
+    /// The reason why the request is not sent, which ends the turn.
     enum Failure: Error {
         /// The turn is given up.
         case stopped
         /// The program has not answered: with its error, or late.
         case unanswered(any Error)
-        /// The program does not let the request go.
+        /// The program does not permit the request.
         case refused(any Error)
         /// A client's turn has a reason of its own.
         case own(any Error)
@@ -21,9 +21,9 @@ final class RequestSender {
 
     /// The connection of an attempt.
     enum Opened {
-        /// A connection of its own, which may still be opening.
+        /// A connection of the attempt's own, which may still be opening.
         case connection(Attempt)
-        /// A WebSocket that an earlier turn has left.
+        /// A WebSocket of an earlier turn.
         case kept(Attempt, KeptConnection)
         /// No connection can be opened.
         case failed(AttemptFailure)
@@ -35,17 +35,17 @@ final class RequestSender {
     private let shared: LockedValue<SharedTurnState>
     private let questions: ProgramQuestions
     private let permission: SendingPermission
-    /// The request in the form in which it goes out.
+    /// The request in the form in which it is sent.
     var outgoing: OutgoingRequest
     /// The credential of the newest attempt; nil when there is none.
     private(set) var credential: ChappieCredential?
 
-    /// A sender for one turn.
+    /// Creates a sender for one turn.
     ///
     /// - Parameters:
     ///   - engine: the instance's engine.
     ///   - request: the caller's request.
-    ///   - identity: the names that go out with the request.
+    ///   - identity: the names that are sent with the request.
     ///   - shared: the turn's state that `cancel()` touches.
     ///   - questions: the turn's questions to the program.
     ///   - permission: the program's permission to send.
@@ -72,17 +72,17 @@ final class RequestSender {
         self.engine.availability(for: self.outgoing, self.credential)
     }
 
-    /// Makes requests for the transport, as the turn stands now.
+    /// A builder of requests for the transport, with the turn's current state.
     private var builder: TransportRequestBuilder {
         TransportRequestBuilder(
             configuration: self.engine.configuration, credential: self.credential, turnState: self.outgoing.turnState,
             identity: self.identity)
     }
 
-    /// Returns whether the rest of a response of this name can be asked for.
+    /// Returns whether the rest of a response with this identifier can be requested.
     func canResume(_ responseID: String) -> Bool { self.builder.canResume(responseID) }
 
-    /// The source of tools' outputs: the request's own goes before the configuration's.
+    /// The source of tools' outputs: the request's own has precedence over the configuration's.
     private var toolOutput: ChappieTransportConfiguration.ToolOutputSource? {
         self.request.toolOutput ?? self.engine.configuration.toolOutput
     }
@@ -119,17 +119,17 @@ final class RequestSender {
         return self.engine.needsLivenessCheck(kept)
     }
 
-    /// Lends a kept connection, or opens one; nil when something has to be waited for after all.
+    /// Lends a kept connection, or opens one; returns nil when a wait is necessary after all.
     @inline(never)
     func openNow(_ opening: TurnStateMachine.Opening) -> Opened? {
         guard let kept = self.takeKeptConnection(for: opening) else { return self.connect(opening) }
         guard self.engine.needsLivenessCheck(kept) else { return self.lend(kept, to: opening) }
-        // Another turn has put it back since it was decided that it is not asked.
+        // Another turn has put it back since it was decided that no check is necessary.
         self.engine.keep(kept)
         return nil
     }
 
-    /// Lends a kept connection, or opens one, after all that has to be waited for.
+    /// Lends a kept connection, or opens one, after all necessary waits.
     ///
     /// - Parameters:
     ///   - opening: the opening that the state machine asks for.
@@ -157,7 +157,7 @@ final class RequestSender {
         return self.connect(opening, request)
     }
 
-    /// The connection that an earlier turn has left, if it can carry the request.
+    /// Returns the connection of an earlier turn, if it can carry the request.
     @inline(never)
     private func takeKeptConnection(for opening: TurnStateMachine.Opening) -> KeptConnection? {
         guard opening.takesKeptConnection,
@@ -172,7 +172,7 @@ final class RequestSender {
         .kept(Attempt(of: opening, on: kept, at: self.engine.clock.now()), kept)
     }
 
-    /// Returns whether a kept connection answers, when it has been quiet for so long that it is asked; nil when the
+    /// Returns whether a kept connection answers, when it has been silent for so long that it is checked; nil when the
     /// turn is given up meanwhile.
     private func isAlive(_ kept: KeptConnection, by end: Duration?) async -> Bool? {
         guard self.engine.needsLivenessCheck(kept) else { return true }
@@ -200,7 +200,7 @@ final class RequestSender {
         return .connection(attempt)
     }
 
-    /// The transport's request for an attempt; nil when the base URL cannot be used.
+    /// Returns the transport's request for an attempt; nil when the base URL cannot be used.
     @inline(never)
     private func transportRequest(for opening: TurnStateMachine.Opening) -> TransportRequest? {
         if case .resume(let cursor) = opening.rung { return self.builder.resumption(at: cursor) }
@@ -210,7 +210,7 @@ final class RequestSender {
         }
     }
 
-    /// Puts finished items into the request, with the outputs of calls.
+    /// Adds finished items to the request, with the outputs of calls.
     private func carryItems(
         _ rung: TurnStateMachine.Opening.Rung, by end: Duration?, callCarried: () -> Void
     ) async throws(Failure) {
@@ -225,8 +225,8 @@ final class RequestSender {
         }
     }
 
-    /// The output of a call; a client's turn answers inside `next()` and ends its waits by itself, a program may do
-    /// neither.
+    /// Returns the output of a call; a client's turn answers inside `next()` and ends its waits by itself, which a
+    /// program need not.
     private func output(
         of call: String, _ source: @escaping ChappieTransportConfiguration.ToolOutputSource, by end: Duration?
     ) async throws(Failure) -> [UInt8] {
@@ -234,19 +234,19 @@ final class RequestSender {
             if self.request.toolOutput != nil { return try await source(call) }
             return try await self.questions.answer(by: end) { try await source(call) }
         } catch {
-            // A client's turn has its own reason, its time limit among them.
+            // A client's turn has its own reason, such as its time limit.
             throw self.request.toolOutput == nil ? .unanswered(error) : .own(error)
         }
     }
 
     // MARK: The hedge
 
-    /// Opens a connection over HTTP beside the upgrade, with a request that waits; nil when it cannot be made.
+    /// Opens an HTTP connection beside the upgrade, with a held request; returns nil when it cannot be made.
     func openHedge(_ opening: TurnStateMachine.Opening) -> Attempt? {
         self.transportRequest(for: opening).map { self.hedge($0, opening) }
     }
 
-    /// Opens one after the program has let its request go.
+    /// Opens an HTTP connection beside the upgrade after the program has permitted its request.
     func openHedge(_ opening: TurnStateMachine.Opening, by end: Duration?) async throws(Failure) -> Attempt? {
         guard let request = self.transportRequest(for: opening) else { return nil }
         try await self.ask(self.permission.question(about: request, attempt: opening.attempt), by: end)
@@ -261,18 +261,17 @@ final class RequestSender {
 
     // MARK: Sending
 
-    /// The message that asks for the response on an attempt's WebSocket.
+    /// Returns the message that requests the response on an attempt's WebSocket.
     ///
     /// - Parameters:
     ///   - attempt: the attempt.
-    ///   - continues: whether the request may go on from an earlier exchange.
-    /// - Returns: the message, and whether it has only what is new since that exchange.
+    ///   - continues: whether the request may continue an earlier exchange.
+    /// - Returns: the message, and whether it has only the rest since that exchange.
     func message(on attempt: Attempt, continues: Bool) -> (text: [UInt8], isContinued: Bool) {
         self.outgoing.message(after: continues ? self.exchange(before: attempt) : nil)
     }
 
-    /// The exchange that the connection carried last; on a lane that has carried nothing, that of the lane that it
-    /// comes from.
+    /// Returns the last exchange of the connection; on a lane without one, that of the lane that it comes from.
     private func exchange(before attempt: Attempt) -> KeptExchange? {
         if let exchange = attempt.kept?.exchange { return exchange }
         guard let source = self.request.forkedFrom,
@@ -282,7 +281,7 @@ final class RequestSender {
         return kept.exchange
     }
 
-    /// Asks the program whether a message may go out on a WebSocket.
+    /// Asks the program whether a message may be sent on a WebSocket.
     func ask(about message: [UInt8], attempt: Int, by end: Duration?) async throws(Failure) {
         try await self.ask(self.permission.question(about: message, attempt: attempt), by: end)
     }
@@ -295,7 +294,7 @@ final class RequestSender {
             if error is ProgramQuestions.TotalPassedError || self.isGivenUp { throw .unanswered(error) }
             throw .refused(error)
         }
-        // A caller that cancels in the meantime wants nothing to be sent.
+        // A caller that cancels in the meantime does not want the message to be sent.
         if self.isGivenUp { throw .stopped }
     }
 
@@ -312,7 +311,7 @@ final class RequestSender {
                 startedAt: attempt.connectionStart, keptAt: self.engine.clock.now(), exchange: exchange))
     }
 
-    /// Lets the upgrade of an attempt go on in background.
+    /// Lets the upgrade of an attempt continue in the background.
     func park(_ attempt: Attempt) {
         self.engine.park(
             PendingUpgrade(
@@ -322,6 +321,6 @@ final class RequestSender {
 }
 
 extension TurnStateMachine.Opening {
-    /// Indicates whether a connection that an earlier turn has left will do.
+    /// Indicates whether a connection of an earlier turn is suitable.
     fileprivate var takesKeptConnection: Bool { self.reason == .first && self.transport == .webSocket }
 }

@@ -13,19 +13,19 @@ import StreamTransport
 /// It is tried once, and once more with a fresh credential when the server rejects the first one.
 struct DocumentFetch {
     let engine: Engine
-    /// What is appended to the base URL, with a query or without.
+    /// The path that is appended to the base URL, with or without a query.
     let path: String
     private let reader: DocumentReader
     private let identity = RequestIdentity()
 
-    /// A fetch that begins now.
+    /// Creates a fetch that begins now.
     init(engine: Engine, path: String) {
         self.engine = engine
         self.path = path
         self.reader = DocumentReader(engine: engine)
     }
 
-    /// Fetches the document, or throws what a turn would: either without the credentials that were sent.
+    /// Fetches the document; throws the errors of a turn. Both are without the credentials that were sent.
     func document() async throws -> FetchedDocument {
         var redaction = self.engine.redaction
         do {
@@ -50,7 +50,7 @@ struct DocumentFetch {
         return try self.judge(second)
     }
 
-    /// One exchange with any server; the path and the credential have no part in it.
+    /// Makes one exchange with any server, without the path and the credential.
     func answer(to request: DocumentRequest) async throws -> FetchedDocument {
         guard let built = request.transportRequest(self.engine.configuration) else {
             throw ChappieClientError(

@@ -1,11 +1,11 @@
 import StreamSession
 package import StreamTransport
 
-/// A document of the server's, whole.
+/// A complete document from a server.
 package struct FetchedDocument: Sendable, Equatable {
-    /// RFC 9110 section 15: 2xx.
+    /// The status code (RFC 9110 section 15): 2xx for a success.
     package let statusCode: Int
-    /// The fields that the engine looks at.
+    /// The fields that the engine evaluates.
     package let fields: [HTTPField]
     /// The body, its content coding removed.
     package let body: [UInt8]
@@ -13,9 +13,9 @@ package struct FetchedDocument: Sendable, Equatable {
 
 /// Reads whole documents over a transport, within the limits of size and time of a configuration.
 ///
-/// A value of one fetch: the time of the whole counts from when it was made, over all its exchanges.
+/// A value of one fetch: the total time counts from its creation, over all its exchanges.
 struct DocumentReader {
-    /// Why there is no document.
+    /// The reason why there is no document.
     enum Failure: Error {
         /// The task was cancelled.
         case cancelled
@@ -26,13 +26,13 @@ struct DocumentReader {
     private let engine: Engine
     private let startedAt: Duration
 
-    /// A reader whose time begins now.
+    /// Creates a reader whose time begins now.
     init(engine: Engine) {
         self.engine = engine
         self.startedAt = engine.clock.now()
     }
 
-    /// Makes one exchange, and returns what was answered, whatever the status code.
+    /// Makes one exchange, and returns the answer with any status code.
     func answer(to request: TransportRequest) async throws(Failure) -> FetchedDocument {
         guard !Task.isCancelled else { throw .cancelled }
         let connection = self.engine.transport.connect(request)
@@ -61,7 +61,7 @@ struct DocumentReader {
             case .ready, .pong: break
             case .ended(let end):
                 guard let head, case .complete = end else {
-                    // The status code is known, and says more than the way the body ended.
+                    // The status code is known, and is more precise than the way the body ended.
                     if let head, !head.isSuccess { return self.document(head, body) }
                     throw .failed(AttemptFailure(end, beforeFirstEvent: head == nil), hasHead: head != nil)
                 }
@@ -75,7 +75,7 @@ struct DocumentReader {
             statusCode: head.statusCode, fields: head.fields, body: Array(body.prefix(self.bodyLimit(head))))
     }
 
-    /// A document may be as large as an event; of an error's body the beginning is kept.
+    /// Returns the limit of a body: a document may be as large as an event; of an error's body the beginning is kept.
     private func bodyLimit(_ head: ResponseHead?) -> Int {
         let limits = self.engine.configuration.limits
         return max(0, head?.isSuccess == true ? limits.eventByteCount : limits.errorBodyByteCount)
@@ -93,7 +93,7 @@ struct DocumentReader {
         if let remaining, remaining <= .zero {
             throw .failed(.timeout(isTotal ? .total : hasHead ? .idle : .firstEvent), hasHead: hasHead)
         }
-        // What came in the last moment counts: the next step looks again.
+        // Data that came in the last moment counts: the next step checks again.
         if await connection.wait(for: remaining) == .cancelled { throw .cancelled }
     }
 }

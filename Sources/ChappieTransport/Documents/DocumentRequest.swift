@@ -6,22 +6,22 @@ import StreamTransport
     package import Foundation
 #endif
 
-/// A request for one document of any server, with nothing of a turn in it.
+/// A request for one document of any server, independent of a turn.
 package struct DocumentRequest: Sendable {
-    /// Where it goes: http or https.
+    /// The address: http or https.
     package var url: URL
-    /// What is sent, and of which media type; nil for a GET, otherwise it is a POST.
+    /// The body and its media type; nil for a GET, otherwise the request is a POST.
     package var content: (type: String, body: [UInt8])?
     /// Fields beside `Accept`, `Content-Type` and `User-Agent`.
     package var fields: [(name: String, value: String)] = []
 
-    /// A request.
+    /// Creates a request.
     package init(url: URL, content: (type: String, body: [UInt8])? = nil) {
         self.url = url
         self.content = content
     }
 
-    /// What the transport is asked for; nil when the URL cannot be used.
+    /// Returns the transport's request; nil when the URL cannot be used.
     func transportRequest(_ configuration: ChappieTransportConfiguration) -> TransportRequest? {
         guard let endpoint = TransportEndpoint(url: self.url) else { return nil }
         var fields = [

@@ -1,14 +1,14 @@
-/// Text of a page with its character references (WHATWG HTML section 13.2.5.72) replaced by what they stand for.
+/// The text of a page with its character references (WHATWG HTML section 13.2.5.72) resolved.
 ///
-/// Of the named ones it knows those that titles of error pages have, and only with their semicolon. A number that is no
-/// Unicode scalar stands for U+FFFD. The text need not be HTML. Pure.
+/// Of the named references it resolves those that occur in titles of error pages, and only with their semicolon. A
+/// number that is no Unicode scalar becomes U+FFFD. The text need not be HTML. The function is pure.
 struct HTMLReferences {
     /// The text without references.
     private(set) var bytes: [UInt8] = []
     /// The place in the text with references at which each byte begins, and its end.
     private(set) var starts: [Int] = []
 
-    /// Reads a text.
+    /// Resolves the references in a text.
     init(in text: [UInt8]) {
         self.bytes.reserveCapacity(text.count)
         self.starts.reserveCapacity(text.count + 1)
@@ -24,7 +24,7 @@ struct HTMLReferences {
         self.starts.append(text.count)
     }
 
-    /// The character of a reference, and its end; nil when what follows the `&` makes none.
+    /// Returns the character of a reference, and its end; nil when the text after the `&` is none.
     private static func reference(in text: ArraySlice<UInt8>) -> (scalar: Unicode.Scalar, end: Int)? {
         guard text.first == UInt8(ascii: "#") else { return Self.named(in: text) }
         let isHexadecimal = text.dropFirst().first.map { $0 | 0x20 } == UInt8(ascii: "x")
@@ -41,7 +41,7 @@ struct HTMLReferences {
             end += 1
         }
         guard end > text.startIndex else { return nil }
-        // A missing semicolon is an error that is passed over.
+        // A missing semicolon is an error that is ignored.
         if end < text.endIndex, text[end] == UInt8(ascii: ";") { end += 1 }
         return (value == 0 ? "\u{FFFD}" : Unicode.Scalar(value) ?? "\u{FFFD}", end)
     }

@@ -1,29 +1,29 @@
-// The server's own words about an error as one line for a person. Pure.
+// The server's message about an error as one line for a person. The functions are pure.
 import ResponseEvents
 
-/// Makes a line of what a server said.
+/// Converts a server's message to one line.
 enum ServerMessage {
     /// The longest line, in Unicode scalars.
     static let lengthLimit = 500
 
-    /// The line for the body of an answer; nil when it says nothing.
+    /// Returns the line for the body of an answer; nil when it is empty.
     ///
-    /// Of JSON it is the message in it, of an HTML page its title, and of anything else the text.
+    /// For JSON it is the message in it, for an HTML page its title, and otherwise the text.
     static func line(ofBody body: String) -> String? {
         if WebPage(body) != nil { return Self.line(WebPage.titleWords(of: body)) }
         return Self.line(ServerErrorFacts.words(inJSON: body.utf8) ?? body)
     }
 
-    /// The words on one line, with a blank in place of control characters and of everything that is invisible.
+    /// Returns the words on one line, with a blank in place of control and invisible characters.
     ///
-    /// Secrets are looked for before: nothing is left out from which the parts of one could grow together. What is
-    /// longer than 500 Unicode scalars is cut, and ends with their number.
+    /// Secrets are redacted before: no characters are removed whose removal could join the parts of a secret. A line of
+    /// more than 500 Unicode scalars is cut, and ends with their number.
     static func line(_ words: String?) -> String? {
         guard let words else { return nil }
         var line = String.UnicodeScalarView()
         var length = 0
         var isBehindBlank = false
-        // How many marks a letter may still have; two are enough for every language.
+        // The number of marks that a letter may still have; two are enough for every language.
         var markLimit = 0
         for scalar in words.unicodeScalars {
             switch scalar.properties.generalCategory {
@@ -50,13 +50,13 @@ enum ServerMessage {
 }
 
 extension WebPage {
-    /// What a page is called, for a person.
+    /// Returns the description of a page by its title.
     static func titleWords(of page: String) -> String {
         guard let title = Self.title(of: page) else { return "an HTML page without a title" }
         return "an HTML page with the title \"\(title)\""
     }
 
-    /// The text of the first element `title`, with its character references resolved as `SecretRedaction` does.
+    /// Returns the text of the first element `title`, with its character references resolved as in `SecretRedaction`.
     private static func title(of page: String) -> String? {
         let bytes = Array(page.utf8.prefix(16 << 10))
         guard let name = Self.range(of: "<title", in: bytes, from: 0),
@@ -83,7 +83,7 @@ extension UInt8 {
 }
 
 extension Unicode.Scalar {
-    /// Indicates whether something is drawn where it stands.
+    /// Indicates whether the scalar is drawn.
     fileprivate var isVisible: Bool {
         switch self.properties.generalCategory {
         case .control, .format, .surrogate, .privateUse, .unassigned, .spaceSeparator, .lineSeparator,

@@ -1,10 +1,10 @@
-/// An answer that is a web page, where the API's would be JSON: something in between has answered.
+/// An answer that is a web page, where the API's would be JSON: an intermediary has answered.
 ///
-/// Only the words of an error depend on it. What is done about a failure never does.
+/// Only the text of an error depends on it, never the recovery.
 enum WebPage: Equatable {
-    /// Cloudflare, in front of the server, does not let the request through.
+    /// Cloudflare, in front of the server, blocks the request.
     case cloudflareBlock
-    /// Any other: a captive portal, a sign-in page, a gateway's error page.
+    /// Any other page: a captive portal, a sign-in page, a gateway's error page.
     case other
 
     /// The fixed word for reports.
@@ -16,7 +16,8 @@ enum WebPage: Equatable {
         return essence == "text/html" || essence == "application/xhtml+xml"
     }
 
-    /// Nil unless a body begins as HTML does (WHATWG MIME Sniffing section 7.1, the patterns that begin a page).
+    /// Recognizes a body that begins as HTML does (WHATWG MIME Sniffing section 7.1, the patterns of a page); otherwise
+    /// nil.
     init?(_ body: String) {
         let beginning = Self.beginning(of: body)
         guard Self.beginnings.contains(where: { beginning.hasPrefix($0) }) else { return nil }
@@ -26,7 +27,7 @@ enum WebPage: Equatable {
 
     private static let beginnings = ["<!doctype html", "<html", "<head", "<body", "<title", "<script", "<!--"]
 
-    /// The first bytes that say something, in lower case.
+    /// Returns the first significant bytes, in lower case.
     private static func beginning(of body: String) -> String {
         let bytes = body.utf8.drop { [0x09, 0x0A, 0x0C, 0x0D, 0x20, 0xEF, 0xBB, 0xBF].contains($0) }
         return String(decoding: bytes.prefix(16), as: UTF8.self).lowercased()
@@ -40,7 +41,7 @@ enum WebPage: Equatable {
         }
     }
 
-    /// Advice to the person at the program, beside the status code of the answer.
+    /// Returns advice for the program's user, with the status code of the answer.
     func advice(statusCode: Int) -> String {
         switch (self, statusCode) {
         case (.cloudflareBlock, _):
@@ -52,7 +53,7 @@ enum WebPage: Equatable {
         }
     }
 
-    /// What to do about any of them.
+    /// The advice for all of them.
     static let advice =
         "Check the address, and open it in a browser: a captive portal, a proxy or a sign-in page may stand in between."
 }

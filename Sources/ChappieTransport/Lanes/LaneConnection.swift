@@ -1,14 +1,14 @@
 import StreamSession
 import StreamTransport
 
-/// One lane of a shared WebSocket, which its consumer takes for a connection of its own.
+/// One lane of a shared WebSocket, which its consumer uses like a connection of its own.
 ///
 /// Dropping it cancels it.
 final class LaneConnection: TransportConnection {
     private let socket: SharedSocket
     private let member: LaneTable.Member
 
-    /// A member's view of its socket.
+    /// Creates a member's view of its socket.
     init(_ socket: SharedSocket, member: LaneTable.Member) {
         self.socket = socket
         self.member = member
@@ -24,20 +24,20 @@ final class LaneConnection: TransportConnection {
 
     func send(_ message: [UInt8], as kind: OutboundKind) { self.socket.send(message, as: kind, by: self.member) }
 
-    /// A WebSocket is never held.
+    /// Does nothing, as a WebSocket is never held.
     func release() {}
 
     func ping() { self.socket.ping(by: self.member) }
 
-    /// Leaves the socket, which is closed when nobody is left.
+    /// Leaves the socket, which is closed when it has no members.
     func close() { self.socket.leave(self.member, .closing) }
 
-    /// What the peer sent cannot be processed, so the socket fails for all its lanes.
+    /// Fails the socket for all its lanes, as the peer's data cannot be processed.
     func fail(code: UInt16) { self.socket.fail(code: code) }
 
-    /// Leaves the socket; what is left of the response is dropped.
+    /// Leaves the socket; the rest of the response is dropped.
     ///
-    /// The socket is closed at once when nobody is left on it.
+    /// The socket is closed at once when it has no members.
     func cancel() { self.socket.leave(self.member, .cancelling) }
 
     var statistics: TransportStatistics { self.socket.statistics(of: self.member) }

@@ -1,11 +1,11 @@
-// What has arrived for one lane and was not taken. Guarded by the lock of the shared socket.
+// The events that have arrived for one lane and were not taken. Guarded by the lock of the shared socket.
 
 import ResponseEvents
 import StreamTransport
 
 /// The events of one lane, in order, with copies of their bytes.
 ///
-/// What is lent stays where it is until the next call of `take()`: what arrives meanwhile goes elsewhere.
+/// Lent bytes stay in place until the next call of `take()`: new bytes are stored elsewhere meanwhile.
 struct LaneInbox {
     private enum Item {
         case opened(ResponseHead)
@@ -52,13 +52,13 @@ struct LaneInbox {
     /// Forgets everything.
     mutating func removeAll() {
         self.incoming.removeAll()
-        // What is lent is left where it is.
+        // Lent bytes stay in place.
         self.inHand.next = self.inHand.items.count
     }
 
-    /// Takes the next event; nil when there is none.
+    /// Takes the next event; returns nil when there is none.
     ///
-    /// What arrived since the last time is in hand as a whole from then on.
+    /// All events that arrived since the last time are in hand from then on.
     mutating func take() -> TransportEvent? {
         if self.inHand.isEmpty {
             self.inHand.removeAll()
@@ -76,12 +76,12 @@ struct LaneInbox {
         }
     }
 
-    /// Bytes that arrived since the last time that everything was taken in hand.
+    /// The number of bytes that arrived since all events were last taken in hand.
     var unreadByteCount: Int { self.incoming.bytes.count }
 }
 
 extension InboundPayload {
-    /// How many bytes it has.
+    /// The number of bytes.
     var byteCount: Int { unsafe self.bytes.count }
 }
 
@@ -119,7 +119,7 @@ extension InboundPayload {
 
     private func grow(to capacity: Int) {
         let larger = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 64)
-        // The room behind the last byte is loaded, and its content does not matter; it has to have some.
+        // The room behind the last byte is loaded; its content does not matter, but must be initialized.
         unsafe larger.initializeMemory(as: UInt8.self, repeating: 0, count: capacity)
         if let memory = unsafe self.memory {
             unsafe larger.copyMemory(from: memory, byteCount: self.count)

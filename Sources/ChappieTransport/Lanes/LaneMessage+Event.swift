@@ -2,15 +2,15 @@ import ResponseEvents
 import StreamSession
 import StreamTransport
 
-/// Finds out whom a message is for.
+/// Determines the lane and the kind of a message.
 extension LaneMessage {
-    /// Reads a message, wherever in it the lane is named.
+    /// Reads a message that may name the lane at any place.
     init(_ payload: InboundPayload, with decoder: inout ResponseEventDecoder) {
         guard payload.kind == .text, let event = unsafe try? decoder.decode(payload.bytes) else {
             self.init(lane: nil, kind: .unreadable)
             return
         }
-        // A longer name is none that a request may have.
+        // A request cannot have a longer name.
         let lane = event.streamID.map { $0.byteCount > 256 ? "?" : String($0) }
         let (name, isAnnouncement) = event.laneName
         self.init(
@@ -19,7 +19,7 @@ extension LaneMessage {
 }
 
 extension ResponseEvent {
-    /// The fingerprint of the identifier that says whose the event is, 0 when there is none, and whether it begins
+    /// The fingerprint of the identifier that assigns the event, 0 when there is none, and whether it is announced
     /// here.
     fileprivate var laneName: (UInt64, isAnnouncement: Bool) {
         switch self.kind {
@@ -39,7 +39,7 @@ extension LaneMessage.Kind {
     fileprivate init(_ event: ResponseEvent) {
         switch event.kind {
         case .completed, .failed: self = .end
-        // What was put into the response is answered by another one, which nobody has to ask for.
+        // A steered response is followed by another one, which is not requested separately.
         case .incomplete(let summary): self = summary.incompleteReason == "steered" ? .content : .end
         case .error: self = .error
         case .keepalive, .rateLimits: self = .news
@@ -50,12 +50,12 @@ extension LaneMessage.Kind {
     }
 }
 
-/// What a message to the server asks for, as far as it matters for lanes.
+/// The parts of a message to the server that matter for lanes.
 struct LaneRequest {
     /// The lane that it names; nil when it names none.
     let lane: String?
 
-    /// Reads a message; nil when it does not ask for a response, as one that steers does not.
+    /// Reads a message; returns nil when it does not request a response, as one that steers does not.
     init?(_ message: [UInt8]) {
         let padding = ResponseEventDecoder.paddingByteCount
         let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: message.count + padding, alignment: 64)

@@ -1,10 +1,10 @@
 import StreamTransport
 
-/// A transport whose WebSockets are shared: each connection is a lane of one, and does not know about the others.
+/// A transport whose WebSockets are shared: each connection is a lane of one, independent of the others.
 ///
-/// Everything else goes to the transport underneath. It has no task: whoever waits for a lane reads for all of them.
+/// All other requests go to the transport underneath. It has no task: a consumer that waits for a lane reads for all.
 final class LaneTransport: StreamTransport {
-    /// What requests have in common that may share a socket.
+    /// The common properties of requests that may share a socket.
     private struct Key: Hashable {
         let endpoint: TransportEndpoint
         let fields: [String]
@@ -15,7 +15,7 @@ final class LaneTransport: StreamTransport {
                 .map { "\($0.name.lowercased()): \($0.value)" }.sorted()
         }
 
-        /// Fields that name one request, and say nothing about the connection.
+        /// Fields that identify one request, and do not describe the connection.
         private static let ownNames: Set<String> = ["traceparent", "tracestate", "x-client-request-id"]
     }
 
@@ -24,11 +24,11 @@ final class LaneTransport: StreamTransport {
     private let maximumAge: Duration?
     /// The newest socket of each kind.
     ///
-    /// Its lock is the one that is held while others are taken: those who come at once must find one socket, and
-    /// `connect` underneath returns at once and calls nobody.
+    /// Its lock is held while others are taken: simultaneous requests must find one socket, and `connect` underneath
+    /// returns at once and has no callbacks.
     private let sockets = LockedValue<[Key: SharedSocket]>([:])
 
-    /// Shares the WebSockets of a transport; one takes no new lanes past an age.
+    /// Shares the WebSockets of a transport; one beyond `maximumAge` takes no new lanes.
     init(_ transport: any StreamTransport, clock: TurnClock, maximumAge: Duration?) {
         self.transport = transport
         self.clock = clock

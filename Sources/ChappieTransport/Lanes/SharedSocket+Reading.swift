@@ -1,17 +1,17 @@
 import StreamSession
 import StreamTransport
 
-/// How the members of a socket get what is theirs.
+/// The delivery of a socket's events to its members.
 extension SharedSocket {
-    /// How many messages are taken before the reader looks at its own lane.
+    /// The number of messages that are taken before the reader checks its own lane.
     private static let messageCount = 64
 
     // MARK: Without waiting
 
-    /// The next event of a member; nil when there is none.
+    /// Returns the next event of a member; nil when there is none.
     func next(for member: LaneTable.Member) -> TransportEvent? {
         if let event = self.take(for: member) { return event }
-        // Nobody waits: what lies in the connection is put where it belongs.
+        // No member waits: the data in the connection is delivered.
         guard self.state.withLock({ $0.table.takesRole(member) }) else { return nil }
         self.readMessages()
         var errands = Errands()
@@ -20,7 +20,7 @@ extension SharedSocket {
         }
         self.run(errands)
         if let event = self.take(for: member) { return event }
-        // Between two turns an old socket is over: the next one begins with another.
+        // Between two turns an old socket ends: the next turn begins with another.
         guard self.isTooOld, self.state.withLock({ $0.table.isIdle(member) }) else { return nil }
         self.leave(member, .closing)
         return self.take(for: member)
@@ -41,7 +41,7 @@ extension SharedSocket {
         return event
     }
 
-    /// A member gives the role of the reader up, if it has it.
+    /// Passes on the role of the reader from a member that has it.
     private static func passOn(from member: LaneTable.Member, of state: inout State, _ errands: inout Errands) {
         guard let reader = state.table.stoppedWaiting(member) else { return }
         self.wake(reader, .look, of: &state, &errands)
@@ -62,7 +62,7 @@ extension SharedSocket {
         }
     }
 
-    /// One step of a wait; nil when there is another one.
+    /// Makes one step of a wait; returns nil when another one is necessary.
     private func waitOnce(_ member: LaneTable.Member, until deadline: Duration?) async -> TransportWaitOutcome? {
         if self.settle(member) { return .ready }
         if self.state.withLock({ $0.table.waits(member) }) == .reads {
@@ -88,7 +88,7 @@ extension SharedSocket {
         return hasEvents
     }
 
-    /// Sleeps until something changes for the member.
+    /// Sleeps until the state changes for the member.
     private func sleep(_ member: LaneTable.Member, until deadline: Duration?) async -> Wake {
         await withCheckedContinuation { continuation in
             var errands = Errands()
@@ -100,7 +100,7 @@ extension SharedSocket {
                 }
                 state.users[member]?.sleeper = Sleeper(continuation: continuation, deadline: deadline)
                 guard let deadline, state.pauseEnd.map({ deadline < $0 }) ?? true else { return }
-                // The reader keeps everyone's time.
+                // The reader keeps the time of all members.
                 state.isPoked = true
                 errands.pause = state.pause
             }
@@ -108,7 +108,7 @@ extension SharedSocket {
         }
     }
 
-    /// The task of a member that waits was cancelled.
+    /// Handles the cancellation of a waiting member's task.
     private func interrupt(_ member: LaneTable.Member) {
         var errands = Errands()
         self.state.withLock { state in
@@ -129,7 +129,7 @@ extension SharedSocket {
 
     // MARK: The reader
 
-    /// Reads for everyone until the member has what it waits for.
+    /// Reads for all members until this one has the event that it waits for.
     private func read(for member: LaneTable.Member, until deadline: Duration?) async -> TransportWaitOutcome {
         while true {
             self.readMessages()
@@ -151,7 +151,7 @@ extension SharedSocket {
         case pause(until: Duration?, readsSocket: Bool)
     }
 
-    /// Ends waits whose time is over, and says what the reader does.
+    /// Ends the waits whose time is over, and returns the reader's next step.
     private static func step(
         of member: LaneTable.Member, until deadline: Duration?, at now: Duration, of state: inout State,
         _ errands: inout Errands
@@ -183,7 +183,7 @@ extension SharedSocket {
         return .done(outcome)
     }
 
-    /// Waits for the socket, or for time alone while nobody may read; ends early when something changes.
+    /// Waits for the socket, or for time alone while reading is held up; ends early when the state changes.
     private func pause(until end: Duration?, now: Duration, readsSocket: Bool) async {
         let remaining = end.map { $0 - now }
         let pause = Task<Void, Never> { [connection, clock] in
@@ -204,9 +204,9 @@ extension SharedSocket {
 
     // MARK: Messages
 
-    /// Takes what lies in the connection, and puts it where it belongs.
+    /// Takes the data from the connection, and delivers it.
     ///
-    /// For the reader. It stops before a member's limit is passed by more than one message.
+    /// For the reader. It stops before a member's limit is exceeded by more than one message.
     private func readMessages() {
         for _ in 0..<Self.messageCount {
             guard self.state.withLock({ $0.table.mayRead && $0.end == nil }), let event = self.connection.next() else {
@@ -235,7 +235,7 @@ extension SharedSocket {
                 Self.put(event, for: state.pingers.removeFirst(), at: now, of: &state, &errands)
             case .payload:
                 guard let message, state.head?.statusCode == 101 else {
-                    // The body of a refusal is for all who wait for the socket.
+                    // The body of a refusal is for all members that wait for the socket.
                     return Self.putForAll(event, at: now, of: &state, &errands)
                 }
                 self.deliver(event, as: message, at: now, of: &state, &errands)

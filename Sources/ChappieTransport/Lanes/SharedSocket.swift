@@ -2,23 +2,23 @@ import ResponseEvents
 import StreamSession
 import StreamTransport
 
-/// A WebSocket with several lanes, and what has arrived for each.
+/// A WebSocket with several lanes, and the events that have arrived for each.
 ///
-/// `LaneTable` decides, and this performs. The connection is read by one member at a time, the reader: by whoever waits
-/// for its own lane. Its role passes on when it has what it wants, and nothing that it has read is lost with it.
+/// `LaneTable` decides, and this class performs. The connection is read by one member at a time, the reader, while it
+/// waits for its own lane. Its role passes on when it has its event, and all data that it has read is kept.
 /// - Safety: `decoder` is touched by the reader only, and the role is given and taken under the lock.
 final class SharedSocket: @unchecked Sendable {
-    /// How a member leaves.
+    /// The way in which a member leaves.
     enum Leaving {
-        /// In order.
+        /// With a closing handshake.
         case closing
         /// At once.
         case cancelling
     }
 
-    /// Why a member that slept goes on.
+    /// The reason why a sleeping member continues.
     enum Wake {
-        /// Something has changed: it has events, or has become the reader.
+        /// The state has changed: it has events, or has become the reader.
         case look
         /// Its time is over.
         case deadline
@@ -32,7 +32,7 @@ final class SharedSocket: @unchecked Sendable {
         let deadline: Duration?
     }
 
-    /// What the socket knows of a member beside the table.
+    /// The socket's data about a member, beside the table.
     struct User {
         let startedAt: Duration
         var inbox = LaneInbox()
@@ -48,24 +48,24 @@ final class SharedSocket: @unchecked Sendable {
         var sentByteCount = 0
     }
 
-    /// Everything that is shared.
+    /// The state that the lock guards.
     struct State {
         var table: LaneTable
         var users: [LaneTable.Member: User] = [:]
         var head: ResponseHead?
         var end: TransportEnd?
         var isClosed = false
-        /// Who has sent a ping that is not answered, in order.
+        /// The members that have sent a ping without an answer, in order.
         var pingers: [LaneTable.Member] = []
         /// The reader's wait.
         var pause: Task<Void, Never>?
-        /// When the reader's wait ends by itself.
+        /// The time at which the reader's wait ends by itself.
         var pauseEnd: Duration?
-        /// Indicates whether the reader is to look again.
+        /// Indicates whether the reader is to check again.
         var isPoked = false
     }
 
-    /// What is done once the lock is free.
+    /// The work that is done after the lock is released.
     struct Errands {
         var wakes: [(CheckedContinuation<Wake, Never>, Wake)] = []
         var sends: [(message: [UInt8], kind: OutboundKind)] = []
@@ -80,7 +80,7 @@ final class SharedSocket: @unchecked Sendable {
     var decoder: ResponseEventDecoder
     private let maximumAge: Duration?
 
-    /// Shares a connection that was just asked for.
+    /// Shares a connection that was just requested.
     init(_ connection: any TransportConnection, limits: TransportLimits, clock: TurnClock, maximumAge: Duration?) {
         self.connection = connection
         self.clock = clock
@@ -91,7 +91,7 @@ final class SharedSocket: @unchecked Sendable {
             State(table: LaneTable(highWatermark: limits.highWatermark, lowWatermark: limits.lowWatermark)))
     }
 
-    /// What connections of this socket have in common.
+    /// The identity that all connections of this socket have in common.
     var identity: ObjectIdentifier { ObjectIdentifier(self.connection) }
 
     /// Indicates whether the socket can still be used.
@@ -101,12 +101,12 @@ final class SharedSocket: @unchecked Sendable {
         !state.isClosed && state.end == nil && state.head.map { $0.statusCode == 101 } ?? true
     }
 
-    /// Indicates whether the socket is as old as one may become.
+    /// Indicates whether the socket has reached its maximum age.
     var isTooOld: Bool { self.maximumAge.map { self.clock.now() - self.startedAt >= $0 } ?? false }
 
     // MARK: Members
 
-    /// A new member; nil when the socket takes none, or none on this lane.
+    /// Adds a member; returns nil when the socket takes none, or none on this lane.
     func join(lane: String) -> LaneConnection? {
         guard !self.isTooOld else { return nil }
         let now = self.clock.now()
@@ -117,7 +117,7 @@ final class SharedSocket: @unchecked Sendable {
         return member.map { LaneConnection(self, member: $0) }
     }
 
-    /// The member for which the socket was made.
+    /// Adds the member for which the socket was made.
     func joinFirst() -> LaneConnection {
         let member = self.state.withLock { Self.add(to: &$0, at: self.startedAt) }
         return LaneConnection(self, member: member)
@@ -131,7 +131,7 @@ final class SharedSocket: @unchecked Sendable {
         return member
     }
 
-    /// A member leaves.
+    /// Removes a member.
     func leave(_ member: LaneTable.Member, _ leaving: Leaving) {
         let end: TransportEnd =
             switch leaving {
@@ -148,7 +148,7 @@ final class SharedSocket: @unchecked Sendable {
                 let failure = TransportFailure(phase: .send, cause: .connectionLost)
                 Self.end(stranded, with: .failed(failure), of: &state, &errands)
             }
-            // The reader may be the one who has left.
+            // The reader may be the member that has left.
             state.isPoked = true
             errands.pause = state.pause
             guard departure.isLast || state.table.isUnused, !state.isClosed else { return false }
@@ -168,7 +168,7 @@ final class SharedSocket: @unchecked Sendable {
         }
     }
 
-    /// Makes the end of the connection the only thing that a member finds.
+    /// Makes the end of the connection the only event of a member.
     private static func end(
         _ member: LaneTable.Member, with end: TransportEnd, of state: inout State, _ errands: inout Errands
     ) {
@@ -180,7 +180,7 @@ final class SharedSocket: @unchecked Sendable {
         self.wake(member, .look, of: &state, &errands)
     }
 
-    /// A member's connection is gone.
+    /// Forgets a member whose connection is gone.
     func forget(_ member: LaneTable.Member) {
         self.leave(member, .cancelling)
         self.state.withLock { $0.users[member] = nil }
@@ -188,7 +188,7 @@ final class SharedSocket: @unchecked Sendable {
 
     // MARK: Sending
 
-    /// Sends a member's message, or keeps it until it is the member's turn.
+    /// Sends a member's message, or keeps it until the member's turn.
     func send(_ message: [UInt8], as kind: OutboundKind, by member: LaneTable.Member) {
         let request = kind == .text ? LaneRequest(message) : nil
         let goesNow = self.state.withLock { state in
@@ -215,12 +215,12 @@ final class SharedSocket: @unchecked Sendable {
         if isSent { self.connection.ping() }
     }
 
-    /// Fails the socket for everyone.
+    /// Fails the socket for all members.
     func fail(code: UInt16) { self.connection.fail(code: code) }
 
     // MARK: After the lock
 
-    /// Does what was found out under the lock.
+    /// Performs the work that was determined under the lock.
     func run(_ errands: Errands) {
         errands.pause?.cancel()
         for (message, kind) in errands.sends { self.connection.send(message, as: kind) }
@@ -228,7 +228,7 @@ final class SharedSocket: @unchecked Sendable {
         if errands.breaksSocket { self.connection.fail(code: 1002) }
     }
 
-    /// Lets a member go on that sleeps.
+    /// Lets a sleeping member continue.
     static func wake(_ member: LaneTable.Member, _ wake: Wake, of state: inout State, _ errands: inout Errands) {
         guard let sleeper = state.users[member]?.sleeper.take() else { return }
         errands.wakes.append((sleeper.continuation, wake))
@@ -236,7 +236,7 @@ final class SharedSocket: @unchecked Sendable {
 
     // MARK: Counters
 
-    /// A member's counters: its own, and what the socket knows since the member came.
+    /// Returns a member's counters: its own, and the socket's since the member came.
     func statistics(of member: LaneTable.Member) -> TransportStatistics {
         let socket = self.connection.statistics
         return self.state.withLock { state in
@@ -252,7 +252,7 @@ final class SharedSocket: @unchecked Sendable {
             statistics.isTLSResumed = socket.isTLSResumed
             statistics.lastReceived = since(socket.lastReceived)
             statistics.lastPinged = since(socket.lastPinged)
-            // What is said on another lane is no sign of life of this one's response.
+            // Data on another lane is no sign of life of this lane's response.
             statistics.lastHeard = [user.lastMessageAt.map { $0 - user.startedAt }, statistics.lastPinged]
                 .compactMap { $0 }.max()
             statistics.isWaitingForTurn = state.table.isWaitingForTurn(member)

@@ -8,11 +8,11 @@ import StreamTransport
 #endif
 
 extension TransportEndpoint {
-    /// The place of `responses`, or of another document, below a base URL; nil when the URL has no host, or a scheme
-    /// that is none of http, https, ws and wss.
+    /// Creates the address of `responses`, or of another document, below a base URL; nil when the URL has no host, or a
+    /// scheme other than http, https, ws and wss.
     ///
-    /// Of two queries the path's own goes first. A path that begins with `/../` leaves the last segment of the base
-    /// URL's path out, and so on (RFC 3986 section 5.2.4).
+    /// Of two queries the path's own comes first. A path that begins with `/../` omits the last segment of the base
+    /// URL's path, and so on (RFC 3986 section 5.2.4).
     init?(baseURL: URL, path: String = "/responses") {
         var target = baseURL.path(percentEncoded: true)
         var path = path[...]
@@ -26,7 +26,7 @@ extension TransportEndpoint {
         self.init(baseURL, target: target)
     }
 
-    /// What a URL names; nil as above.
+    /// Creates the address that a URL names; nil as above.
     init?(url: URL) {
         let path = url.path(percentEncoded: true)
         let query = url.query(percentEncoded: true).map { "?\($0)" } ?? ""
@@ -52,9 +52,9 @@ extension TransportEndpoint {
         )
     }
 
-    /// The port as the URL's text has it, 1 to 65,535; nil for any other.
+    /// Returns the port in the URL's text, 1 to 65,535; nil for any other.
     ///
-    /// `URL.port` has no answer, or another port, where the digits are more than an integer takes.
+    /// `URL.port` is nil, or another port, where the digits exceed an integer.
     private static func port(of url: URL, default known: UInt16) -> UInt16? {
         let text = url.absoluteString.utf8
         guard let start = text.firstRange(of: "://".utf8)?.upperBound else { return nil }
@@ -71,7 +71,7 @@ extension TransportEndpoint {
         return port
     }
 
-    /// The place of a response, and where in it to go on.
+    /// Changes the address to that of a response, and of the position at which it is resumed.
     mutating func resume(at cursor: ResumeCursor) {
         let parts = self.target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let id = PercentEncoding.encode(cursor.responseID)

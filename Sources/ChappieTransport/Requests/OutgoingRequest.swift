@@ -1,12 +1,12 @@
 import ResponseEvents
 import StreamSession
 
-/// The request of a turn in the form in which it goes out.
+/// The request of a turn in the form in which it is sent.
 ///
 /// It has the caller's request in both its forms, the finished items of broken attempts, which go back to the server as
-/// input, and the turn state that the server wants to have echoed. It belongs to the turn's driver.
+/// input, and the turn state that the server requires back. It belongs to the turn's driver.
 struct OutgoingRequest {
-    /// A finished item of the attempt that runs.
+    /// A finished item of the current attempt.
     private struct FinishedItem {
         /// The item as it was sent.
         let json: [UInt8]
@@ -18,11 +18,11 @@ struct OutgoingRequest {
     private let original: RequestBodies
     /// The original with the carried items behind its input.
     private var bodies: RequestBodies
-    /// Finished items of the attempt that runs, in order, without a gap.
+    /// Finished items of the current attempt, in order, without a gap.
     private var finishedItems: [FinishedItem] = []
     /// Items that earlier attempts have finished, and their tools' outputs: a part of the request.
     private(set) var carriedItems: [[UInt8]] = []
-    /// The value that the server wants to have echoed in every later request of the turn; nil without one.
+    /// The value that the server requires in every later request of the turn; nil without one.
     private(set) var turnState: String?
 
     /// Reads a request.
@@ -47,7 +47,7 @@ struct OutgoingRequest {
     /// The body of a POST.
     var http: [UInt8] { self.bodies.http }
 
-    /// Indicates whether the response is made in background, which only HTTP can ask for.
+    /// Indicates whether the response is made in the background, which can be requested over HTTP only.
     var isBackground: Bool { self.bodies.isBackground }
 
     /// Indicates whether the server can be asked for the rest of a broken response.
@@ -66,10 +66,10 @@ struct OutgoingRequest {
 
     // MARK: Messages of a WebSocket
 
-    /// The message that asks for the response.
+    /// Returns the message that requests the response.
     ///
-    /// - Parameter exchange: the exchange that the connection carried last, if the request may go on from it.
-    /// - Returns: the message, and whether it holds only what is new since that exchange.
+    /// - Parameter exchange: the last exchange of the connection, if the request may continue it.
+    /// - Returns: the message, and whether it holds only the rest since that exchange.
     func message(after exchange: KeptExchange?) -> (text: [UInt8], isContinued: Bool) {
         let continuation = exchange?.continuation(of: self.bodies.body)
         return (self.bodies.webSocketMessage(continuation, turnState: self.turnState), continuation != nil)
@@ -77,8 +77,8 @@ struct OutgoingRequest {
 
     /// Returns whether the message is too large for a WebSocket.
     ///
-    /// - Parameter exchange: the exchange that the connection carried last; nil for a connection that has carried
-    ///   nothing, on which the whole request is sent.
+    /// - Parameter exchange: the last exchange of the connection; nil for a connection without one, on which the whole
+    ///   request is sent.
     /// - Returns: true when only HTTP can carry it.
     func isTooLarge(after exchange: @autoclosure () -> KeptExchange?) -> Bool {
         guard self.bodies.isTooLargeForWebSocket(turnState: self.turnState) else { return false }
@@ -89,7 +89,7 @@ struct OutgoingRequest {
         return message.count >= RequestBodies.messageByteCountLimit
     }
 
-    /// The exchange that a connection has carried once the response is complete.
+    /// Returns the exchange of a connection after a complete response.
     func exchange(
         _ record: ResponseRecord, responseID: String?, earlier: EarlierResponses, hasOutput: Bool, isWarmUp: Bool
     ) -> KeptExchange {
@@ -102,7 +102,7 @@ struct OutgoingRequest {
 
     private static let turnStateByteCountLimit = 8 << 10
 
-    /// Remembers the server's turn state: the first value of a turn counts, and has 8 KiB at most.
+    /// Stores the server's turn state: the first value of a turn counts, and has 8 KiB at most.
     mutating func learn(turnState: String?) {
         guard self.turnState == nil, let turnState, !turnState.isEmpty,
             turnState.utf8.count <= Self.turnStateByteCountLimit
@@ -114,24 +114,25 @@ struct OutgoingRequest {
 
     /// Returns whether a finished item can go back as input, if the response breaks.
     ///
-    /// A call may go back only with its output, so without a source of outputs it ends what can be carried. So does an
-    /// item that no server takes back: the model makes it again, and what follows it as well.
+    /// A call may go back only with its output, so without a source of outputs no items from the first call on can be
+    /// carried. The same applies to an item that no server takes back: the model makes it again, and the later items as
+    /// well.
     func canCarry(_ item: ItemSummary, hasOutputs: Bool) -> Bool {
         guard self.bodies.takesItems, !item.isCall || hasOutputs else { return false }
         return unsafe InputItem(Array(item.json.utf8)) != nil
     }
 
-    /// Remembers an item that the attempt has finished.
+    /// Stores an item that the attempt has finished.
     mutating func finished(_ item: ItemSummary) {
         self.finishedItems.append(FinishedItem(json: unsafe Array(item.json.utf8), isCall: item.isCall))
     }
 
-    /// Forgets the finished items: what follows is another response.
+    /// Forgets the finished items, as another response follows.
     mutating func dropFinishedItems() { self.finishedItems.removeAll() }
 
-    /// Puts the first finished items that are left behind the input, up to a call, whose output has to follow it.
+    /// Adds the first remaining finished items behind the input, up to a call, whose output has to follow it.
     ///
-    /// - Parameter count: how many items are left to carry; it is lowered by those that were.
+    /// - Parameter count: the number of items that remain; it is lowered by those that were added.
     /// - Returns: the call; nil once all items are carried.
     mutating func carryItems(_ count: inout Int) -> [UInt8]? {
         while count > 0, let item = self.finishedItems.first {
@@ -145,6 +146,6 @@ struct OutgoingRequest {
         return nil
     }
 
-    /// Puts a call's output behind it.
+    /// Adds a call's output behind it.
     mutating func carry(output: [UInt8]) { self.carriedItems.append(output) }
 }

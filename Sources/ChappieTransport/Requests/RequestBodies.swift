@@ -1,16 +1,16 @@
 import ResponseEvents
 
-/// The request in both its forms, read once a turn, and again when finished items go with it.
+/// The request in both its forms, read once in a turn, and again when finished items are added.
 struct RequestBodies {
     /// The request itself.
     let body: ResponseRequestBody
-    /// The lane of a WebSocket that carries several responses; nil for the one without a name.
+    /// The lane of a WebSocket that carries several responses; nil for the lane without a name.
     private let lane: String?
     private let isWarmUp: Bool
-    /// What goes into `client_metadata` of a WebSocket's message.
+    /// The members of `client_metadata` in a WebSocket's message.
     private let metadata: [String: String]
 
-    /// How large a message is taken by a WebSocket, in bytes: servers take 16 MiB at most, and say so by closing.
+    /// The maximum size of a WebSocket message, in bytes: servers take 16 MiB at most, and close the connection beyond.
     static let messageByteCountLimit = 16_700_000
 
     /// Reads a request; throws when its body is not a JSON object.
@@ -26,7 +26,7 @@ struct RequestBodies {
                 serviceTier: request.serviceTier,
                 input: request.prompt.map { .text($0) },
                 hasWebSearch: request.searchesWeb ? true : nil))
-        // A conversation goes on behind its input; any other request is the server's to judge.
+        // A conversation continues behind its input; any other request is left to the server's judgement.
         guard !request.runsCalls || self.body.hasAcceptableInput else { throw .invalidInput }
         self.lane = usesLanes ? request.lane : nil
         self.isWarmUp = request.isWarmUp
@@ -40,13 +40,13 @@ struct RequestBodies {
         self.metadata = other.metadata
     }
 
-    /// The request with finished items behind its input; nil when it has no input to put them behind.
+    /// Returns the request with finished items behind its input; nil when it has no suitable input.
     func carrying(_ items: [[UInt8]]) -> Self? { self.body.appendingInput(items).map { Self($0, like: self) } }
 
-    /// Indicates whether items can be put behind the input.
+    /// Indicates whether items can be added behind the input.
     var takesItems: Bool { self.body.appendingInput([]) != nil }
 
-    /// One message of a WebSocket: the whole request, or what is new in it.
+    /// Returns one message of a WebSocket: the whole request, or the new part of it.
     func webSocketMessage(
         _ continuation: ResponseRequestBody.Continuation? = nil, turnState: String? = nil
     ) -> [UInt8] {
@@ -68,12 +68,12 @@ struct RequestBodies {
 
     /// Returns whether the message that holds the whole request is too large for a WebSocket.
     func isTooLargeForWebSocket(turnState: String?) -> Bool {
-        // Whatever else is in a message is far smaller than this.
+        // The other parts of a message are far smaller than this.
         guard self.body.approximateByteCount > Self.messageByteCountLimit / 2 else { return false }
         return self.webSocketMessage(turnState: turnState).count >= Self.messageByteCountLimit
     }
 
-    /// Indicates whether the response is made in background, which only HTTP can ask for.
+    /// Indicates whether the response is made in the background, which can be requested over HTTP only.
     var isBackground: Bool { self.body.isBackground }
 
     /// Indicates whether the server can be asked for the rest of a broken response.

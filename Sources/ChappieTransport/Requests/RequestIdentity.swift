@@ -6,23 +6,23 @@ import StreamTransport
     import Foundation
 #endif
 
-/// What a request is called, by its caller and in a distributed trace: the same from its first attempt to its last.
+/// The names of a request for its caller and in a distributed trace: the same from its first attempt to its last.
 ///
-/// A value; nobody owns it.
+/// A value without an owner.
 struct RequestIdentity: Sendable, Equatable {
     /// The caller's name for the request.
     let requestID: String
     /// The trace that it belongs to.
     let traceContext: ChappieTraceContext?
 
-    /// An identity; a name that cannot be sent, or none, is replaced by a random one.
+    /// Creates an identity; an invalid name, or none, is replaced by a random one.
     init(requestID: String? = nil, traceContext: ChappieTraceContext? = nil) {
         self.requestID = requestID.flatMap { Self.isSendable($0) ? $0 : nil } ?? UUID().uuidString.lowercased()
         self.traceContext = traceContext
     }
 
-    /// Printable ASCII, at most 128 bytes; space is printable, but not at the ends of a field's value
-    /// (RFC 9110 section 5.5).
+    /// Returns whether a name is printable ASCII of at most 128 bytes; a space is printable, but is not allowed at the
+    /// ends of a field's value (RFC 9110 section 5.5).
     private static func isSendable(_ name: String) -> Bool {
         let bytes = name.utf8
         return (1...128).contains(bytes.count) && bytes.allSatisfy { (0x20...0x7E).contains($0) }
@@ -38,8 +38,8 @@ struct RequestIdentity: Sendable, Equatable {
         return fields
     }
 
-    /// The members of `client_metadata` in a WebSocket's message: one upgrade serves many requests, so that its fields
-    /// cannot name them.
+    /// The members of `client_metadata` in a WebSocket's message: one upgrade serves many requests, so its fields
+    /// cannot identify them.
     var metadata: [String: String] {
         var members = [Self.fieldName: self.requestID]
         members["ws_request_header_traceparent"] = self.traceContext?.traceparent

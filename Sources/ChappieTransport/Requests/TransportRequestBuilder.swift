@@ -2,16 +2,16 @@ import ResponseEvents
 import StreamSession
 import StreamTransport
 
-/// Makes the transport's request from the configuration and the credential.
+/// Creates the transport's request from the configuration and the credential.
 struct TransportRequestBuilder {
     let configuration: ChappieTransportConfiguration
     let credential: ChappieCredential?
-    /// What the server wants to have echoed in every request of the turn.
+    /// The turn state that the server requires in every request of the turn.
     var turnState: String?
-    /// A request of its own, such as an opening handshake that no turn waits for, has a name of its own.
+    /// The names of the request; one outside a turn, such as a background handshake, has its own.
     var identity = RequestIdentity()
 
-    /// Fields of a response that the engine looks at.
+    /// The response fields that the engine evaluates.
     static let capturedFieldNames =
         [
             "content-type", "x-request-id", "x-oai-request-id", "retry-after", "retry-after-ms", "traceresponse",
@@ -21,7 +21,7 @@ struct TransportRequestBuilder {
 
     private static let turnStateFieldName = "x-codex-turn-state"
 
-    /// The upgrade to a WebSocket; nil when the base URL cannot be used.
+    /// Returns the upgrade to a WebSocket; nil when the base URL cannot be used.
     func upgrade(lane: String? = nil) -> TransportRequest? {
         let compression = self.configuration.offersCompression ? self.configuration.webSocketCompression.offer : nil
         var request = self.request(.webSocket(compression: compression), for: .webSocket)
@@ -29,25 +29,25 @@ struct TransportRequestBuilder {
         return request
     }
 
-    /// The request over HTTP; nil when the base URL cannot be used.
+    /// Returns the request over HTTP; nil when the base URL cannot be used.
     func post(_ body: [UInt8]) -> TransportRequest? { self.request(.post(body: body), for: .httpSSE) }
 
-    /// Asks for the events of a response behind a place; nil when the base URL cannot be used.
+    /// Returns the request for the events of a response behind a position; nil when the base URL cannot be used.
     func resumption(at cursor: ResumeCursor) -> TransportRequest? {
         var request = self.request(.get, for: .httpSSE)
         request?.endpoint.resume(at: cursor)
         return request
     }
 
-    /// Returns whether the rest of a response with this identifier can be asked for: it is a part of the target.
+    /// Returns whether the rest of a response with this identifier can be requested: it is a part of the target.
     func canResume(_ responseID: String) -> Bool {
-        // Encoding makes it no shorter.
+        // Encoding does not shorten it.
         guard responseID.utf8.count <= TransportEndpoint.targetByteCountLimit else { return false }
         let request = self.resumption(at: ResumeCursor(responseID: responseID, lastSequenceNumber: .max))
         return request.map { $0.endpoint.target.utf8.count <= TransportEndpoint.targetByteCountLimit } ?? false
     }
 
-    /// Asks for a document beside `/responses`, such as `/models`; nil when the base URL or the path cannot be used.
+    /// Returns the request for a document beside `/responses`, such as `/models`; nil when its address cannot be used.
     func document(at path: String) -> TransportRequest? {
         guard path.first == "/", path.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "#") }) else {
             return nil
@@ -77,8 +77,8 @@ struct TransportRequestBuilder {
         return request
     }
 
-    /// No field twice: the credential and the request's name go before the caller's fields, and those before the
-    /// engine's own.
+    /// Returns the fields, each name once: the credential and the request's name have precedence over the caller's
+    /// fields, and those over the engine's own.
     private func fields(for kind: ChappieTransportKind, hasBody: Bool) -> [HTTPField] {
         let identity = self.identityFields + self.identity.fields
         let additional = self.configuration.additionalFields.map { HTTPField($0.name, $0.value) }
@@ -116,8 +116,7 @@ struct TransportRequestBuilder {
         return fields
     }
 
-    /// Returns whether a text can be a field's value (RFC 9110 section 5.5): in a WebSocket's message anything can
-    /// stand.
+    /// Returns whether a text can be a field's value (RFC 9110 section 5.5); a WebSocket's message can hold any text.
     private static func isFieldValue(_ text: String) -> Bool {
         let space = UInt8(ascii: " ")
         return text.utf8.allSatisfy { (space...0x7E).contains($0) } && text.utf8.first != space
@@ -135,12 +134,12 @@ extension TransportRequest.Exchange {
 }
 
 extension HTTPField {
-    /// Field names are compared without regard to case (RFC 9110 section 5.1).
+    /// Returns whether two field names are equal, without regard to case (RFC 9110 section 5.1).
     fileprivate func hasName(of other: HTTPField) -> Bool { self.name.lowercased() == other.name.lowercased() }
 }
 
 /// The version of this package.
 public enum ChappieTransportVersion {
-    /// Semantic versioning 2.0.0.
+    /// The version, by Semantic Versioning 2.0.0.
     public static let current = "0.1.0"
 }

@@ -2,25 +2,25 @@
 public struct ChappieResponse: Sendable, Equatable {
     /// The response's identifier.
     public let id: String?
-    /// As the server spells it: `completed`, `failed`, `incomplete`, `cancelled`.
+    /// The status in the server's spelling: `completed`, `failed`, `incomplete`, `cancelled`.
     public let status: String
     /// The model that answered.
     public package(set) var model: String?
     /// The text of the whole turn; empty for a response that is not a success.
     public package(set) var outputText = ""
-    /// The tokens of the response, if the server counted any; of a turn with several responses, their sum.
+    /// The tokens of the response, if the server counted them; of a turn with several responses, their sum.
     public package(set) var usage: ChappieTokenUsage?
     /// The server's name for the request (`x-request-id`).
     public package(set) var requestID: String?
     /// The error's code, such as `server_error`.
     public let errorCode: String?
-    /// The error's type, where it says more than the code.
+    /// The error's type, where it is more precise than the code.
     var errorType: String?
     /// The error's text, in the server's words.
     public let errorMessage: String?
     /// The error as the server sent it: JSON text, at most 64 KiB.
     public internal(set) var errorPayload: String?
-    /// Why it is incomplete, such as `max_output_tokens`.
+    /// The reason why the response is incomplete, such as `max_output_tokens`.
     public let incompleteReason: String?
 
     /// A response.
@@ -36,9 +36,9 @@ public struct ChappieResponse: Sendable, Equatable {
     }
 }
 
-/// The tokens that responses cost.
+/// The tokens used by responses.
 ///
-/// A count is nil when the server did not say it.
+/// A count is nil when the server did not send it.
 public struct ChappieTokenUsage: Sendable, Equatable, Codable {
     /// Tokens of the request.
     public var inputTokens: Int?
@@ -51,7 +51,7 @@ public struct ChappieTokenUsage: Sendable, Equatable, Codable {
     /// All tokens together.
     public var totalTokens: Int?
 
-    /// Counts; all are nil unless given.
+    /// Creates counts; all are nil unless given.
     public init(
         inputTokens: Int? = nil, cachedInputTokens: Int? = nil, outputTokens: Int? = nil,
         reasoningTokens: Int? = nil, totalTokens: Int? = nil

@@ -4,20 +4,20 @@
     public import Foundation
 #endif
 
-/// Why a response could not be steered; nothing was sent, and the stream goes on as it would have.
+/// The reason why a response could not be steered; no message was sent, and the stream continues unchanged.
 public enum ChappieSteeringError: Error, Sendable, Equatable, CaseIterable {
     /// No response is being made: the stream was not read yet, is between two attempts, or is over.
     case notRunning
     /// The server has not named the response yet (`response.created`): try again in a moment.
     case notCreated
-    /// The response comes over HTTP, where nothing can be put into it.
+    /// The response comes over HTTP, which cannot be steered.
     case notOverWebSocket
-    /// The input is empty, is no list of items, or is larger than a message may be.
+    /// The input is empty, is not a list of items, or is larger than a message may be.
     case invalidInput
 }
 
 extension ChappieSteeringError: LocalizedError {
-    /// What went wrong, in a sentence that is fit to show.
+    /// The description of the problem, in a sentence that is fit to show.
     public var errorDescription: String? {
         switch self {
         case .notRunning: "No response is being made that could be steered."

@@ -1,9 +1,9 @@
-/// What a consumer of a stream receives.
+/// An event that a stream delivers to its consumer.
 ///
-/// Immutable values, owned by whoever holds them.
+/// Immutable values, owned by their holders.
 ///
-/// Concatenated, the deltas of one kind are a duplicate-free, gap-free prefix of one response, whatever happened to
-/// the connections below.
+/// Concatenated, the deltas of one kind are a duplicate-free, gap-free prefix of one response, independently of the
+/// connections below.
 public enum ChappieStreamEvent: Sendable, Equatable {
     /// A piece of the response's text.
     ///
@@ -17,26 +17,27 @@ public enum ChappieStreamEvent: Sendable, Equatable {
     ///
     /// Never empty.
     case refusalDelta(String)
-    /// The model asks for a tool, which is about to run if its policy lets it.
+    /// The model asks for a tool, which is about to run if its policy permits it.
     ///
-    /// From `ChappieClient` only, as the two that follow.
+    /// Only from `ChappieClient`, like the next two.
     indirect case toolCallRequested(ChappieToolExecutionRequest)
     /// A tool call waits for an answer of the `toolApprovalHandler`.
     indirect case approvalRequested(ChappieApprovalRequest)
-    /// A tool call is over; its output goes back to the model by itself.
+    /// A tool call is over; its output goes back to the model automatically.
     indirect case toolCallCompleted(ChappieToolExecutionResult)
-    /// How much of the account's usage windows is spent.
+    /// The used part of the account's usage windows.
     indirect case usageLimits(ChappieUsageLimitSnapshot)
     /// An event of the wire, before any parsing.
     ///
     /// See `ChappieTransportConfiguration.rawEvents`.
     ///
-    /// In place of a credential of the turn that a server repeats, `[redacted]` stands there.
+    /// A credential of the turn that a server repeats is replaced by `[redacted]`.
     ///
-    /// Raw events lie outside the promise about duplicates in one respect: identifiers and numbers differ between
-    /// attempts, so after a reconnect the first n raw events of a type are withheld when n of that type were delivered.
+    /// Raw events are excepted from the guarantee about duplicates in one respect: identifiers and numbers differ
+    /// between attempts, so after a reconnect the first n raw events of a type are withheld when n of that type were
+    /// delivered.
     case raw(type: String, payload: String)
-    /// News that stops nothing.
+    /// Information that does not interrupt the stream.
     ///
     /// Only with `ChappieTransportConfiguration.reportsDiagnostics`.
     indirect case diagnostic(ChappieDiagnostic)
@@ -46,19 +47,19 @@ public enum ChappieStreamEvent: Sendable, Equatable {
     case completed
 }
 
-/// Which events of the wire are passed on as `ChappieStreamEvent.raw`.
+/// The events of the wire that are passed on as `ChappieStreamEvent.raw`.
 public enum ChappieRawEvents: String, Sendable, CaseIterable {
-    /// Those that no other case carries.
+    /// The events that no other case carries.
     ///
     /// The default.
     case unsurfaced
-    /// Every one, before the event made of it.
+    /// All events, each before the event made of it.
     case all
-    /// None.
+    /// No events.
     case none
 }
 
-/// Which wire protocol carries a response.
+/// The wire protocol that carries a response.
 public enum ChappieTransportKind: String, Sendable, Codable, CaseIterable {
     /// RFC 6455.
     case webSocket
@@ -66,55 +67,55 @@ public enum ChappieTransportKind: String, Sendable, Codable, CaseIterable {
     case httpSSE
 }
 
-/// News about a stream that stops nothing.
+/// Information about a stream that does not interrupt it.
 public struct ChappieDiagnostic: Sendable, Equatable {
-    /// What happened.
+    /// The kind of a diagnostic.
     public enum Kind: String, Sendable, CaseIterable {
-        /// A connection is established; `transport` says of which kind.
+        /// A connection is established, of the kind in `transport`.
         case connected
         /// An attempt failed and another follows on the same transport: `attempt` of `limit`, and `reason`.
         case reconnecting
-        /// The stream goes on over HTTP/SSE, and why.
+        /// The stream continues over HTTP/SSE, for the given `reason`.
         case fellBack
         /// The rest of the response is read from where it broke.
         case resumed
-        /// A replay has caught up with what was delivered: `byteCount` bytes were compared and withheld.
+        /// A replay has caught up with the delivered output: `byteCount` bytes were compared and withheld.
         case replayVerified
-        /// Nothing with content has come for a while, and the stream waits on.
+        /// No event with content has come for a while, and the stream still waits.
         case stalled
-        /// An event of a type that is not known here; `reason` is the type, cut to 64 bytes. Once for each type.
+        /// An event of an unknown type; `reason` is the type, cut to 64 bytes. Once for each type.
         case unknownEvent
-        /// Numbers of the response's events are missing; the server may have used them for something else.
+        /// Numbers of the response's events are missing; the server may have used them for other purposes.
         case sequenceGap
-        /// The response's closing events write its content otherwise than it was streamed, in a way that is harmless:
-        /// white space at the end, marks of citations. Once in an attempt.
+        /// The response's closing events differ from the streamed content in a harmless way: white space at the end,
+        /// marks of citations. Once in an attempt.
         case contentRewritten
-        /// The server has taken what was put into the response: that one ends, and another goes on from there.
+        /// The server has accepted the input that steers the response: that one ends, and another continues from there.
         case steered
-        /// What was put into the response waits for the next request, such as one with the output of a tool.
+        /// The input that steers the response waits for the next request, such as one with the output of a tool.
         case steerPending
-        /// What was put into the response was refused; `reason` is the error's code, if the protocol has it.
+        /// The input that steers the response was refused; `reason` is the error's code, if the protocol has it.
         case steerFailed
-        /// Two connections of the stream were cut at the same age, `connectionAge`: that looks like a time limit on the
+        /// Two connections of the stream were cut at the same age, `connectionAge`, which suggests a time limit on the
         /// path, such as a proxy's or a load balancer's.
         case pathTimeLimit
     }
 
-    /// What happened.
+    /// The kind of the diagnostic.
     public let kind: Kind
     /// The transport it concerns.
     public let transport: ChappieTransportKind?
-    /// Counts retries on one transport from 1.
+    /// The number of the retry on one transport; counts from 1.
     public let attempt: Int?
-    /// How many retries the policy allows.
+    /// The number of retries that the policy allows.
     public let limit: Int?
-    /// The stable tag of the failure behind it, such as `ws.close.1011`.
+    /// The stable tag of the failure, such as `ws.close.1011`.
     public let reason: String?
-    /// Bytes of UTF-8.
+    /// The number of bytes of UTF-8.
     public let byteCount: Int?
-    /// The rung of the recovery ladder that the attempt stands on.
+    /// The recovery step that the attempt performs.
     public let rung: ChappieRecoveryRung?
-    /// How old a connection was.
+    /// The age of the connection.
     public let connectionAge: Duration?
 
     init(
@@ -138,12 +139,12 @@ public struct ChappieDiagnostic: Sendable, Equatable {
     }
 }
 
-/// How an attempt after a failed one goes on.
+/// The recovery step of an attempt after a failed one.
 public enum ChappieRecoveryRung: String, Sendable, Codable, CaseIterable {
     /// The request is sent again; nothing was delivered.
     case sentAgain
-    /// The rest of the response is asked for.
+    /// The rest of the response is requested.
     case resumed
-    /// The request is sent again, and what was delivered is compared and withheld.
+    /// The request is sent again, and the delivered output is compared and withheld.
     case verifiedReplay
 }

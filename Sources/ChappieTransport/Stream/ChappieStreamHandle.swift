@@ -1,30 +1,30 @@
 import ResponseEvents
 
-/// What a stream reads from: one response, or a whole turn of a conversation.
+/// The source of a stream: one response, or a whole turn of a conversation.
 ///
 /// `next()` and `nextBatch()` belong to the stream's one consumer, whose task does the work. The others may be called
-/// from anywhere.
+/// from any task.
 package protocol StreamedTurn: AnyObject, Sendable {
-    /// The next event; nil after `.completed`.
+    /// Returns the next event; nil after `.completed`.
     nonisolated(nonsending) func next() async throws -> ChappieStreamEvent?
 
-    /// The events that are ready, never none; nil after the batch with `.completed`.
+    /// Returns the events that are ready, at least one; nil after the batch with `.completed`.
     nonisolated(nonsending) func nextBatch() async throws -> [ChappieStreamEvent]?
 
     /// Closes the connection and ends the stream with `CancellationError`.
     func cancel()
 
-    /// Puts items, a JSON array, into the response that is being made.
+    /// Adds items, a JSON array, to the response that is being made.
     func steer(_ input: [UInt8]) throws
 
-    /// The server's own words about the error that ended the turn; nil when there are none.
+    /// The server's message about the error that ended the turn; nil when there is none.
     var serverMessage: String? { get }
 
-    /// What the turn went through so far.
+    /// The turn's report so far.
     var report: ChappieStreamReport { get }
 }
 
-/// A running stream, and the way to stop it.
+/// A running stream that can be cancelled.
 public struct ChappieStreamHandle: Sendable {
     /// The events.
     ///
@@ -32,7 +32,7 @@ public struct ChappieStreamHandle: Sendable {
     public let events: AsyncThrowingStream<ChappieStreamEvent, any Error>
     private let turn: any StreamedTurn
 
-    /// A handle on a turn that nobody reads yet.
+    /// Creates a handle on a turn that is not read yet.
     package init<Turn: StreamedTurn>(turn: Turn) {
         // The stream alone holds the token: when it is dropped, or its task is cancelled, the connection is closed.
         let token = StreamToken(turn: turn)
@@ -40,62 +40,63 @@ public struct ChappieStreamHandle: Sendable {
         self.turn = turn
     }
 
-    /// The same events, several at a time: those that are ready, in order, and never none.
+    /// Returns the same events in batches: those that are ready, in order, and at least one.
     ///
-    /// For one consumer, which reads either this or `events`. They end with the same errors. A batch costs what an
-    /// element of `events` costs, however many events are in it: read this way what has to be fast, or is read on the
-    /// main actor. Dropping this stream, and cancelling the task that reads it, close the connection.
+    /// For one consumer, which reads either this or `events`. They end with the same errors. A batch costs as much as
+    /// one element of `events`, with any number of events: use it for a consumer that has to be fast or runs on the
+    /// main actor. Dropping this stream, or cancelling the task that reads it, closes the connection.
     public func batches() -> AsyncThrowingStream<[ChappieStreamEvent], any Error> { self.batches(of: self.turn) }
 
     private func batches<Turn: StreamedTurn>(of turn: Turn) -> AsyncThrowingStream<[ChappieStreamEvent], any Error> {
-        // `events` goes with it, because the token that is in there closes the connection with the handle.
+        // The token keeps `events` alive, whose own token closes the connection with the handle.
         let token = StreamToken(turn: turn, keeping: self.events)
         return AsyncThrowingStream { try await token.turn.nextBatch() }
     }
 
-    /// Ends the stream at once and closes the connection: a consumer that waits gets `CancellationError`.
+    /// Ends the stream at once and closes the connection: a waiting consumer gets `CancellationError`.
     ///
     /// A WebSocket sends a close frame (1001), and its socket is closed when the server closes its end, after 500 ms at
     /// the latest. A WebSocket that takes no more bytes, and a connection for HTTP, is closed at once.
     ///
-    /// A closure of the program's that is being asked meanwhile, such as a source of credentials, is cancelled and not
-    /// waited for. May be called from any task, more than once, and after the end.
+    /// A closure of the program that is running at that time, such as a source of credentials, is cancelled and not
+    /// awaited. May be called from any task, more than once, and after the end.
     public func cancel() {
         self.turn.cancel()
     }
 
-    /// Puts a message of the user into the response that is being made.
+    /// Adds a message of the user to the response that is being made.
     ///
-    /// The response ends where it is, and another one goes on from there: the stream goes on with it, and text that is
-    /// delivered stays delivered. It works over a WebSocket only, with a server that knows `response.steer`; the
-    /// diagnostics say what has become of it. From then on the request is not sent again by itself, because that would
-    /// lose the message: a failure of the connection ends the stream. A response that calls tools ends by itself; in a
-    /// client's turn the message goes to the model with their outputs. One that comes when the response is complete is
-    /// lost: then the diagnostics say `steerFailed`.
+    /// The response ends at that point, and another one continues from there: the stream continues with it, and
+    /// delivered text stays delivered. It works over a WebSocket only, with a server that supports `response.steer`;
+    /// the diagnostics report the outcome. From then on the request is not sent again automatically, because that would
+    /// lose the message: a failure of the connection ends the stream. A response that calls tools ends normally; in a
+    /// client's turn the message goes to the model with their outputs. A message that comes when the response is
+    /// complete is lost: then the diagnostics report `steerFailed`.
     ///
-    /// May be called from any task. Throws `ChappieSteeringError` when there is nothing to steer; nothing is sent then.
+    /// May be called from any task. Throws `ChappieSteeringError` when no response can be steered; nothing is sent
+    /// then.
     public func steer(_ text: String) throws {
         guard !text.isEmpty else { throw ChappieSteeringError.invalidInput }
         try self.turn.steer(SteeringMessage.input(text))
     }
 
-    /// The server's own words about the error that ended the stream, as one line for the person at the program.
+    /// The server's message about the error that ended the stream, as one line for the program's user.
     ///
-    /// Nil while the stream runs, and when the server said nothing. It is the error's own `serverMessage`, but for a
-    /// refused credential: `reauthenticationRequired` has the code, such as `invalid_api_key`, and this is the sentence
-    /// beside it. Like the error's, it is not for logs and reports.
+    /// Nil while the stream runs, and when the server sent no message. It is the error's own `serverMessage`, except
+    /// for a refused credential: `reauthenticationRequired` has the code, such as `invalid_api_key`, and this is its
+    /// sentence. Like the error's, it is not for logs and reports.
     public var serverMessage: String? { self.turn.serverMessage }
 
-    /// What the stream has gone through so far.
+    /// The stream's report so far.
     public var report: ChappieStreamReport { self.turn.report }
 }
 
-/// Held by the stream alone: when the stream is dropped, so is the turn.
+/// A token that the stream alone holds: when the stream is dropped, so is the turn.
 final class StreamToken<Turn: StreamedTurn>: Sendable {
     let turn: Turn
     private let other: AsyncThrowingStream<ChappieStreamEvent, any Error>?
 
-    /// Holds a turn, and another stream of it, which lives as long.
+    /// Creates the token of a turn, which also keeps another stream of it alive.
     init(turn: Turn, keeping other: AsyncThrowingStream<ChappieStreamEvent, any Error>? = nil) {
         self.turn = turn
         self.other = other

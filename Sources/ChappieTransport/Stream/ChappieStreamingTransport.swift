@@ -1,14 +1,14 @@
 import LibwebsocketsTransport
 package import StreamTransport
 
-/// Streams responses: WebSocket first, HTTP/SSE when that fails, exactly once whatever the network does.
+/// Streams responses: WebSocket first, HTTP/SSE when that fails, with every piece of output delivered exactly once.
 ///
-/// An instance remembers when WebSockets do not work and keeps one connection for its next turn. It may be used from
-/// any task; turns that run at the same time use connections of their own.
+/// An instance remembers when WebSockets do not work, and keeps one connection for its next turn. It may be used from
+/// any task; concurrent turns use connections of their own.
 public final class ChappieStreamingTransport: Sendable {
     private let engine: Engine
 
-    /// An instance; no connection is made before the first stream is read.
+    /// Creates an instance; no connection is made before the first stream is read.
     public convenience init(configuration: ChappieTransportConfiguration) {
         let configuration = configuration.bounded
         let transport = LibwebsocketsTransport(
@@ -23,7 +23,7 @@ public final class ChappieStreamingTransport: Sendable {
             clock: clock)
     }
 
-    /// An instance over another transport and with another clock.
+    /// Creates an instance over another transport and with another clock.
     package init(configuration: ChappieTransportConfiguration, transport: any StreamTransport, clock: TurnClock) {
         self.engine = Engine(configuration: configuration, transport: transport, clock: clock)
     }
@@ -35,34 +35,34 @@ public final class ChappieStreamingTransport: Sendable {
         await LibwebsocketsTransport.finishClosing(within: .milliseconds(500))
     }
 
-    /// The events of one response.
+    /// Returns the events of one response.
     ///
-    /// Nothing is sent before the stream is read. Dropping the stream, and cancelling the task that reads it, close the
+    /// Nothing is sent before the stream is read. Dropping the stream, or cancelling the task that reads it, closes the
     /// connection. A stream cancelled while its consumer waits throws `CancellationError`; a task that is cancelled
-    /// between two elements may see the stream end without an error, which is the standard library's doing.
+    /// between two elements may see the stream end without an error, as the standard library defines.
     public func stream(_ request: ChappieTransportRequest) -> AsyncThrowingStream<ChappieStreamEvent, any Error> {
         self.streamHandle(request).events
     }
 
-    /// The events of one response, several at a time: those that are ready, in order, and never none.
+    /// Returns the events of one response in batches: those that are ready, in order, and at least one.
     ///
-    /// A batch costs what a single element of `stream(_:)` costs; everything else is as there.
+    /// A batch costs as much as a single element of `stream(_:)`; otherwise they behave the same.
     public func batches(_ request: ChappieTransportRequest) -> AsyncThrowingStream<[ChappieStreamEvent], any Error> {
         let token = StreamToken(turn: self.turn(request))
         return AsyncThrowingStream { try await token.turn.nextBatch() }
     }
 
-    /// The events, with a handle that can stop it and report on it.
+    /// Returns the events, with a handle that can cancel the stream and report on it.
     public func streamHandle(_ request: ChappieTransportRequest) -> ChappieStreamHandle {
         ChappieStreamHandle(turn: self.turn(request))
     }
 
-    /// Opens the WebSocket that the next turn of the request's lane will use, and lets the server prepare what the
-    /// request holds: nothing is generated (`generate: false`).
+    /// Opens the WebSocket for the next turn of the request's lane, and lets the server prepare the request's content:
+    /// nothing is generated (`generate: false`).
     ///
-    /// A turn that begins with this request's input sends only what it adds. It does nothing where WebSockets do not
-    /// work or are not preferred. A failure is told to nobody and has no consequences: the turn that follows meets it
-    /// again. When the task is cancelled it returns, and the connection is closed.
+    /// A turn that begins with this request's input sends only the rest. It has no effect where WebSockets do not work
+    /// or are not preferred. A failure is not reported and has no consequences: the next turn meets it again. When the
+    /// task is cancelled it returns, and the connection is closed.
     public func prewarm(_ request: ChappieTransportRequest) async {
         guard self.engine.configuration.policy.prefersWebSocket else { return }
         var request = request
@@ -71,28 +71,28 @@ public final class ChappieStreamingTransport: Sendable {
         do {
             while try await turn.next() != nil {}
         } catch {
-            // There is nobody to be told.
+            // A failure is not reported.
         }
     }
 
-    /// A document beside `/responses`, such as `/models`: over the same transport, with the same credential, limits of
-    /// time and errors as a turn.
+    /// Fetches a document beside `/responses`, such as `/models`: with the transport, credential, time limits and
+    /// errors of a turn.
     ///
-    /// The path begins with a slash, or with `/../` for what stands beside the base URL, and may have a query. Anything
-    /// but 2xx is thrown as `ChappieClientError.httpError`; a 401 has the credential replaced, once.
+    /// The path begins with a slash, or with `/../` for a sibling of the base URL, and may have a query. A status code
+    /// other than 2xx is thrown as `ChappieClientError.httpError`; a 401 has the credential replaced, once.
     package func fetch(path: String) async throws -> FetchedDocument {
         try await DocumentFetch(engine: self.engine, path: path).document()
     }
 
-    /// One exchange with any server, over the same transport and within the same limits; no credential goes with it.
+    /// Makes one exchange with any server, over the same transport and within the same limits; no credential is sent.
     ///
-    /// Whatever the status code, the answer is returned. Throws `ChappieClientError.transport` for what fails below
-    /// HTTP, and `CancellationError`.
+    /// The answer is returned with any status code. Throws `ChappieClientError.transport` for failures below HTTP, and
+    /// `CancellationError`.
     package func exchange(_ request: DocumentRequest) async throws -> FetchedDocument {
         try await DocumentFetch(engine: self.engine, path: "").answer(to: request)
     }
 
-    /// The turn itself, for a consumer that reads it without a stream around it, and closes it by `cancel()`.
+    /// Creates the turn itself, for a consumer that reads it without a stream around it, and closes it by `cancel()`.
     package func turn(_ request: ChappieTransportRequest) -> TurnDriver {
         TurnDriver(engine: self.engine, request: request)
     }

@@ -1,29 +1,29 @@
-// What a consumer hears of the tools that a model calls. Values; nobody owns them.
+// The events about tools that a model calls. Values without an owner.
 
-/// Whether a tool runs when the model calls it.
+/// The rule for a tool that the model calls.
 public enum ChappieToolPolicy: String, Sendable, Codable, CaseIterable {
     /// It runs at once.
     case automatic
-    /// A person, or a rule, is asked first.
+    /// A person, or the program, is asked first.
     case ask
-    /// It does not run; the model is told so.
+    /// It does not run; the model is informed.
     case deny
 }
 
-/// A tool that the model has called and that is about to run, if its policy lets it.
+/// A tool that the model has called and that is about to run, if its policy permits it.
 public struct ChappieToolExecutionRequest: Sendable, Equatable {
     /// The server's name for the call, which its output refers to.
     public let callID: String
     /// The tool's name.
     public let name: String
-    /// What the tool is given: JSON text of a function's arguments, or the input of a custom tool.
+    /// The tool's input: JSON text of a function's arguments, or the input of a custom tool.
     ///
-    /// As the model wrote it, so it may be empty or no JSON at all.
+    /// It is unchanged from the model, so it may be empty or not JSON at all.
     public let arguments: String
     /// The policy that applies.
     public let policy: ChappieToolPolicy
 
-    /// A call of a tool.
+    /// Creates a request.
     package init(callID: String, name: String, arguments: String, policy: ChappieToolPolicy) {
         self.callID = callID
         self.name = name
@@ -38,10 +38,10 @@ public struct ChappieApprovalRequest: Sendable, Equatable {
     public let callID: String
     /// The tool's name.
     public let name: String
-    /// What the tool would be given; see `ChappieToolExecutionRequest.arguments`.
+    /// The tool's input; see `ChappieToolExecutionRequest.arguments`.
     public let arguments: String
 
-    /// A call that waits.
+    /// Creates a request.
     package init(callID: String, name: String, arguments: String) {
         self.callID = callID
         self.name = name
@@ -49,32 +49,32 @@ public struct ChappieApprovalRequest: Sendable, Equatable {
     }
 }
 
-/// How a tool call ended.
+/// The result of a tool call.
 public enum ChappieToolStatus: String, Sendable, Codable, CaseIterable {
-    /// The tool did what it was asked.
+    /// The tool succeeded.
     case completed
-    /// The tool says that it could not; the model is told.
+    /// The tool reported a failure; the model is informed.
     case failed
-    /// It was not allowed to run; the model is told.
+    /// The tool was not permitted to run; the model is informed.
     case denied
-    /// The turn ended before it had.
+    /// The turn ended before the tool did.
     case cancelled
 }
 
-/// A tool call that is over, and what goes back to the model.
+/// A tool call that is over, with the output for the model.
 public struct ChappieToolExecutionResult: Sendable, Equatable {
     /// The server's name for the call.
     public let callID: String
     /// The tool's name.
     public let name: String
-    /// How it ended.
+    /// The result of the call.
     public let status: ChappieToolStatus
-    /// The output as text; of an output in parts, the text parts one behind the other.
+    /// The output as text; of an output in parts, the concatenated text parts.
     public let output: String
-    /// How long it took, the wait for an approval included.
+    /// The duration of the call, including the wait for an approval.
     public let duration: Duration
 
-    /// The end of a call.
+    /// Creates a result.
     package init(callID: String, name: String, status: ChappieToolStatus, output: String, duration: Duration) {
         self.callID = callID
         self.name = name

@@ -6,14 +6,14 @@
 
 /// One usage window of an account.
 public struct ChappieUsageLimitWindow: Sendable, Equatable {
-    /// 0 to 100; a server may say more.
+    /// The used percentage, 0 to 100; a server may report more.
     public let usedPercent: Double
     /// The window's length, such as 300 or 10,080.
     public let windowMinutes: Int?
-    /// When it begins anew.
+    /// The time at which the window begins anew.
     public let resetsAt: Date?
 
-    /// A window.
+    /// Creates a window.
     package init(usedPercent: Double, windowMinutes: Int?, resetsAt: Date?) {
         self.usedPercent = usedPercent
         self.windowMinutes = windowMinutes
@@ -21,11 +21,11 @@ public struct ChappieUsageLimitWindow: Sendable, Equatable {
     }
 }
 
-/// The state of an account's usage windows, in the middle of a stream.
+/// The state of an account's usage windows, reported within a stream.
 public struct ChappieUsageLimitSnapshot: Sendable, Equatable {
-    /// The window that the server counts first.
+    /// The window that the server lists first.
     public let primary: ChappieUsageLimitWindow?
-    /// Another one, usually the week.
+    /// Another window, usually the week.
     public let secondary: ChappieUsageLimitWindow?
     /// The plan, as the server spells it.
     public let planType: String?
@@ -41,9 +41,9 @@ public struct ChappieUsageLimitSnapshot: Sendable, Equatable {
 public struct ChappieUsageLimit: Sendable, Equatable {
     /// A subscription plan.
     public struct Plan: Sendable, Equatable {
-        /// As the server spells it, such as `plus`.
+        /// The plan's name in the server's spelling, such as `plus`.
         public let rawValue: String
-        /// Fit to show, such as `Plus`.
+        /// The plan's name for display, such as `Plus`.
         public let displayName: String
 
         init(rawValue: String, displayName: String) {
@@ -52,20 +52,20 @@ public struct ChappieUsageLimit: Sendable, Equatable {
         }
     }
 
-    /// The `type` of a limit that ends by itself.
+    /// The `type` of a temporary limit.
     static let reachedType = "usage_limit_reached"
 
-    /// What kind of limit: `usage_limit_reached`.
+    /// The kind of limit: `usage_limit_reached`.
     public let type: String
-    /// The server's words.
+    /// The server's message.
     public let message: String
-    /// The plan the limit belongs to.
+    /// The plan that the limit belongs to.
     public let plan: Plan?
-    /// When the limit ends.
+    /// The time at which the limit ends.
     public let resetsAt: Date?
-    /// The window that the server counts first.
+    /// The window that the server lists first.
     public let primary: ChappieUsageLimitWindow?
-    /// Another one.
+    /// Another window.
     public let secondary: ChappieUsageLimitWindow?
 
     init(

@@ -33,15 +33,16 @@
 /// | there: an item is named otherwise than before, while none has changed before | the same |
 /// | there: such an event whose number has come before | the same |
 ///
-/// A response that is fetched again from where it broke is judged by what came before, too: it is the same value. One
-/// that is fetched again from its beginning has to have the same identifier.
+/// A response that is resumed is judged by its earlier events, too: it is the same value. One that is fetched again
+/// from its beginning has to have the same identifier.
 ///
 /// # Items' identifiers
 ///
-/// An item's identifier decides over its index where both are given: what names an item is that item's, whatever index
-/// it has (`place`). An item that is announced once more at another index is another one from there on. Some servers
-/// change identifiers from event to event: one that is new where another one is known says nothing. Later, on a
-/// connection whose responses named each item once (`EarlierResponses`), they tell late events of an earlier response:
+/// An item's identifier has precedence over its index where both are given: an event that names an item belongs to that
+/// item, at any index (`place`). An item that is announced again at another index is another one from there on. Some
+/// servers change identifiers from event to event: a new one in place of a known one is no evidence. Later, on a
+/// connection whose responses named each item once (`EarlierResponses`), they identify late events of an earlier
+/// response:
 ///
 /// | what comes on such a connection | verdict |
 /// |---|---|
@@ -56,22 +57,22 @@
 /// | output, or the end, of an item that this response has not announced, while it has announced others | foreign |
 /// | the end of a response that lists no items, after such output | violation: it may have been its own |
 ///
-/// Some servers give every response the same identifier: one that is created with the identifier of the response before
-/// is the response that was asked for, and so is an item that is announced once more. Where the request has the outputs
-/// of calls of the response before, it is that response once more if it announces its items again: those are foreign,
-/// and so is its end, if it lists them.
+/// Some servers give every response the same identifier: a response created with the identifier of the previous one is
+/// the requested one, and so is an item that is announced again. Where the request has the outputs of calls of the
+/// previous response, it is that response again if it announces its items again: those are foreign, and so is its end,
+/// if it lists them.
 ///
 /// # Other agents
 ///
-/// Items of agents other than the root are part of the response, and no part of its text.
+/// Items of agents other than the root are part of the response, but not of its text.
 package struct ResponseOrder: Sendable {
-    /// How a response ends.
+    /// The kind of a response's end.
     package enum End: Equatable, Sendable {
-        /// Well, or early; the fingerprints of the identifiers of the items that the end lists, 0 where one has none.
+        /// The response is complete or incomplete; with the fingerprints of the listed items' identifiers, 0 for none.
         case complete(names: [UInt64])
-        /// It failed.
+        /// The response failed.
         case failure
-        /// With an error outside a response.
+        /// An error outside a response ended it.
         case error
     }
 
@@ -82,7 +83,7 @@ package struct ResponseOrder: Sendable {
     }
 
     private enum Phase {
-        /// Nothing has named the response yet.
+        /// No event has named the response yet.
         case beginning
         case reading
         case ended
@@ -95,7 +96,7 @@ package struct ResponseOrder: Sendable {
     /// The responses before on the same connection.
     private let earlier: EarlierResponses
     private var phase: Phase = .beginning
-    /// The identifier that the response was created with; nil when the server told none.
+    /// The identifier that the response was created with; nil when the server sent none.
     private var responseID: String?
     /// Indicates whether the response is fetched again under its identifier.
     private var isResumed = false
@@ -106,12 +107,12 @@ package struct ResponseOrder: Sendable {
     /// Indicates whether an item of the root agent was announced.
     private var hasAnnounced = false
     private var done = ItemIndexSet()
-    /// Items that deltas or closing texts have come of.
+    /// The items that have deltas or closing texts.
     private var written = ItemIndexSet()
-    /// Open items with output that were announced again: more deltas of theirs would be those of an answer that begins
+    /// Open items with output that were announced again: more deltas of theirs would belong to an answer that begins
     /// anew.
     private var begunAgain = ItemIndexSet()
-    /// The slot of the last input, if that was output and fine: more of it is fine as well, and changes nothing.
+    /// The slot of the last input, if that was output with the verdict `fine`: more of it is fine as well.
     private var running: ReplaySlot?
     /// The fingerprint of its item's identifier; 0 when it has none.
     private var runningName: UInt64 = 0
@@ -124,7 +125,7 @@ package struct ResponseOrder: Sendable {
     /// The index of the item with an identifier: that of its last announcement, or else of its first delta or closing
     /// text.
     ///
-    /// What was only done has none: some servers give everything one identifier.
+    /// An item that was only done has none: some servers give all items one identifier.
     private var places: [UInt64: Int] = [:]
     /// Indicates whether output was this response's own: where items are named, output with a name that no earlier
     /// response had.
@@ -133,9 +134,9 @@ package struct ResponseOrder: Sendable {
     private var hasDroppedOutput = false
     /// Indicates whether such output had a name that no response has announced.
     private var hasDroppedUnknown = false
-    /// Indicates whether the response was created before anything else of it came.
+    /// Indicates whether the response was created before all its other events.
     private var wasCreated = false
-    /// The identifier that the response has ended with.
+    /// The identifier at the response's end.
     private var endID: String?
     /// The items that have written at an index, by kind, where several were named there: the newest, and those before.
     private var writers: [Writer: (newest: UInt64, others: Set<UInt64>)] = [:]
@@ -146,21 +147,21 @@ package struct ResponseOrder: Sendable {
     /// Indicates whether the response has ended under an identifier that no event before had, where identifiers do not
     /// change.
     private var hasForeignEnd = false
-    /// A bit for each oddity that was seen.
+    /// The oddities that were seen, one bit each.
     private var seenOddities: UInt8 = 0
 
-    /// Nothing has come yet.
+    /// Creates the value before the first event.
     ///
     /// - Parameters:
-    ///   - previousResponseID: the response before on the same connection, which may still have something to say.
-    ///   - earlier: what is known of the responses before on it.
+    ///   - previousResponseID: the previous response on the same connection, whose late events may still arrive.
+    ///   - earlier: the knowledge about the earlier responses on it.
     package init(previousResponseID: String? = nil, earlier: EarlierResponses = EarlierResponses()) {
         self.previousResponseID = previousResponseID
         self.earlier = earlier
     }
 
-    /// The knowledge about this response and those before that the next one on the connection gets; `countsByOne` says
-    /// whether its events were numbered without a gap.
+    /// Returns the knowledge about this response and earlier ones for the next one on the connection; `countsByOne`
+    /// says whether its events were numbered without a gap.
     package func asEarlier(countsByOne: Bool) -> EarlierResponses {
         let announcesItems = !self.added.isEmpty && !self.hasSeen(.itemNotAdded)
         let isOdd = self.areIndicesShared || !announcesItems || self.hasSeen(.itemIDChanged)
@@ -185,12 +186,12 @@ package struct ResponseOrder: Sendable {
     /// Indicates whether an item has been announced under the same name at two indices.
     package var hasRepeats: Bool { !self.repeats.isEmpty }
 
-    /// The index of the item that an event with this name and index belongs to.
+    /// Returns the index of the item that an event with this name and index belongs to.
     package func place(of name: UInt64, at outputIndex: Int) -> Int {
         name == 0 || outputIndex < 0 ? outputIndex : self.places[name] ?? outputIndex
     }
 
-    /// Returns whether nothing but an event's index says which item it belongs to, and no item was announced there.
+    /// Returns whether only an event's index identifies its item, and no item was announced there.
     package func isUnannounced(_ name: UInt64, at outputIndex: Int) -> Bool {
         name == 0 && !self.added.contains(outputIndex)
     }
@@ -203,7 +204,7 @@ package struct ResponseOrder: Sendable {
         [Oddity.itemAddedAgain, .itemDoneAgain, .itemContinued].contains(where: self.hasSeen)
     }
 
-    /// How many items are done, from the first on without a gap.
+    /// The number of items that are done, from the first on without a gap.
     ///
     /// It is 0 when items cannot be told apart by their indices, because some share one: such items cannot be given
     /// back to the server in place of the output that was delivered at their indices.
@@ -211,18 +212,18 @@ package struct ResponseOrder: Sendable {
         self.areIndicesShared ? 0 : self.done.leadingCount
     }
 
-    /// Returns whether the response was odd in this way.
+    /// Returns whether the response had this oddity.
     package func hasSeen(_ oddity: Oddity) -> Bool { self.seenOddities & (1 << oddity.rawValue) != 0 }
 
-    /// The response is fetched again from where it broke, and goes on.
+    /// Continues the response, which is resumed where it broke.
     package mutating func resumed() {
         self.isResumed = true
         self.stopRunning()
-        // An error event, for one, may have ended the attempt; the server still has the response.
+        // An error event, for example, may have ended the attempt; the server still has the response.
         if self.phase == .ended { self.phase = .reading }
     }
 
-    /// The response is fetched again from its beginning: its identifier stays.
+    /// Begins the response again, which is fetched from its beginning: its identifier stays.
     package mutating func restarted() {
         let responseID = self.responseID
         let hasChanged = self.hasSeen(.responseIDChanged)
@@ -232,7 +233,7 @@ package struct ResponseOrder: Sendable {
         if hasChanged { _ = self.tolerate(.responseIDChanged) }
     }
 
-    /// The server says that a response begins.
+    /// Judges the beginning of a response.
     package mutating func created(responseID: String?) -> Verdict {
         self.stopRunning()
         switch self.phase {
@@ -256,26 +257,26 @@ package struct ResponseOrder: Sendable {
         }
     }
 
-    /// Returns whether a response that goes on is named by an event otherwise than before the break.
+    /// Returns whether an event of a resumed response names it differently than before the break.
     ///
-    /// The number alone does not say that an event has come before, where the server makes its events anew.
+    /// The number alone does not prove that an event has come before, where the server creates its events anew.
     ///
-    /// Mutating so that other modules look at the value where it lies.
+    /// Mutating so that other modules access the value in place.
     package mutating func isOther(responseID: String?) -> Bool {
         guard self.isResumed, let responseID, let known = self.responseID else { return false }
         return !responseID.utf8.elementsEqual(known.utf8) && !self.hasSeen(.responseIDChanged)
     }
 
-    /// Returns whether an item of a response that goes on is named by an event otherwise than before the break.
+    /// Returns whether an event of a resumed response names an item differently than before the break.
     ///
-    /// Mutating like the other one.
+    /// Mutating like `isOther(responseID:)`.
     package mutating func isOther(_ name: UInt64, at outputIndex: Int) -> Bool {
         let outputIndex = self.place(of: name, at: outputIndex)
         guard self.isResumed, name != 0, let known = self.itemNames[outputIndex], known != name else { return false }
         return !self.areIndicesShared && !self.hasSeen(.itemIDChanged)
     }
 
-    /// Another event, which is neither output nor an end, names its response.
+    /// Judges an event that is neither output nor an end, and names its response.
     package mutating func mentioned(responseID: String?) -> Verdict {
         self.stopRunning()
         guard !self.isPrevious(responseID) else { return .foreign }
@@ -283,15 +284,15 @@ package struct ResponseOrder: Sendable {
         case .beginning: return self.isResumed ? self.judge(responseID) : .fine
         case .reading:
             let verdict = self.judge(responseID)
-            // A server that changes identifiers does it from the beginning on.
+            // A server that changes identifiers does so from the beginning on.
             if self.hasOutput, case .tolerated(.responseIDChanged) = verdict { return .violation(.responseRestarted) }
             return verdict
         case .ended: return .foreign
         }
     }
 
-    /// The response, or an item of it, was begun again under the number that it was begun with: the events from there
-    /// on are sent again, or the answer begins anew.
+    /// Records that the response, or an item of it, was begun again under its number: the events from there on are sent
+    /// again, or the answer begins anew.
     package mutating func rewound(to outputIndex: Int? = nil) {
         let hasOutput = outputIndex.map { self.written.contains($0) } ?? self.hasOutput
         self.isRewound = self.isRewound || hasOutput
@@ -300,13 +301,13 @@ package struct ResponseOrder: Sendable {
     /// Indicates whether an event that contradicts an earlier one of its number shows that the answer has begun anew.
     package var hasRestarted: Bool { self.isRewound }
 
-    /// The server says that another answer takes the place of the one that it has begun.
+    /// Judges the server's announcement that another answer replaces the one that it has begun.
     package mutating func restartAnnounced() -> Verdict {
         let verdict = self.mentioned(responseID: nil)
         return verdict == .fine && self.hasOutput ? .violation(.responseRestarted) : verdict
     }
 
-    /// An item begins; `name` is the fingerprint of its identifier, 0 when it has none.
+    /// Judges the beginning of an item; `name` is the fingerprint of its identifier, 0 when it has none.
     package mutating func itemAdded(_ outputIndex: Int, name: UInt64 = 0, isAside: Bool = false) -> Verdict {
         self.judgeOutput(outputIndex) { order in
             if order.isAnnouncedByPrevious(name) {
@@ -337,7 +338,7 @@ package struct ResponseOrder: Sendable {
         }
     }
 
-    /// An item is finished.
+    /// Judges the end of an item.
     package mutating func itemDone(_ outputIndex: Int, name: UInt64 = 0, isAside: Bool = false) -> Verdict {
         let outputIndex = self.place(of: name, at: outputIndex)
         return self.judgeOutput(outputIndex) { order in
@@ -357,7 +358,7 @@ package struct ResponseOrder: Sendable {
     @inline(__always)
     package func isRunning(_ shape: UInt) -> Bool { shape != 0 && shape == self.runningShape }
 
-    /// More output of a slot; `shape` is shared by deltas of one slot and one item only, and 0 when nothing is known.
+    /// Judges a delta; `shape` is shared by deltas of one slot and one item only, and 0 when it is unknown.
     package mutating func delta(in slot: ReplaySlot, name: UInt64 = 0, shape: UInt = 0) -> Verdict {
         if let running = self.running, running == slot, name == self.runningName {
             self.runningShape = shape
@@ -381,30 +382,30 @@ package struct ResponseOrder: Sendable {
         return verdict
     }
 
-    /// A closing event of a slot, which the item's end may follow or precede.
+    /// Judges a closing event of a slot, which the item's end may follow or precede.
     package mutating func closing(of slot: ReplaySlot, name: UInt64 = 0) -> Verdict {
         let place = self.place(of: name, at: slot.outputIndex)
         return self.judgeOutput(place, slot.partIndex) { order in
             if let verdict = order.judge(name, at: place) { return verdict }
-            // What it has beyond the deltas is output like theirs.
+            // The content beyond the deltas is output like theirs.
             order.hasOutput = true
             _ = order.written.insert(place)
             return .fine
         }
     }
 
-    /// The response ends, well or not.
+    /// Judges the end of the response, of any kind.
     ///
-    /// `end` says how, as far as it matters here.
+    /// `end` has the details that matter here.
     package mutating func terminal(responseID: String?, _ end: End) -> Verdict {
         self.stopRunning()
         guard self.phase != .ended, !self.isPrevious(responseID) else { return .foreign }
         if case .complete(let names) = end {
-            // This server creates its responses: it is what is left of the one before.
+            // This server creates its responses: the event is a late one of the previous response.
             if self.phase == .beginning, responseID == nil, self.earlier.createsResponses { return .foreign }
             if self.isPreviousEnd(responseID, names) { return .foreign }
             if !self.hasOwnOutput, names.contains(where: self.isAnnouncedByPrevious) {
-                // What was asked for may still come.
+                // The requested response may still come.
                 (self.phase, self.responseID, self.hasDroppedOutput) = (.beginning, nil, false)
                 return .foreign
             }
@@ -429,7 +430,7 @@ package struct ResponseOrder: Sendable {
         return verdict
     }
 
-    /// Indicates whether what the end has beyond the events before it may be another response's.
+    /// Indicates whether content that only the end has may belong to another response.
     package var endsUnderAnotherName: Bool { self.hasForeignEnd }
 
     /// Indicates whether an item that is not done may be one that an earlier response of the connection has announced
@@ -448,8 +449,7 @@ package struct ResponseOrder: Sendable {
         return self.phase == .beginning || self.responseID?.utf8.elementsEqual(previous.utf8) != true
     }
 
-    /// Returns whether the end of the response before comes once more, which was perhaps not announced: it lists its
-    /// items.
+    /// Returns whether the end of the previous response, perhaps unannounced, comes again: it lists its items.
     private func isPreviousEnd(_ responseID: String?, _ names: [UInt64]) -> Bool {
         guard let responseID, let previous = self.earlier.lastEndID, responseID.utf8.elementsEqual(previous.utf8),
             // Some servers give every response the same identifier.
@@ -458,7 +458,7 @@ package struct ResponseOrder: Sendable {
         return names.contains { $0 != 0 && self.earlier.contains($0) && !self.names.contains($0) }
     }
 
-    /// Returns whether an announcement is one of the response before, which comes once more.
+    /// Returns whether an announcement is a repeated one of the previous response.
     private func isAnnouncedByPrevious(_ name: UInt64) -> Bool {
         guard self.earlier.areCallsAnswered, let previous = self.previousResponseID, let responseID = self.responseID
         else { return false }
@@ -470,9 +470,9 @@ package struct ResponseOrder: Sendable {
         self.written.contains(outputIndex) && !self.asides.contains(outputIndex)
     }
 
-    /// Notes the item that writes at an index; true when another one has written there since it last did.
+    /// Records the item that writes at an index; returns whether another one has written there since it last did.
     ///
-    /// Identifiers that nothing has announced say nothing: some servers change them from event to event.
+    /// Identifiers that were not announced are no evidence: some servers change them from event to event.
     private mutating func takesTurns(_ name: UInt64, kind: ReplaySlot.Kind, at outputIndex: Int) -> Bool {
         guard self.names.contains(name), !self.asides.contains(outputIndex) else { return false }
         let place = Writer(kind: kind, outputIndex: outputIndex)
@@ -488,7 +488,7 @@ package struct ResponseOrder: Sendable {
         return false
     }
 
-    /// Output of an item that is done: where indices tell items apart, it cannot be another one's.
+    /// Judges output of an item that is done: where indices identify items, it cannot be another one's.
     private mutating func continued() -> Verdict {
         let areIndicesShared = [Oddity.itemNotAdded, .itemAddedAgain, .itemDoneAgain].contains(where: self.hasSeen)
         return areIndicesShared ? self.tolerate(.itemContinued) : .violation(.itemContinued)
@@ -501,13 +501,13 @@ package struct ResponseOrder: Sendable {
 
     /// Returns whether an item that is announced is open and has output.
     ///
-    /// What goes on with a response may announce its items again.
+    /// A resumed response may announce its items again.
     private func isWritten(_ name: UInt64, at outputIndex: Int) -> Bool {
         !self.isResumed && name != 0 && self.itemNames[outputIndex] == name
             && self.written.contains(outputIndex) && !self.done.contains(outputIndex)
     }
 
-    /// An item is announced, or named by its first output.
+    /// Records an item that is announced, or named by its first output.
     private mutating func announce(_ name: UInt64, at outputIndex: Int, isDone: Bool = false) {
         guard name != 0 else { return }
         self.itemNames[outputIndex] = name
@@ -515,16 +515,16 @@ package struct ResponseOrder: Sendable {
         if !isDone { self.places[name] = outputIndex }
     }
 
-    /// Returns whether output with a name is no output of this response; nil when nothing says so.
+    /// Returns a verdict for output that does not belong to this response; nil when there is no evidence of that.
     ///
-    /// A response that ends without output of its own names may have had output that was dropped here.
+    /// A response that ends without output under its own names may have had output that was dropped here.
     private mutating func judge(_ name: UInt64, at outputIndex: Int, isDone: Bool = false) -> Verdict? {
         let known = self.itemNames[outputIndex]
         let isUnknown =
             name == 0
             ? known != nil || !self.added.contains(outputIndex)
             : self.earlier.contains(name) && !self.names.contains(name)
-        // A response that has announced nothing may be one that announces nothing.
+        // A response without any announcement may be one of a server that announces none.
         let isUnannounced =
             self.hasAnnounced && !self.added.contains(outputIndex) && (name == 0 || !self.names.contains(name))
         if self.earlier.namesItems && isUnknown || self.earlier.announcesItems && isUnannounced {
@@ -537,7 +537,7 @@ package struct ResponseOrder: Sendable {
         if known == nil {
             self.announce(name, at: outputIndex, isDone: isDone)
         } else if known != name {
-            // A server that changes identifiers does it from the beginning on.
+            // A server that changes identifiers does so from the beginning on.
             if self.isOther(name, at: outputIndex) { return .violation(.otherResponse) }
             _ = self.tolerate(.itemIDChanged)
         }
@@ -548,7 +548,7 @@ package struct ResponseOrder: Sendable {
         guard let responseID, let known = self.responseID, !responseID.utf8.elementsEqual(known.utf8) else {
             return .fine
         }
-        // A server that changes identifiers does it from the beginning on.
+        // A server that changes identifiers does so from the beginning on.
         if self.isOther(responseID: responseID) { return .violation(.otherResponse) }
         return self.tolerate(.responseIDChanged)
     }
@@ -562,7 +562,7 @@ package struct ResponseOrder: Sendable {
             return .foreign
 
         case .beginning where self.previousResponseID != nil || self.earlier.createsResponses:
-            // This server announces its responses, so it is what is left of the one before.
+            // This server announces its responses, so the event is a late one of the previous response.
             return .foreign
 
         case .beginning, .reading:
