@@ -161,7 +161,7 @@ EDITS
             cat <<'EDITS'
 >>> Sources/StreamSession/Order/ResponseOrder.swift
         case .beginning where self.previousResponseID != nil || self.earlier.createsResponses:
-            // This server announces its responses, so it is what is left of the one before.
+            // This server announces its responses, so the event is a late one of the previous response.
             return .foreign
 
 ---
