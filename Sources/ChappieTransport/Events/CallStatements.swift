@@ -1,44 +1,43 @@
 import ResponseEvents
 import StreamSession
 
-/// The statements of a response about its tool calls, each held against those before it.
+/// The statements of a response about its tool calls, each compared with the earlier ones.
 ///
-/// It belongs to the turn's driver, and performs no I/O. A response says a call up to five times: when the item is
+/// It belongs to the turn's driver, and performs no I/O. A response states a call up to five times: when the item is
 /// announced, in deltas, at the end of these, at the end of the item, and at its own end. The name, the namespace and
 /// the arguments have to be the same each time, since a program acts on them. Arguments are compared as JSON values, a
 /// custom tool's input byte for byte.
 ///
-/// # What is passed over
+/// # Ignored statements
 ///
-/// - An announcement without a name, and statements that a server leaves out.
-/// - Deltas of one position under several identifiers, as whose they are is not known, and deltas that cut a character
-///   in two.
+/// - An announcement without a name, and statements that a server omits.
+/// - Deltas of one position under several identifiers, as their item is not known, and deltas that split a character.
 /// - Statements by position once positions are shared (`ResponseOrder.areIndicesShared`). By `call_id` the end of the
-///   response is compared all the same.
+///   response is compared nevertheless.
 ///
 /// The text of unfinished calls is kept, up to a limit; of a finished call a digest stays.
 struct CallStatements {
     /// A call that was announced and written to its end, while its item was never finished.
     struct Unfinished {
         let call: ReplayedToolCall
-        /// The item as it would have been finished.
+        /// The item as it would have been sent at its end.
         let json: [UInt8]
         let isNamed: Bool
     }
 
-    /// The relation of a statement to those before it.
+    /// The relation of a statement to the earlier ones.
     enum Verdict {
         /// It says the same.
         case same
-        /// It says something else.
+        /// It differs.
         case differs
-        /// More is unfinished than is kept.
+        /// The text of unfinished calls exceeds the limit.
         case tooMuch
     }
 
     /// The known parts of the call at one position, before its item is finished.
     fileprivate struct Draft {
-        /// The item as it was announced; nil when it was not.
+        /// The item as it was announced; nil without an announcement.
         var announcement: Announcement?
         /// The text of the deltas, or of the event that closes them.
         var text: [UInt8] = []
@@ -82,18 +81,18 @@ struct CallStatements {
     private var byteCount = 0
     private var finishedCalls: [Finished] = []
     private var indexByCallID: [ExactText: Int] = [:]
-    /// The finished calls of each position.
+    /// The indices of the finished calls at each position.
     private var indicesByPlace: [Int: [Int]] = [:]
 
-    /// No statement was made; unfinished calls take so many bytes at most.
+    /// Creates the value before any statement; unfinished calls take at most `byteCountLimit` bytes.
     init(byteCountLimit: Int) { self.byteCountLimit = byteCountLimit }
 
-    /// Forgets everything: another response is read.
+    /// Forgets all statements, as another response is read.
     mutating func restart() { self = Self(byteCountLimit: self.byteCountLimit) }
 
     // MARK: Statements
 
-    /// A call is announced.
+    /// Records the announcement of a call.
     mutating func announced(_ item: ItemSummary, at outputIndex: Int) -> Verdict {
         self.forgetDraft(at: outputIndex)
         let announcement = Announcement(item)
@@ -102,7 +101,8 @@ struct CallStatements {
         return self.verdict(true)
     }
 
-    /// More of a call's arguments or input; `itemName` is the fingerprint of its item's identifier, 0 when it has none.
+    /// Records a delta of a call's arguments or input; `itemName` is the fingerprint of its item's identifier, 0 when
+    /// it has none.
     mutating func wrote(_ text: BorrowedText, at outputIndex: Int, itemName: UInt64, hasHalves: Bool) -> Verdict {
         guard !text.isEmpty else { return .same }
         self.update(outputIndex) { draft in
@@ -113,14 +113,14 @@ struct CallStatements {
         return self.verdict(true)
     }
 
-    /// The deltas of a call are closed with the whole text; `itemName` is that of `wrote`.
+    /// Compares the whole text that closes a call's deltas; `itemName` is that of `wrote`.
     mutating func closed(
         _ text: BorrowedText, _ kind: ReplayedToolCall.Kind, at outputIndex: Int, itemName: UInt64, isPlaceShared: Bool
     ) -> Verdict {
         let whole = unsafe Array(text.utf8)
         if self.drafts[outputIndex] == nil, let place = self.indicesByPlace[outputIndex] {
-            // The item was finished before its arguments: some servers do not keep to the order. What another item has at
-            // the same place is not known before it is finished.
+            // The item was finished before its arguments: some servers do not keep to the order. The content of another
+            // item at the same place is not known before it is finished.
             let known = self.finishedCalls[place[0]]
             guard itemName != 0, itemName == known.itemName else { return .same }
             let arguments = whole.comparable(as: kind)
@@ -136,7 +136,7 @@ struct CallStatements {
         return self.verdict(isSame)
     }
 
-    /// A call's item is finished; `isPlaceShared` says that the position may stand for several items.
+    /// Records a finished call; `isPlaceShared` says that the position may stand for several items.
     mutating func finished(_ item: ItemSummary, at outputIndex: Int, isPlaceShared: Bool) -> Verdict {
         let draft = self.forgetDraft(at: outputIndex)
         let callID = item.callID.flatMap { $0.isEmpty ? nil : ExactText($0) }
@@ -162,9 +162,9 @@ struct CallStatements {
         }
     }
 
-    /// The response is complete.
+    /// Compares the calls at the end of a complete response.
     ///
-    /// - Returns: the position of a call of which its list of items says something else; nil when there is none.
+    /// - Returns: the position of a call that the response's list of items contradicts; nil when there is none.
     func contradiction(in list: [ItemSummary], isPlaceShared: Bool) -> Int? {
         guard !list.isEmpty, list.count < ResponseSummary.maximumOutputCount else { return nil }
         var listed: Set<ExactText> = []
@@ -175,7 +175,7 @@ struct CallStatements {
         return self.placeWithOtherCalls(than: listed) ?? self.draftLeftOut(of: list, listed)
     }
 
-    /// The calls that nothing has finished: each was announced, and its arguments were closed.
+    /// Returns the calls without a finished item: each was announced, and its arguments were closed.
     func unfinished() -> [Unfinished] {
         self.drafts.sorted { $0.key < $1.key }.compactMap { outputIndex, draft in
             self.isLeft(draft) ? draft.unfinished(at: outputIndex) : nil
@@ -198,7 +198,7 @@ struct CallStatements {
         return self.drafts[index]?.allows(item) ?? true
     }
 
-    /// A position at which several calls were finished, of which the response names some and leaves others out.
+    /// Returns a position with several finished calls of which the response lists only some; nil when there is none.
     private func placeWithOtherCalls(than listed: Set<ExactText>) -> Int? {
         self.indicesByPlace.filter { _, indices in
             let callIDs = Set(indices.compactMap { self.finishedCalls[$0].callID })
@@ -206,7 +206,7 @@ struct CallStatements {
         }.keys.min()
     }
 
-    /// The position of a call that was written to its end, that no item has finished, and that the list leaves out.
+    /// Returns the position of a complete call without a finished item that the list omits; nil when there is none.
     private func draftLeftOut(of list: [ItemSummary], _ listed: Set<ExactText>) -> Int? {
         self.drafts.filter { outputIndex, draft in
             guard self.isLeft(draft), let callID = draft.announcement?.callID else { return false }
@@ -215,7 +215,8 @@ struct CallStatements {
         }.keys.min()
     }
 
-    /// Returns whether a call is whole, and was finished nowhere: some servers finish an item at another position.
+    /// Returns whether a call is complete, and was not finished elsewhere: some servers finish an item at another
+    /// position.
     private func isLeft(_ draft: Draft) -> Bool {
         guard draft.isWhole, let callID = draft.announcement?.callID else { return false }
         return self.indexByCallID[ExactText(callID)] == nil
@@ -224,7 +225,7 @@ struct CallStatements {
     // MARK: Drafts
 
     private mutating func update(_ outputIndex: Int, _ change: (inout Draft) -> Void) {
-        // Taken out, so that its text is not copied.
+        // The draft is removed so that its text is not copied.
         var draft = self.drafts.removeValue(forKey: outputIndex) ?? Draft()
         self.byteCount -= draft.text.count
         change(&draft)
@@ -241,13 +242,13 @@ struct CallStatements {
 }
 
 extension CallStatements.Draft {
-    /// Indicates whether it is a whole call, but for the end of its item.
+    /// Indicates whether it is a complete call, except for the end of its item.
     fileprivate var isWhole: Bool {
         guard let announcement = self.announcement else { return false }
         return self.isClosed && !announcement.name.isEmpty && announcement.callID != nil
     }
 
-    /// The call as its item would have had it; nil when it is not whole.
+    /// Returns the call as its item would have stated it; nil when it is not complete.
     fileprivate func unfinished(at outputIndex: Int) -> CallStatements.Unfinished? {
         guard self.isWhole, let announcement = self.announcement,
             var item = try? JSONObjectText(announcement.json)
@@ -263,12 +264,12 @@ extension CallStatements.Draft {
             json: item.json, isNamed: announcement.isNamed)
     }
 
-    /// Returns whether a call is the one that was announced and written.
+    /// Returns whether a call matches the announcement and the deltas.
     fileprivate func allows(_ item: ItemSummary) -> Bool {
         self.allows(item.comparableArguments, item.replayKind) && self.announcement?.allows(item) != false
     }
 
-    /// Returns whether a whole text is what was written of it.
+    /// Returns whether a whole text matches the deltas.
     fileprivate func allows(_ whole: [UInt8], _ kind: ReplayedToolCall.Kind) -> Bool {
         self.isMixed || self.text.isEmpty || self.text == whole || self.allows(whole.comparable(as: kind), kind)
     }
@@ -279,7 +280,7 @@ extension CallStatements.Draft {
 }
 
 extension [UInt8] {
-    /// The text by which two calls are compared that have it as their arguments or input.
+    /// Returns the text by which two calls with it as their arguments or input are compared.
     fileprivate func comparable(as kind: ReplayedToolCall.Kind) -> String {
         let text = String(decoding: self, as: UTF8.self)
         return kind == .function ? CanonicalJSON.arguments(text) : text
@@ -287,7 +288,7 @@ extension [UInt8] {
 }
 
 extension CallStatements.Announcement {
-    /// Returns whether a call is the one that was announced, as far as the announcement says which.
+    /// Returns whether a call matches the announcement, as far as that identifies one.
     fileprivate func allows(_ item: ItemSummary) -> Bool {
         guard !self.name.isEmpty else { return true }
         let isSameNamespace = self.namespace.map { $0.isExactly(item.namespace ?? "") } ?? true
@@ -299,7 +300,7 @@ extension ItemSummary {
     /// The function or tool that a call names.
     var replayKind: ReplayedToolCall.Kind { self.kind == .functionCall ? .function : .custom }
 
-    /// A number that two calls share only if they call the same in the same way, their `call_id` aside.
+    /// A number that two calls share only if they call the same tool in the same way, apart from their `call_id`.
     ///
     /// It has the process's random seed: a server cannot make two calls collide.
     fileprivate var callDigest: Int {
@@ -309,7 +310,7 @@ extension ItemSummary {
         ).hashValue
     }
 
-    /// The arguments by which two calls of a tool are compared: JSON in canonical form, or the input as it is.
+    /// The arguments by which two calls of a tool are compared: JSON in canonical form, or the unchanged input.
     var comparableArguments: String {
         guard case .functionCall = self.kind else { return self.payload ?? "" }
         return self.payload.map { CanonicalJSON.arguments($0) } ?? "null"

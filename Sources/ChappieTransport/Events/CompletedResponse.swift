@@ -1,25 +1,25 @@
 package import ResponseEvents
 
-/// What a complete response leaves behind for the turn that goes on after it.
+/// The result of a complete response for the turn that continues it.
 ///
-/// A value; the driver hands it out once its stream has said `completed`.
+/// A value; the driver provides it after its stream has delivered `completed`.
 package struct CompletedResponse: Sendable, Equatable {
     /// A call of a tool that the caller runs.
     package struct Call: Sendable, Equatable {
-        /// What the call's output refers to.
+        /// The identifier that the call's output refers to.
         package let callID: String
         /// The tool's name.
         package let name: String
         /// The namespace of the tool.
         package let namespace: String?
-        /// JSON text of a function's arguments, or the input of a custom tool: as the model wrote it.
+        /// JSON text of a function's arguments, or the input of a custom tool, unchanged from the model.
         package let payload: String
-        /// True for a tool whose input is any text.
+        /// Indicates whether the tool takes any text as its input.
         package let isCustom: Bool
-        /// Indicates whether the server says that the model was cut off in the middle of it.
+        /// Indicates whether the server reports that the model was cut off within the call.
         package let isIncomplete: Bool
 
-        /// A call.
+        /// Creates a call.
         package init(
             callID: String, name: String, namespace: String?, payload: String, isCustom: Bool,
             isIncomplete: Bool = false
@@ -32,7 +32,7 @@ package struct CompletedResponse: Sendable, Equatable {
             self.isIncomplete = isIncomplete
         }
 
-        /// A call of a response's item.
+        /// Creates the call of a response's item.
         package init(_ call: InputItem.Call, callID: String) {
             self.init(
                 callID: callID, name: call.name, namespace: call.namespace, payload: call.payload,
@@ -41,7 +41,7 @@ package struct CompletedResponse: Sendable, Equatable {
 
         /// The same call in one spelling: a function's arguments in canonical form.
         ///
-        /// To be made once: it reads all of the arguments.
+        /// It is expensive, as it reads all of the arguments, and should be computed once.
         package var canonical: Self {
             Self(
                 callID: self.callID, name: self.name, namespace: self.namespace.flatMap { $0.isEmpty ? nil : $0 },
@@ -51,8 +51,7 @@ package struct CompletedResponse: Sendable, Equatable {
 
         /// Returns whether every byte is the same.
         ///
-        /// Swift's string comparison would take canonically equivalent arguments for the same, which they are not for a
-        /// tool.
+        /// Swift's string comparison would treat canonically equivalent arguments as the same, which a tool does not.
         package static func == (left: Self, right: Self) -> Bool {
             left.callID.isExactly(right.callID) && left.name.isExactly(right.name)
                 && (left.namespace == nil) == (right.namespace == nil)
@@ -66,23 +65,23 @@ package struct CompletedResponse: Sendable, Equatable {
     package var id: String?
     /// The model that answered.
     package var model: String?
-    /// The tokens it cost.
+    /// The tokens used by the response.
     package var usage: ChappieTokenUsage?
-    /// False when the model wants to be asked again though no tool was called (`end_turn`).
+    /// Indicates whether the turn ends; false when the model wants to continue without a tool call (`end_turn`).
     package var endsTurn = true
-    /// The response's items in order, each the JSON text of an input item: outputs of tools among them, if they were
-    /// given back to the server in the middle of the response.
+    /// The response's items in order, each the JSON text of an input item; they include outputs of tools that were
+    /// given back to the server within the response.
     package var items: [[UInt8]] = []
     /// The calls among the items that have no output yet.
     package var calls: [Call] = []
     /// Indicates whether a call has no `call_id`, or two different ones have the same, so that their outputs would be
-    /// mixed up.
+    /// confused.
     package var hasAmbiguousCalls = false
-    /// What the server wants to have echoed in the requests of the same turn.
+    /// The turn state that the server requires in the requests of the same turn.
     package var turnState: String?
     /// The server's name for the request.
     package var requestID: String?
 
-    /// Nothing is known yet.
+    /// Creates a value without any facts.
     package init() {}
 }

@@ -1,21 +1,21 @@
 import ResponseEvents
 import StreamSession
 
-/// Events in order, that are made by the batch and taken one at a time.
+/// Events in order, added in batches and taken one at a time.
 ///
-/// It belongs to whoever holds it.
+/// It belongs to its holder.
 struct EventQueue {
-    /// What was taken stands there as `completed` until all is.
+    /// The events; taken ones are replaced by `completed` until all are taken.
     private var events: [ChappieStreamEvent] = []
     private var next = 0
 
-    /// How many events wait.
+    /// The number of events that wait.
     var count: Int { self.events.count - self.next }
 
-    /// Puts an event behind the others.
+    /// Appends an event.
     mutating func append(_ event: ChappieStreamEvent) { self.events.append(event) }
 
-    /// Puts new output behind the others, with one allocation at most.
+    /// Appends new output, with one allocation at most.
     @inline(__always)
     mutating func append(_ text: BorrowedText, of kind: ReplaySlot.Kind) {
         let string = String(text)
@@ -26,9 +26,9 @@ struct EventQueue {
         }
     }
 
-    /// Exchanges the first event for what stands in `event`; false when none waits.
+    /// Exchanges the first event for the one in `event`; returns false when none waits.
     ///
-    /// The event changes hands without a copy. `completed` in its place holds nothing.
+    /// The event is moved without a copy. `completed` in its place holds no memory.
     @inline(__always)
     mutating func take(into event: inout ChappieStreamEvent) -> Bool {
         guard self.next < self.events.count else { return false }
@@ -37,15 +37,16 @@ struct EventQueue {
         return true
     }
 
-    /// For how many events a queue has room that was emptied: half as many as the largest read brings of short deltas,
-    /// so that it grows once.
+    /// The maximum capacity of an emptied queue, in events: half of what the largest read yields in short deltas, so
+    /// that it grows once.
     private static let largestRoom = 960
 
     /// Takes all events that wait.
     ///
-    /// Room for as many, up to a bound, is made at once: a queue that grows from nothing allocates at each doubling.
+    /// Memory for the same number, up to a bound, is reserved at once: an empty queue that grows allocates at each
+    /// doubling.
     mutating func takeAll() -> [ChappieStreamEvent] {
-        // A consumer looks before anything is read, and the room is for what comes then.
+        // A consumer checks before the first read, and the reserved memory is for the events after it.
         guard self.count > 0 else {
             self.removeAll()
             return []
@@ -57,7 +58,7 @@ struct EventQueue {
         return taken
     }
 
-    /// Drops what was not taken, and keeps the memory.
+    /// Drops the events that were not taken, and keeps the memory.
     mutating func removeAll() {
         self.events.removeAll(keepingCapacity: true)
         self.next = 0

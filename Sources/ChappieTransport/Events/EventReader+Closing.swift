@@ -3,7 +3,7 @@ import StreamSession
 
 /// Compares the closing events of a part, of an item and of the response with the deltas.
 extension EventReader {
-    /// A slot is closed with its whole text.
+    /// Handles the whole text that closes a slot.
     ///
     /// - Returns: false when that ends the attempt.
     @discardableResult
@@ -19,7 +19,7 @@ extension EventReader {
         return self.end == nil
     }
 
-    /// An item is finished: it has all its texts.
+    /// Handles the texts of a finished item.
     ///
     /// - Returns: false when that ends the attempt.
     mutating func closeParts(of item: ItemSummary, at outputIndex: Int, attempt: Int) -> Bool {
@@ -30,7 +30,7 @@ extension EventReader {
         return true
     }
 
-    /// The response is complete: what its end has beyond what came is output too.
+    /// Handles a complete response: content of its end beyond the earlier events is output too.
     ///
     /// - Returns: false when that ends the attempt.
     mutating func complete(_ summary: ResponseSummary, attempt: Int) -> Bool {
@@ -61,9 +61,9 @@ extension EventReader {
         return true
     }
 
-    /// The response is complete, and has all texts of all items once more.
+    /// Compares a complete response, which repeats all texts of all items.
     ///
-    /// Where its items stand may be counted otherwise than before, so each kind of text is compared as a whole.
+    /// Its items may be numbered differently than before, so each kind of text is compared as a whole.
     /// - Returns: false when that ends the attempt.
     private mutating func closeOutput(_ summary: ResponseSummary, attempt: Int) -> Bool {
         for kind in [ResponseEvent.DeltaKind.text, .refusal, .reasoningSummary, .reasoningText] {
@@ -73,7 +73,7 @@ extension EventReader {
         return true
     }
 
-    /// A text that the end of a response has.
+    /// A text at the end of a response.
     private struct EndPart {
         let slot: ReplaySlot
         let text: BorrowedText
@@ -95,9 +95,9 @@ extension EventReader {
             parts.map { unsafe $0.text.utf8 }, ofKind: parts[0].slot.kind, itemCount: summary.output.count)
     }
 
-    /// The response has stopped short: what its end has beyond the deltas is output like theirs.
+    /// Handles an incomplete response: content of its end beyond the deltas is output like theirs.
     ///
-    /// A server may take back there what it does not want to have said, so that another text is no contradiction.
+    /// A server may retract content there, so that another text is no contradiction.
     mutating func deliverRest(_ summary: ResponseSummary, attempt: Int) {
         guard !self.machine.delivery.endsUnderAnotherName() else { return }
         for kind in [ResponseEvent.DeltaKind.text, .refusal, .reasoningSummary, .reasoningText] {
@@ -120,8 +120,8 @@ extension EventReader {
         return self.deliver(parts, from: offset, attempt: attempt)
     }
 
-    /// Delivers what the texts have from an offset on, which counts from the first byte of the first one; false when
-    /// that ends the attempt.
+    /// Delivers the texts from an offset on, which counts from the first byte of the first one; returns false when that
+    /// ends the attempt.
     private mutating func deliver(_ parts: [EndPart], from start: Int, attempt: Int) -> Bool {
         var offset = start
         for part in parts {
@@ -135,7 +135,7 @@ extension EventReader {
         return true
     }
 
-    /// Does what a comparison asks for that has found no rest; false when that ends the attempt.
+    /// Handles the result of a comparison without a rest; returns false when that ends the attempt.
     private mutating func follow(_ closing: ReplayLedger.Closing, at slot: ReplaySlot) -> Bool {
         switch closing {
         case .whole, .rest:
@@ -156,19 +156,19 @@ extension EventReader {
 
     // MARK: Calls
 
-    /// A delta of a call's arguments or input; false when that ends the attempt.
+    /// Handles a delta of a call's arguments or input; returns false when that ends the attempt.
     mutating func wroteCall(_ text: BorrowedText, _ event: ResponseEvent, at outputIndex: Int) -> Bool {
         let hasHalves = event.deltaHalves.first != 0 || event.deltaHalves.second != 0
         let verdict = self.calls.wrote(text, at: outputIndex, itemName: event.itemName, hasHalves: hasHalves)
         return self.follow(verdict, at: outputIndex)
     }
 
-    /// An item begins; false when that ends the attempt.
+    /// Handles the beginning of an item; returns false when that ends the attempt.
     mutating func announceCall(_ item: ItemSummary, at outputIndex: Int) -> Bool {
         !item.isCall || self.follow(self.calls.announced(item, at: outputIndex), at: outputIndex)
     }
 
-    /// The deltas of a call are closed with the whole text; false when that ends the attempt.
+    /// Handles the whole text that closes a call's deltas; returns false when that ends the attempt.
     mutating func closeCall(
         _ kind: ReplayedToolCall.Kind, with text: BorrowedText, _ event: ResponseEvent, at outputIndex: Int
     ) -> Bool {
@@ -178,7 +178,7 @@ extension EventReader {
         return self.follow(verdict, at: outputIndex)
     }
 
-    /// An item is finished; false when that ends the attempt.
+    /// Handles the end of an item; returns false when that ends the attempt.
     mutating func finishCall(_ item: ItemSummary, at outputIndex: Int) -> Bool {
         guard item.isCall else { return true }
         let isPlaceShared = self.machine.delivery.areIndicesShared()
@@ -186,7 +186,7 @@ extension EventReader {
             self.calls.finished(item, at: outputIndex, isPlaceShared: isPlaceShared), at: outputIndex)
     }
 
-    /// The response is complete, and lists its calls once more; false when that ends the attempt.
+    /// Handles the calls that a complete response lists again; returns false when that ends the attempt.
     private mutating func closeCalls(_ summary: ResponseSummary) -> Bool {
         let place = self.calls.contradiction(
             in: summary.output, isPlaceShared: self.machine.delivery.areIndicesShared())

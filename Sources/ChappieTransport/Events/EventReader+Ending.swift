@@ -1,9 +1,10 @@
 import ResponseEvents
 import StreamSession
 
-/// Reads the end of a response, errors, and what the server says about steering.
+/// The reading of a response's end, of errors, and of events about steering.
 extension EventReader {
-    /// The response has ended, as its status says: some servers end every response with `response.completed`.
+    /// Handles the end of the response according to its status: some servers end every response with
+    /// `response.completed`.
     mutating func ended(
         _ summary: ResponseSummary, behind carriedItems: @autoclosure () -> [[UInt8]], attempt: Int
     ) -> Outcome {
@@ -23,14 +24,14 @@ extension EventReader {
             self.fail(.eventTooLarge(limit: self.options.limits.eventByteCount))
             return .ended
         }
-        // Which of ambiguous calls was meant cannot be told; to run both, or one, would be a guess.
+        // Of ambiguous calls it is unknown which was meant; to run both, or one, would be a guess.
         let isAmbiguous = self.record.completedResponse(behind: carriedItems())?.hasAmbiguousCalls == true
         let action = isAmbiguous ? self.machine.rejected(attempt: attempt) : self.machine.completed(attempt: attempt)
         self.end = .decided(action, after: nil)
         return .ended
     }
 
-    /// The server has ended the response early.
+    /// Handles a response that the server has ended early.
     mutating func incomplete(_ summary: ResponseSummary, attempt: Int) -> Outcome {
         if self.continuesSteered(summary, attempt: attempt) { return .steered }
         self.deliverRest(summary, attempt: attempt)
@@ -43,9 +44,9 @@ extension EventReader {
         return .ended
     }
 
-    /// The response failed, in the server's words, or was cancelled: to ask again would bring back what was stopped.
+    /// Handles a response that failed or was cancelled: a repeated request would revive the cancelled one.
     ///
-    /// It is over: where the server keeps it, there is nothing behind this that could be asked for.
+    /// It is over: where the server keeps it, there are no further events to request.
     mutating func failed(_ summary: ResponseSummary, attempt: Int) -> Outcome {
         if summary.status == "cancelled" { return self.stopped(summary, status: "cancelled") }
         self.machine.responseEnded(attempt: attempt)
@@ -57,7 +58,7 @@ extension EventReader {
         return .ended
     }
 
-    /// An error outside of a response object.
+    /// Handles an error outside of a response object.
     mutating func received(_ event: ErrorEvent, json: UnsafeRawBufferPointer) -> Outcome {
         unsafe self.evidence.received(event, json: json)
         self.fail(
@@ -69,7 +70,7 @@ extension EventReader {
 
     // MARK: Events of other protocols
 
-    /// An error that is no event of the Responses API, or an event of another API.
+    /// Handles an error that is no event of the Responses API, or an event of another API.
     mutating func received(_ event: UntypedEvent, json: UnsafeRawBufferPointer, attempt: Int) {
         guard self.machine.isReading(attempt) else { return }
         self.machine.eventReceived(attempt: attempt)
@@ -80,7 +81,7 @@ extension EventReader {
         }
     }
 
-    /// Returns whether an event of an unknown type ends the attempt: the beginning of a response of another API does
+    /// Returns whether an event of an unknown type ends the attempt: the beginning of a response of another API does so
     /// only before one of this API.
     func isEnd(_ event: UntypedEvent) -> Bool {
         guard case .otherAPI = event else { return true }
@@ -89,7 +90,7 @@ extension EventReader {
 
     // MARK: Steering
 
-    /// Tells of what the server says about a steering, if an event says that.
+    /// Reports an event about steering, if it is one.
     mutating func noteSteering(_ event: ResponseEvent, json: UnsafeRawBufferPointer) {
         guard self.steering.isUsed,
             let answer = unsafe SteeringMessage.answer(type: String(event.typeName), json: json)
@@ -103,9 +104,10 @@ extension EventReader {
         }
     }
 
-    /// Puts what the server has taken and not used behind a complete response: it goes with the next request.
+    /// Adds the input that the server has accepted and not used behind a complete response: it goes with the next
+    /// request.
     ///
-    /// The connection is not used again, so the server has it once. What was not taken came too late.
+    /// The connection is not used again, so the server gets the input once. Input that was not accepted came too late.
     private mutating func keepUnusedSteering() {
         let unused = self.steering.unused
         self.record.leaves(unused.items)
@@ -114,7 +116,8 @@ extension EventReader {
             ChappieDiagnostic(kind: .steerFailed, transport: self.transport, reason: "response_already_completed"))
     }
 
-    /// Goes on with the successor of a response that has ended because it was steered; false for any other ending.
+    /// Continues with the successor of a response that has ended because it was steered; returns false for any other
+    /// end.
     private mutating func continuesSteered(_ summary: ResponseSummary, attempt: Int) -> Bool {
         guard summary.incompleteReason == "steered", self.steering.isUsed else { return false }
         self.record.steered(summary, with: self.steering.takeUsed())

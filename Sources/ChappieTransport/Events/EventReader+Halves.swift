@@ -7,13 +7,13 @@ struct PendingHalf {
     let unit: UInt16
 }
 
-/// Scalars that a server has cut between two deltas: the consumer gets them whole.
+/// The scalars that a server has cut between two deltas, which the consumer gets whole.
 extension EventReader {
-    /// A delta, whose text may begin or end with half a surrogate pair.
+    /// Handles a delta whose text may begin or end with half a surrogate pair.
     ///
-    /// A half at the end waits for the slot's next delta with text. What closes the slot has the text whole; without
-    /// that, and before output of another slot that a consumer puts behind it, U+FFFD stands for the half. One half
-    /// waits at most.
+    /// A half at the end waits for the slot's next delta with text. The slot's closing text has it whole; without that,
+    /// and before output of another slot that a consumer concatenates with it, U+FFFD replaces the half. At most one
+    /// half waits.
     mutating func received(_ text: BorrowedText, _ halves: SurrogateHalves, in slot: ReplaySlot, attempt: Int) {
         guard !text.isEmpty else { return }
         if let half = self.half, half.slot != slot, half.slot.kind.isConcatenated(with: slot.kind) || halves.first != 0
@@ -39,14 +39,14 @@ extension EventReader {
         self.received(utf8, in: slot, attempt: attempt)
     }
 
-    /// Delivers U+FFFD for a half whose other half does not come.
+    /// Delivers U+FFFD for a half whose other half has not come.
     mutating func deliverHalf(attempt: Int) {
         guard let half = self.half.take() else { return }
         self.received(Array("\u{FFFD}".utf8), in: half.slot, attempt: attempt)
     }
 
     private mutating func received(_ utf8: [UInt8], in slot: ReplaySlot, attempt: Int) {
-        // It is valid: whole scalars of valid text, and whole scalars put before them.
+        // It is valid: whole scalars of valid text, with whole scalars before them.
         unsafe utf8.withUnsafeBufferPointer {
             unsafe self.received(BorrowedText(validatedUTF8: $0), in: slot, attempt: attempt)
         }

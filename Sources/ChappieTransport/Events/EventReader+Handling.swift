@@ -1,19 +1,19 @@
 import ResponseEvents
 import StreamSession
 
-/// The last step of reading an event: what it says goes to the state machine, into the record and to the consumer.
+/// The last step of reading an event, which passes it to the state machine, the record and the consumer.
 extension EventReader {
     /// The state of the attempt behind an event.
     enum Outcome {
-        /// The response goes on.
+        /// The response continues.
         case goesOn
-        /// The attempt has ended; `end` has how.
+        /// The attempt has ended, as `end` says.
         case ended
         /// The response has ended because it was steered, and its successor follows.
         case steered
     }
 
-    /// Passes an event on as it is, where the consumer wants every one.
+    /// Passes an event on unchanged, where the consumer wants every one.
     mutating func passOnBeforehand(_ event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int) {
         if self.options.rawEvents == .all, !event.isFinishedCall {
             unsafe self.passOn(event, json: json, attempt: attempt)
@@ -83,7 +83,7 @@ extension EventReader {
         return self.end == nil ? .goesOn : .ended
     }
 
-    /// Tells of a type of event that is not known here, once.
+    /// Reports an unknown type of event, once.
     private mutating func noteUnknown(_ event: ResponseEvent) {
         guard self.options.reportsDiagnostics else { return }
         let type = unsafe String(decoding: event.typeName.utf8.prefix(64), as: UTF8.self)
@@ -93,7 +93,7 @@ extension EventReader {
 }
 
 extension ResponseEvent {
-    /// Indicates whether the event hands a tool call over, which the ledger decides about.
+    /// Indicates whether the event finishes a tool call, which the ledger decides about.
     fileprivate var isFinishedCall: Bool {
         guard case .outputItemDone(_, let item) = self.kind else { return false }
         return item.isCall

@@ -14,7 +14,7 @@ extension EventReader {
         struct Reading {
             /// A number that two different events of the response hardly share; 0 for an event that has no number.
             let fingerprint: UInt64
-            /// Indicates whether the response gets on by the event.
+            /// Indicates whether the response makes progress by the event.
             let isProgress: Bool
             /// Indicates whether the event follows missing numbers: then it is known to be new.
             let isBehindGap: Bool
@@ -33,7 +33,7 @@ extension EventReader {
             self.end = .decided(end, after: nil)
             return .dropped
         }
-        // An event behind a gap may not be taken in, and then the order of events must not hear of it: it comes again.
+        // An event behind a gap may be rejected, and then the order of events must not record it: it comes again.
         let isBehindGap = self.machine.delivery.leavesNumbersOut(event.sequenceNumber)
         if isBehindGap {
             guard self.isNew(event, fingerprint: fingerprint, attempt: attempt) else { return .dropped }
@@ -61,7 +61,8 @@ extension EventReader {
         }
     }
 
-    /// An event has come before, by its number: it is dropped, unless it shows that another response is read.
+    /// Handles an event that has come before, by its number: it is dropped, unless it shows that another response is
+    /// read.
     private mutating func repeated(_ event: ResponseEvent) {
         if self.machine.delivery.order.isOther(event) { return self.fail(.contradictoryEvents(.otherResponse)) }
         switch event.kind {
@@ -79,13 +80,13 @@ extension EventReader {
         return unsafe self.lane?.elementsEqual(streamID.utf8) ?? false
     }
 
-    /// Returns whether an event announces an item that was announced: nothing has got on by it.
+    /// Returns whether an event announces an item again, which is no progress.
     private mutating func isAnnouncedAgain(_ event: ResponseEvent) -> Bool {
         guard case .outputItemAdded(let outputIndex, let item) = event.kind else { return false }
         return self.machine.delivery.isAnnounced(item.fingerprint, at: outputIndex)
     }
 
-    /// Returns whether an event belongs to the response: one that does not is no sign that the response goes on.
+    /// Returns whether an event belongs to the response; one that does not is no progress of it.
     private mutating func belongs(_ event: ResponseEvent) -> Bool {
         if case .completed(let summary) = event.kind, self.isLeftOver(summary) { return false }
         switch self.machine.delivery.order.judge(event) {
@@ -99,23 +100,23 @@ extension EventReader {
         }
     }
 
-    /// Returns whether the end of a response is that of an earlier one of the turn, of which it has no identifier to
-    /// tell.
+    /// Returns whether a response's end is that of an earlier one of the turn, whose identifier is not known.
     private func isLeftOver(_ summary: ResponseSummary) -> Bool {
         summary.id?.isEmpty != false && self.record.isLeftOver(summary.output, answered: self.options.answeredCalls)
     }
 
-    /// Tells of missing numbers, once in an attempt.
+    /// Reports missing numbers, once in an attempt.
     private mutating func noteGap() {
         guard !self.findings.hasGap else { return }
         self.findings.hasGap = true
         self.report(ChappieDiagnostic(kind: .sequenceGap, transport: self.transport))
     }
 
-    /// A number that two different events of the response hardly share; 0 for an event that has no number.
+    /// Returns a number that two different events of the response hardly share; 0 for an event that has no number.
     ///
-    /// Of a delta it is made of the slot and the text, as padding may differ when it is sent again. Of another event it
-    /// is made of its type and place where the server makes it anew for each connection, and of its bytes elsewhere.
+    /// For a delta it is computed from the slot and the text, as padding may differ when it is sent again. For another
+    /// event it is computed from its type and place where the server creates it anew for each connection, and from its
+    /// bytes otherwise.
     private mutating func fingerprint(of event: ResponseEvent, json: UnsafeRawBufferPointer) -> UInt64 {
         guard event.sequenceNumber != nil, self.machine.delivery.readsNumbers() else { return 0 }
         if case .delta(let kind, let outputIndex, let partIndex, let text) = event.kind {
@@ -127,14 +128,14 @@ extension EventReader {
         guard self.machine.delivery.isResumable else {
             return EventFingerprint.of(type: type, content: unsafe Span(_unsafeBytes: json))
         }
-        // An odd number without a pattern keeps places apart.
+        // An odd number without a pattern distinguishes places.
         let place = UInt64(truncatingIfNeeded: event.kind.outputIndex ?? 0) &* 0x9E37_79B9_7F4A_7C15
         return EventFingerprint.of(type: type, content: type.extracting(..<0)) ^ place
     }
 }
 
 extension ResponseOrder {
-    /// Returns whether the event names another response than the one that goes on, or names an item of it otherwise.
+    /// Returns whether the event names another response than the resumed one, or names an item of it differently.
     fileprivate mutating func isOther(_ event: ResponseEvent) -> Bool {
         switch event.kind {
         case .created(let responseID), .contentFree(let responseID): self.isOther(responseID: responseID)
@@ -148,7 +149,7 @@ extension ResponseOrder {
         }
     }
 
-    /// What the event is to the response that is read.
+    /// Returns the relation of the event to the response that is read.
     fileprivate mutating func judge(_ event: ResponseEvent) -> Verdict {
         switch event.kind {
         case .created(let responseID): self.created(responseID: responseID)
@@ -169,15 +170,15 @@ extension ResponseOrder {
         case .contentFree(let responseID): self.mentioned(responseID: responseID)
         case .unknown where event.announcesRestart: self.restartAnnounced()
         case .other, .unknown: self.mentioned(responseID: nil)
-        // They are about the connection and the account, not about a response.
+        // They concern the connection and the account, not a response.
         case .rateLimits, .metadata, .keepalive: .fine
         }
     }
 }
 
 extension ResponseEvent {
-    /// Indicates whether an event of an unknown type says that the answer begins anew, such as `fallback_restart` of
-    /// gateways.
+    /// Indicates whether an event of an unknown type announces that the answer begins anew, such as `fallback_restart`
+    /// of gateways.
     fileprivate var announcesRestart: Bool {
         let words = unsafe String(decoding: self.typeName.utf8.prefix(64), as: UTF8.self)
             .split { !$0.isLetter }.map { $0.lowercased() }
@@ -192,7 +193,7 @@ extension ResponseEvent.Kind {
     /// Indicates whether it is a piece of the response's output.
     fileprivate var isOutput: Bool {
         switch self {
-        // An end may be all that says that there is no more output.
+        // An end may be the only sign that there is no more output.
         case .delta, .partDone, .outputItemDone, .completed: true
         case .created, .outputItemAdded, .failed, .incomplete, .error, .rateLimits, .metadata, .keepalive,
             .contentFree, .other, .unknown:
@@ -200,7 +201,7 @@ extension ResponseEvent.Kind {
         }
     }
 
-    /// The place of the item that the event belongs to, where it says so.
+    /// The index of the event's item, where it names one.
     var outputIndex: Int? {
         switch self {
         case .delta(_, let outputIndex, _, _), .partDone(_, let outputIndex, _, _),

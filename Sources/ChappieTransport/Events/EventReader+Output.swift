@@ -2,7 +2,7 @@ import ResponseEvents
 import StreamSession
 import StreamTransport
 
-/// Output of the response, and how the consumer gets it.
+/// The delivery of the response's output to the consumer.
 extension EventReader {
     mutating func received(_ text: BorrowedText, in slot: ReplaySlot, attempt: Int) {
         guard !text.isEmpty else { return }
@@ -27,10 +27,10 @@ extension EventReader {
         self.report(ChappieDiagnostic(kind: .replayVerified, transport: self.transport, byteCount: byteCount))
     }
 
-    /// A finished item.
+    /// Handles a finished item.
     ///
-    /// A tool call among them that is handed over is verified, because someone may act on it: it is handed over when
-    /// the ledger says so, whatever other items have been handed over before.
+    /// A tool call that is delivered is verified, because the program may act on it: the ledger decides about it,
+    /// independently of other items.
     mutating func received(
         _ item: ItemSummary,
         at outputIndex: Int,
@@ -50,12 +50,12 @@ extension EventReader {
         }
     }
 
-    /// A call that the response names only at its end: it is handed over as the end of an item that it should have had.
+    /// Handles a call that the response names only at its end: it is delivered like the end of the missing item.
     mutating func receivedUnannounced(_ call: ItemSummary, at outputIndex: Int, attempt: Int) {
         self.receivedUnfinished(call.replayed(at: outputIndex), attempt: attempt) { String(call.json) }
     }
 
-    /// A call whose item has no end: it is handed over as if it had one.
+    /// Handles a call whose item has no end: it is delivered as if it had one.
     mutating func receivedUnfinished(_ call: ReplayedToolCall, attempt: Int, json: () -> String) {
         guard self.options.handsOverCalls else { return }
         let type = "response.output_item.done"
@@ -105,10 +105,10 @@ extension ItemSummary {
         return self.agentName.map { !$0.utf8.elementsEqual("/root".utf8) } ?? false
     }
 
-    /// Indicates whether someone may act on the item.
+    /// Indicates whether the item is a call, on which the program may act.
     var isCall: Bool { self.kind == .functionCall || self.kind == .customToolCall }
 
-    /// The call as it is compared with those of other attempts.
+    /// Returns the call in the form in which it is compared with those of other attempts.
     fileprivate func replayed(at outputIndex: Int) -> ReplayedToolCall {
         ReplayedToolCall(
             self.replayKind, outputIndex: outputIndex, name: self.name ?? "", namespace: self.namespace,

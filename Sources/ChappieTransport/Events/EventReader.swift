@@ -2,22 +2,23 @@ import ResponseEvents
 import StreamSession
 import StreamTransport
 
-/// Reads the events of a response, from their bytes to what the consumer gets.
+/// Reads the events of a response, from their bytes to the consumer's events.
 ///
 /// It belongs to the turn's driver and has no I/O and no clock. It reads a delta in the middle of a response, which is
-/// nearly every event, in one step with no copy of its state. Any other event takes three, because the driver's clock
-/// comes in between: `judge` decides whether the event is read, `isNew` whether it has come before by its number, and
-/// `handle` reads it. A step that finds the end of the attempt leaves it in `end`, and the steps after it do nothing.
+/// nearly every event, in one step without a copy of its state. Any other event takes three, with the driver's clock in
+/// between: `judge` decides whether the event is read, `isNew` whether it has come before by its number, and `handle`
+/// reads it. A step that finds the end of the attempt stores it in `end`, and the later steps have no effect.
 struct EventReader: ~Copyable {
-    /// The options of a turn that decide what is made of its events.
+    /// The options of a turn that affect the treatment of its events.
     struct Options {
         let rawEvents: ChappieRawEvents
         let reportsDiagnostics: Bool
-        /// Indicates whether finished calls are handed over one by one, and so looked at by the ledger: someone may act
-        /// on them.
+        /// Indicates whether finished calls are delivered one by one, and so verified by the ledger, because the
+        /// program may act on them.
         ///
-        /// A caller that runs the calls of the complete response has not heard of those of a broken one, unless all
-        /// events are passed on: they are no promise, and the model may call otherwise when it is asked again.
+        /// A caller that runs the calls of the complete response has not received those of a broken one, unless all
+        /// events are passed on: those are not guaranteed, and the model may call differently when the request is
+        /// repeated.
         let handsOverCalls: Bool
         /// Indicates whether the request only prepares the server.
         let isWarmUp: Bool
@@ -27,7 +28,7 @@ struct EventReader: ~Copyable {
         let answeredCalls: [CompletedResponse.Call]
         let limits: ChappieLimits
 
-        /// The options that follow from a configuration and a request.
+        /// Creates the options that follow from a configuration and a request.
         init(_ configuration: ChappieTransportConfiguration, _ request: ChappieTransportRequest) {
             self.rawEvents = configuration.rawEvents
             self.reportsDiagnostics = configuration.reportsDiagnostics
@@ -46,44 +47,44 @@ struct EventReader: ~Copyable {
 
     /// The end of an attempt that an event has caused.
     enum End {
-        /// The attempt has failed; the state machine has not heard of it.
+        /// The attempt has failed; the state machine was not informed yet.
         case failed(AttemptFailure)
-        /// The state machine has decided what follows: after a failure, if there is one.
+        /// The state machine has decided the next action: after a failure, if there is one.
         case decided(TurnStateMachine.Action, after: AttemptFailure?)
     }
 
-    /// The facts about an attempt that its events have told.
+    /// The findings from an attempt's events.
     struct Findings {
-        /// Indicates whether the consumer knows that numbers of events are missing.
+        /// Indicates whether the consumer was informed that numbers of events are missing.
         var hasGap = false
-        /// Indicates whether the consumer knows that the content was rewritten in the end.
+        /// Indicates whether the consumer was informed that the content was rewritten at the end.
         var isRewritten = false
-        /// Indicates whether an item has said which agent it is of.
+        /// Indicates whether an item has named its agent.
         var hasAgents = false
         /// Indicates whether the response has called tools.
         var hasCalls = false
     }
 
-    /// What became of an event.
+    /// The result of reading an event.
     enum Reading {
         /// It was a delta, and waits for the consumer.
         case queued
         /// It takes the three steps; `scannedEvent` has it.
         case scanned
-        /// It comes too late, or is no part of the response.
+        /// It comes too late, or does not belong to the response.
         case dropped
         /// The state machine has found an end.
         indirect case action(TurnStateMachine.Action)
     }
 
-    /// Messages that lie there, and how far they are read.
+    /// The available messages, and the position of the reading.
     struct Messages {
         let connection: any TransportConnection
-        /// The message at hand.
+        /// The current message.
         var payload: InboundPayload
-        /// How many bytes may be read in one step: the events of a step are in memory together.
+        /// The number of bytes that may be read in one step: the events of a step are in memory together.
         var remainingByteCount = 64 << 10
-        /// What the connection has reported behind the messages.
+        /// The event that the connection has reported behind the messages.
         var unhandled: TransportEvent?
     }
 
@@ -91,12 +92,12 @@ struct EventReader: ~Copyable {
     let options: Options
     /// The events that wait for the consumer.
     var queue = EventQueue()
-    /// Takes the credentials of the turn out of the server's words.
+    /// Removes the credentials of the turn from the server's text.
     var redaction: SecretRedaction
-    /// The server's words and numbers about failures.
+    /// The server's statements about failures.
     var evidence: FailureEvidence
     let steering: Steering
-    /// The lane whose events are read; nil for the one without a name.
+    /// The lane whose events are read; nil for the lane without a name.
     var lane: [UInt8]?
     /// The transport of the attempt whose answer is read.
     var transport: ChappieTransportKind?
@@ -109,19 +110,20 @@ struct EventReader: ~Copyable {
     var record: ResponseRecord
     /// The response's statements about its tool calls.
     var calls: CallStatements
-    /// The limits that the server has told of.
+    /// The usage limits that the server has reported.
     private(set) var usageLimits = UsageLimits()
     /// The first half of a surrogate pair that has come at the end of a delta, and waits for the second one.
     var half: PendingHalf?
-    /// Types of events that the consumer was told are not known here.
+    /// The unknown types of events that were reported to the consumer.
     var unknownTypes: Set<String> = []
-    /// Indicates whether a delta is nothing but output, for the state machine and for the consumer.
+    /// Indicates whether a delta needs only its delivery, for the state machine and for the consumer.
     private var isFlowing = false
-    /// Indicates whether deltas were queued since the driver has asked.
+    /// Indicates whether deltas were queued since the driver's last query.
     private var hasQueued = false
-    /// Indicates whether output was delivered by `handle` since the driver has asked.
+    /// Indicates whether output was delivered by `handle` since the driver's last query.
     var hasDelivered = false
-    /// How many bytes of replayed output were compared when the replay caught up; nil once the driver knows.
+    /// The number of bytes of replayed output that were compared when the replay caught up; nil after the driver has
+    /// taken it.
     var verifiedByteCount: Int?
     private var decoder: ResponseEventDecoder
 
@@ -139,7 +141,7 @@ struct EventReader: ~Copyable {
         self.decoder = ResponseEventDecoder(maximumByteCount: options.limits.eventByteCount)
     }
 
-    /// The answer of another attempt is read; `continuesResponse` if it goes on where an earlier one broke.
+    /// Begins the answer of another attempt; `continuesResponse` if it continues where an earlier one broke.
     mutating func beginAttempt(continuesResponse: Bool) {
         self.end = nil
         self.findings = Findings()
@@ -158,7 +160,7 @@ struct EventReader: ~Copyable {
             && self.machine.isFlowing(attempt)
     }
 
-    /// Takes every event of the batch through the three steps.
+    /// Makes every further event of the batch take the three steps.
     mutating func stopFlowing() { self.isFlowing = false }
 
     /// Fails the attempt, unless it has ended.
@@ -168,23 +170,23 @@ struct EventReader: ~Copyable {
 
     /// Appends an event for the consumer.
     ///
-    /// Whatever is not output goes through here, so that no secret of the turn is in it.
+    /// All events that are not output pass here, so that they contain no secret of the turn.
     mutating func deliver(_ event: ChappieStreamEvent) {
         self.queue.append(self.redaction.event(event))
     }
 
-    /// Appends news, when the consumer wants any.
+    /// Appends a diagnostic, when the consumer wants any.
     mutating func report(_ diagnostic: ChappieDiagnostic) {
         if self.options.reportsDiagnostics { self.deliver(.diagnostic(diagnostic)) }
     }
 
-    /// Returns whether the server seems to wait for the output of tools: only a response of several agents goes on with
-    /// it.
+    /// Returns whether the server seems to wait for the output of tools: only a response of several agents continues
+    /// with it.
     mutating func awaitsToolOutput() -> Bool {
         self.findings.hasAgents && self.findings.hasCalls && !self.machine.delivery.hasOpenItem()
     }
 
-    /// Takes over what the server says of its limits, and tells the consumer.
+    /// Merges the server's usage limits, and informs the consumer.
     mutating func merge(_ snapshot: UsageLimitSnapshot) {
         guard snapshot.limitID == UsageLimitSnapshot.defaultLimitID, !snapshot.isEmpty else { return }
         self.usageLimits.merge(snapshot)
@@ -192,8 +194,7 @@ struct EventReader: ~Copyable {
         self.deliver(.usageLimits(known))
     }
 
-    /// Reads a message, and those behind it as long as messages are but output: nothing happens then that the driver
-    /// would have to look at.
+    /// Reads a message, and those behind it as long as they are only output, which does not need the driver.
     mutating func read(_ messages: inout Messages, attempt: Int) throws(ResponseEventError) -> Reading {
         while true {
             let reading = unsafe try self.read(messages.payload.bytes, attempt: attempt)
@@ -219,13 +220,13 @@ struct EventReader: ~Copyable {
             else { return .scanned }
             return unsafe self.read(delta.text.utf8, in: slot, attempt: attempt)
         } catch {
-            // Some servers end their streams with it; whether the response is complete is another matter.
+            // Some servers end their streams with it; it does not mean that the response is complete.
             if unsafe ResponseEventDecoder.isEndSentinel(json) { return .dropped }
             throw error
         }
     }
 
-    /// Returns whether a delta is output of the response that the consumer sees as such; the driver looks at any other.
+    /// Returns whether a delta is output that the consumer gets as such; the driver handles any other.
     @inline(never)
     private mutating func belongs(_ delta: ResponseEvent.Delta, in slot: ReplaySlot) -> Bool {
         guard !delta.text.isEmpty else { return false }
@@ -238,7 +239,7 @@ struct EventReader: ~Copyable {
         }
     }
 
-    /// Returns whether a delta is known to be new by its number, where it has one that says anything.
+    /// Returns whether a delta is known to be new by its number, where it has a usable one.
     @inline(__always)
     private mutating func isNew(_ delta: ResponseEvent.Delta, in slot: ReplaySlot) -> Bool {
         guard delta.sequenceNumber >= 0, self.machine.delivery.readsNumbers() else { return true }
@@ -262,18 +263,18 @@ struct EventReader: ~Copyable {
         }
     }
 
-    /// The event that was scanned last, whose bytes are `json`.
+    /// Returns the event that was scanned last, whose bytes are `json`.
     func scannedEvent(_ json: UnsafeRawBufferPointer) throws(ResponseEventError) -> ResponseEvent {
         unsafe try self.decoder.scannedEvent(json)
     }
 
-    /// Returns whether deltas were queued since this was last asked.
+    /// Returns whether deltas were queued since the last call.
     mutating func takeHasQueued() -> Bool {
         defer { self.hasQueued = false }
         return self.hasQueued
     }
 
-    /// Returns whether output was delivered by `handle` since this was last asked.
+    /// Returns whether output was delivered by `handle` since the last call.
     mutating func takeHasDelivered() -> Bool {
         defer { self.hasDelivered = false }
         return self.hasDelivered
@@ -281,7 +282,7 @@ struct EventReader: ~Copyable {
 }
 
 extension ReplaySlot {
-    /// The slot of a delta that the consumer sees; nil for one that is passed on raw.
+    /// Creates the slot of a delta that the consumer gets; nil for one that is passed on raw.
     init?(_ kind: ResponseEvent.DeltaKind, outputIndex: Int, partIndex: Int) {
         let slotKind: ReplaySlot.Kind
         switch kind {
@@ -294,7 +295,7 @@ extension ReplaySlot {
         self.init(slotKind, outputIndex: outputIndex, partIndex: partIndex)
     }
 
-    /// The slot of any delta, those that the consumer does not see as output among them.
+    /// Creates the slot of any delta, including those that the consumer does not get as output.
     init(anyKind kind: ResponseEvent.DeltaKind, outputIndex: Int, partIndex: Int) {
         self =
             Self(kind, outputIndex: outputIndex, partIndex: partIndex)

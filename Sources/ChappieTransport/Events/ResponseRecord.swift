@@ -1,6 +1,6 @@
 import ResponseEvents
 
-/// What a response has come to, as far as the turn after it needs that: its finished items, and how it ended.
+/// The result of a response for the turn after it: its finished items, and its end.
 ///
 /// It belongs to the turn's driver.
 struct ResponseRecord {
@@ -11,12 +11,12 @@ struct ResponseRecord {
     }
 
     private let byteCountLimit: Int
-    /// Items of responses that this one goes on from, and what was put in between.
+    /// Items of the responses that this one continues, and the input that was added in between.
     private var earlierItems: [[UInt8]] = []
     private var items: [Item] = []
-    /// The items so far, by their positions; those with an identifier stand at -1.
+    /// The items so far, by their positions; those with an identifier are at -1.
     private var seen: [Int: Set<[UInt8]>] = [:]
-    /// What was put in and not used.
+    /// The added input that was not used.
     private var laterItems: [[UInt8]] = []
     private var byteCount = 0
     /// The response's identifier, from its end.
@@ -24,25 +24,25 @@ struct ResponseRecord {
     private var model: String?
     private var usage: ChappieTokenUsage?
     private var endsTurn = true
-    /// Indicates whether the response has ended well.
+    /// Indicates whether the response is complete.
     private(set) var isComplete = false
 
-    /// Nothing has come; items take so many bytes at most.
+    /// Creates an empty record; items take at most `byteCountLimit` bytes.
     init(byteCountLimit: Int) { self.byteCountLimit = byteCountLimit }
 
-    /// Indicates whether the items were more than is kept.
+    /// Indicates whether the items exceed the limit.
     var isTooLarge: Bool { self.byteCount > self.byteCountLimit }
 
     /// Indicates whether there is no item.
     var isEmpty: Bool { self.byteCount == 0 }
 
-    /// Forgets everything: the response is made again.
+    /// Forgets the record, as the response is made again.
     mutating func restart() { self = Self(byteCountLimit: self.byteCountLimit) }
 
-    /// An item is finished, `isNamed` if it has an identifier.
+    /// Records a finished item, `isNamed` if it has an identifier.
     ///
-    /// An item that has come before is left out: one with an identifier anywhere, one without where it was. Past the
-    /// limit no item is kept: a part of them would be another response.
+    /// An item that has come before is omitted: one with an identifier at any position, one without at the same
+    /// position. Beyond the limit no item is kept: a part of them would be another response.
     mutating func finished(_ json: [UInt8], at outputIndex: Int, isNamed: Bool) {
         guard self.seen[isNamed ? -1 : outputIndex, default: []].insert(json).inserted else { return }
         if self.takes(json) { self.items.append(Item(outputIndex: outputIndex, json: json)) }
@@ -58,12 +58,12 @@ struct ResponseRecord {
         return false
     }
 
-    /// The response is complete.
+    /// Records that the response is complete.
     ///
-    /// Its items are those that the end lists, if it lists any: what came one by one may have copies that a server
-    /// made by mistake. Calls are the exception, since they may have been acted on: those that came one by one stay,
-    /// and the end adds only calls whose place is free. One that was answered in an earlier response, and that the end
-    /// leaves out, is left over from there.
+    /// Its items are those that the end lists, if it lists any: items that came one by one may have copies that a
+    /// server made by mistake. Calls are the exception, since they may have been acted on: those that came one by one
+    /// stay, and the end adds only calls whose position is free. One that was answered in an earlier response, and that
+    /// the end omits, is a late one of that response.
     ///
     /// - Returns: the calls that have not come before, with their positions.
     mutating func completed(
@@ -74,13 +74,13 @@ struct ResponseRecord {
         self.model = summary.model
         self.usage = summary.usage.map { ChappieTokenUsage($0) }
         self.endsTurn = summary.endsTurn ?? true
-        // Of a list that was cut, more may have come one by one.
+        // If the list was cut, more items may have come one by one.
         let isWhole = summary.output.count < ResponseSummary.maximumOutputCount
         guard !self.isTooLarge, !summary.output.isEmpty, isWhole || self.items.isEmpty else { return [] }
         return self.replaceItems(by: summary.output, answered: answered)
     }
 
-    /// Takes the items of a list; of calls that came before the list has the positions only.
+    /// Replaces the items by those of a list; for calls that came before, only their positions are taken from the list.
     private mutating func replaceItems(
         by list: [ItemSummary], answered: [CompletedResponse.Call]
     ) -> [(outputIndex: Int, item: ItemSummary)] {
@@ -100,7 +100,7 @@ struct ResponseRecord {
             if item.isCall {
                 if let place = item.callID.flatMap({ callPlaces[ExactText($0)] }) {
                     calls[place].outputIndex = index
-                    // What the end calls unfinished does not run.
+                    // A call that the end marks as unfinished does not run.
                     if item.status == "incomplete" { calls[place].json = unsafe Array(item.json.utf8) }
                     listed.insert(place)
                     continue
@@ -140,9 +140,9 @@ struct ResponseRecord {
         self.seen.removeAll()
     }
 
-    /// The response has ended for what was put into it, and another one goes on from there.
+    /// Records that the response has ended because it was steered, and another one continues from there.
     ///
-    /// An item that it was in the middle of is in what the end repeats, if anywhere.
+    /// An unfinished item at that point is in the list of the end, if anywhere.
     mutating func steered(_ summary: ResponseSummary, with items: [[UInt8]]) {
         _ = self.completed(summary, responseID: nil)
         self.isComplete = false
@@ -151,12 +151,12 @@ struct ResponseRecord {
         for item in own + items where self.takes(item) { self.earlierItems.append(item) }
     }
 
-    /// Something was put into the response that it has not used: it stands behind its items, and wants an answer.
+    /// Records added input that the response has not used: it follows its items, and needs an answer.
     mutating func leaves(_ items: [[UInt8]]) {
         for item in items where self.takes(item) { self.laterItems.append(item) }
     }
 
-    /// All items, as they were sent: those of the responses that this one goes on from come first.
+    /// All items, as they were sent; those of the responses that this one continues come first.
     var allItems: [[UInt8]] { self.earlierItems + self.outputItems + self.laterItems }
 
     /// The items in the order of their positions, as they were sent.
@@ -167,7 +167,7 @@ struct ResponseRecord {
             .map { self.items[$0].json }
     }
 
-    /// What the response leaves behind, with items before its own; nil when it is not complete, or too large.
+    /// Returns the result of the response, with items before its own; nil when it is not complete, or too large.
     func completedResponse(behind carried: [[UInt8]]) -> CompletedResponse? {
         guard self.isComplete, !self.isTooLarge else { return nil }
         var response = CompletedResponse()
@@ -181,10 +181,10 @@ struct ResponseRecord {
 }
 
 extension CompletedResponse {
-    /// Takes the items over: of several calls with one `call_id` the first one counts.
+    /// Stores the items: of several calls with one `call_id` the first one counts.
     fileprivate mutating func setItems(_ items: [InputItem]) {
         var calls: [ExactText: Call] = [:]
-        /// Of calls whose `call_id` has come again, so that none is read twice.
+        /// The calls whose `call_id` has come again, so that none is read twice.
         var canonicalCalls: [ExactText: Call] = [:]
         var answered: Set<ExactText> = []
         for item in items {

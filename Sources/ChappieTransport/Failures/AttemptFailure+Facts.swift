@@ -1,11 +1,11 @@
 import StreamSession
 import StreamTransport
 
-/// The public words for why an attempt failed.
+/// The public description of an attempt's failure.
 extension AttemptFailure {
     /// The stable tag, for reports, diagnostics and logs.
     ///
-    /// Never the server's words.
+    /// It never contains the server's words.
     var tag: String {
         switch self {
         case .upgradeStatus(let facts), .httpStatus(let facts): return "http.\(facts.statusCode ?? 0)"
@@ -24,7 +24,7 @@ extension AttemptFailure {
         }
     }
 
-    /// How far the attempt had come.
+    /// Returns the phase that the attempt had reached.
     func phase(hasEvents: Bool) -> ChappieTransportFailure.Phase {
         switch self {
         case .transport(let failure):
@@ -40,7 +40,7 @@ extension AttemptFailure {
         }
     }
 
-    /// The public code of a failure below HTTP, with the numbers that belong to it.
+    /// Returns the public code of a failure below HTTP, and sets the details that belong to it.
     func code(details: inout ChappieTransportFailure.Details) -> ChappieTransportFailure.Code {
         switch self {
         case .transport(let failure): return failure.cause.code(details: &details)
@@ -185,7 +185,7 @@ extension ChappieTransportFailure.Phase {
 }
 
 extension ChappieReplaySafety {
-    /// The public word for the state machine's verdict.
+    /// Creates the public value for the state machine's verdict.
     init(_ safety: ReplaySafety) {
         switch safety {
         case .notSent: self = .notSent

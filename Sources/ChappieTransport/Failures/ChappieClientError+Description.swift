@@ -1,9 +1,9 @@
 import ResponseEvents
 import StreamSession
 
-// Errors in words: sentences that are fit to show, and the server's own words apart from them.
+// Descriptions of errors: sentences that are fit to show, and the server's own words apart from them.
 //
-// The sentences are made of fixed text and numbers, so that neither content nor a secret can get into them.
+// The sentences consist of fixed text and numbers, so that they cannot contain content or a secret.
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
@@ -11,12 +11,12 @@ import StreamSession
 #endif
 
 extension ChappieClientError: LocalizedError {
-    /// What went wrong, where, and what to do, in sentences that are fit to show.
+    /// The problem, its place, and advice, in sentences that are fit to show.
     ///
-    /// The server's words are not in it, nor is anything of the request or the response.
+    /// It contains neither the server's words nor a part of the request or the response.
     public var safeDescription: String { "\(self.problem) \(self.advice)" }
 
-    /// What the server, a tool or a person said about it: to be logged with care, not to be shown.
+    /// The message of the server, a tool or a person about it: to be logged with care, not to be shown.
     public var unsafeMessage: String? {
         switch self {
         case .reauthenticationRequired(let reason): reason
@@ -34,12 +34,12 @@ extension ChappieClientError: LocalizedError {
         }
     }
 
-    /// What the server said about it, as one line for the person at the program; nil when it said nothing.
+    /// The server's message about it, as one line for the program's user; nil when there is none.
     ///
-    /// Of a body or an error event it is `error.message`, `detail` or `message`, of an HTML page its title, and of
-    /// anything else the text; of a closed WebSocket, the reason. There are no control characters in it, and no
-    /// credential of the turn; what is longer than 500 characters is cut, and ends with their number. It may hold
-    /// content, as the request may stand in it: it is not for logs and reports, which have `tag` and `safeDescription`.
+    /// For a body or an error event it is `error.message`, `detail` or `message`, for an HTML page its title, and
+    /// otherwise the text; for a closed WebSocket, the reason. It contains no control characters and no credential of
+    /// the turn; a message of more than 500 characters is cut, and ends with their number. It may hold content, as it
+    /// may quote the request: it is not for logs and reports, which have `tag` and `safeDescription`.
     public var serverMessage: String? {
         switch self {
         case .reauthenticationRequired(let reason):
@@ -60,10 +60,10 @@ extension ChappieClientError: LocalizedError {
     /// The same as `safeDescription`.
     public var errorDescription: String? { self.safeDescription }
 
-    /// What went wrong, without the advice.
+    /// The problem, without the advice.
     public var failureReason: String? { self.problem }
 
-    /// What to do about it.
+    /// The advice about the problem.
     public var recoverySuggestion: String? { self.advice }
 
     private var problem: String {
@@ -135,7 +135,7 @@ extension ChappieClientError: LocalizedError {
 }
 
 extension ChappieErrorCategory {
-    /// The next step, where the server may have said what is wrong with the request.
+    /// Returns the next step, where the server may have explained the problem with the request.
     fileprivate func advice(isExplained: Bool) -> String {
         self == .validation && isExplained
             ? "Change the request: the server says what is wrong with it." : self.advice
@@ -195,10 +195,10 @@ extension ChappieResponse {
 }
 
 extension ServerErrorFacts {
-    /// Indicates whether the model is what the error is about.
+    /// Indicates whether the error is about the model.
     fileprivate var namesModel: Bool { self.code == ErrorMeaning.unknownModel || self.parameter == "model" }
 
-    /// The next step, where the error says which part of the request it is about.
+    /// The next step, where the error names the part of the request that it is about.
     var adviceOnRequest: String? {
         if self.namesModel { return "Name another model, or ask for access to this one." }
         guard self.code == ErrorMeaning.inputTooLong else { return nil }
@@ -207,10 +207,10 @@ extension ServerErrorFacts {
 }
 
 extension ErrorMeaning {
-    /// The next step for a person.
+    /// Returns the next step for a person.
     fileprivate func advice(for category: ChappieErrorCategory, isExplained: Bool) -> String {
         switch self.failureClass {
-        // A quota does not come back by waiting.
+        // A quota does not recover by waiting.
         case .usageLimit: "Check the account's plan and its billing."
         case .fatal where self.category == .server: "Use another model, or try again some minutes later."
         case .fatal where self.category == .validation && self.requiresUserAction: "Change the input."
@@ -223,7 +223,7 @@ extension ErrorMeaning {
 
 extension ChappieUsageLimit {
     fileprivate var advice: String {
-        // RFC 3339 has years of four digits: what lies beyond is no time that anyone waits for.
+        // RFC 3339 has years of four digits: a later time is not worth waiting for.
         guard let resetsAt = self.resetsAt, resetsAt.timeIntervalSince1970 < 253_402_300_800 else {
             return "Wait until the limit is reset, or choose another plan."
         }
@@ -231,7 +231,7 @@ extension ChappieUsageLimit {
     }
 
     fileprivate var planWords: String {
-        // A plan's name is shown only when it is one that is known: other names are the server's words.
+        // Only known plan names are shown: other names are the server's words.
         self.plan.map { PlanName.isKnown(planType: $0.rawValue) ? " of the plan \($0.displayName)" : "" } ?? ""
     }
 }

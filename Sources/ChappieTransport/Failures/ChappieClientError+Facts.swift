@@ -1,42 +1,42 @@
-// What a caller may act on when a turn ends in an error: tag, category, whether and how to try again.
+// The facts that a caller may act on when a turn ends in an error: tag, category, whether and how to retry.
 //
-// Everything is derived from the error's case, a status code or a documented error code, and never from a message.
-// Values; nobody owns them.
+// All of them are derived from the error's case, a status code or a documented error code, and never from a message.
+// Values without an owner.
 
 import ResponseEvents
 import StreamSession
 import StreamTransport
 
-/// What kind of problem an error is.
+/// The kind of problem that an error reports.
 public enum ChappieErrorCategory: String, Sendable, CaseIterable {
-    /// The credential is missing, wrong or spent.
+    /// The credential is missing, wrong or expired.
     case auth
     /// The server cannot be reached, or the connection failed.
     case network
-    /// The request, or how the program is set up, is not acceptable as it is.
+    /// The request, or the program's configuration, is not acceptable.
     case validation
-    /// The credential is good, but does not allow this.
+    /// The credential is valid, but does not permit this.
     case permission
     /// A rate or usage limit.
     case rateLimit
-    /// The server failed, or sent something that makes no sense.
+    /// The server failed, or sent contradictory data.
     case server
     /// A defect or a lack of resources on this side.
     case `internal`
 }
 
-/// What to do before the same request is sent again.
+/// The advice before the same request is sent again.
 public enum ChappieRetryGuidance: Sendable, Equatable {
     /// Get a fresh credential first.
     case refreshAuthThenRetry
-    /// Wait, and longer each time; how many seconds to begin with.
+    /// Wait, longer each time, beginning with this number of seconds.
     case retryWithBackoff(afterSeconds: Double)
-    /// Do not: the same request would fail again.
+    /// Do not retry: the same request would fail again.
     case none
 }
 
 extension ChappieClientError {
-    /// A stable name of what went wrong, such as `http.429`, `ws.close.1008` or `replay.diverged`.
+    /// The stable name of the problem, such as `http.429`, `ws.close.1008` or `replay.diverged`.
     public var tag: String {
         switch self {
         case .missingCredential: "auth.missing-credential"
@@ -59,26 +59,25 @@ extension ChappieClientError {
         }
     }
 
-    /// What kind of problem it is.
+    /// The kind of problem.
     public var category: ChappieErrorCategory { self.facts.category }
 
-    /// Indicates whether the same request may succeed later without anybody changing anything but the credential.
+    /// Indicates whether the same request may succeed later without any change but the credential's.
     ///
     /// Output that was delivered before the error may differ the second time: see `replaySafety`.
     public var isRetryable: Bool { self.facts.retryGuidance != .none }
 
-    /// What to do before the same request is sent again.
+    /// The advice before the same request is sent again.
     public var retryGuidance: ChappieRetryGuidance { self.facts.retryGuidance }
 
-    /// Indicates whether a person has to do something, such as sign in, pay or change a setting.
+    /// Indicates whether a person has to act, such as sign in, pay or change a setting.
     public var requiresUserAction: Bool { self.facts.requiresUserAction }
 
-    /// Indicates whether the error points to a defect, of this program or of the server, that its authors want to know
-    /// about.
+    /// Indicates whether the error points to a defect of this program or of the server that should be reported to its
+    /// authors.
     public var shouldReport: Bool { self.facts.shouldReport }
 
-    /// Indicates whether sending the request again is safe, as far as the error alone can tell: where it cannot, the
-    /// worst.
+    /// The safety of sending the request again, as far as the error alone determines it: otherwise the worst case.
     ///
     /// `ChappieStreamReport.replaySafety` of the stream's handle is exact.
     public var replaySafety: ChappieReplaySafety {
@@ -114,7 +113,7 @@ extension ChappieClientError {
 }
 
 extension ChappieTransportFailure {
-    /// A stable name of what went wrong, such as `connect.failed`, `timeout.firstEvent` or `ws.close.1008`.
+    /// The stable name of the problem, such as `connect.failed`, `timeout.firstEvent` or `ws.close.1008`.
     public var tag: String {
         switch self.code {
         case .timedOut: "\(self.code.name).\(self.phase.rawValue)"
@@ -123,10 +122,10 @@ extension ChappieTransportFailure {
         }
     }
 
-    /// Indicates whether it is the proxy that wants another credential, or one at all.
+    /// Indicates whether the proxy requires a different credential, or any.
     var isProxyCredentialRefused: Bool {
         guard self.code == .proxyRefused else { return false }
-        // RFC 9110 section 15.5.8 has 407 for it; tinyproxy before 1.11.3 says 401 to a wrong one.
+        // RFC 9110 section 15.5.8 has 407 for it; tinyproxy before 1.11.3 answers 401 to a wrong one.
         return [401, 407].contains(self.details.statusCode)
             || TransportFailure.SOCKSAuthenticationFault(self.details) != nil
     }
@@ -156,7 +155,7 @@ extension ChappieTransportFailure {
         case .circuitOpen:
             ErrorFacts(.network, .retryWithBackoff(afterSeconds: self.details.retryAfter?.seconds ?? 60))
         case .sequenceGap: ErrorFacts(.network, .afterNetworkFailure)
-        // Until the installation or the sandbox is changed, no later request can do better.
+        // Until the installation or the sandbox is changed, no later request can succeed.
         case .unavailable where self.environmentFault == .socket:
             ErrorFacts(.internal, requiresUserAction: true, shouldReport: true)
         case .unavailable: ErrorFacts(.internal, .afterServerFailure, shouldReport: true)
@@ -168,7 +167,7 @@ extension ChappieTransportFailure {
 }
 
 extension ChappieResponse {
-    /// `response.` and the status, where it is one of those that the API documents.
+    /// The prefix `response.` and the status, where the API documents it.
     fileprivate var tag: String {
         switch self.status {
         case "incomplete", "cancelled": "response.\(self.status)"
@@ -183,14 +182,14 @@ extension ChappieResponse {
     }
 }
 
-/// What is known about one kind of error.
+/// The facts about one kind of error.
 private struct ErrorFacts {
     var category: ChappieErrorCategory
     var retryGuidance: ChappieRetryGuidance
     var requiresUserAction: Bool
     var shouldReport: Bool
 
-    /// What came is not what the protocol says; another attempt may be luckier.
+    /// The facts of data that violates the protocol; another attempt may succeed.
     static let wrongData = Self(.server, .afterServerFailure, shouldReport: true)
 
     init(
@@ -205,7 +204,7 @@ private struct ErrorFacts {
         self.shouldReport = shouldReport
     }
 
-    /// By the status code of an HTTP response (RFC 9110 section 15).
+    /// Creates the facts for the status code of an HTTP response (RFC 9110 section 15).
     init(statusCode: Int) {
         switch statusCode {
         case 401: self.init(.auth, .refreshAuthThenRetry)
@@ -221,7 +220,7 @@ private struct ErrorFacts {
         }
     }
 
-    /// By the close code of a WebSocket (RFC 6455 section 7.4.1 and IANA's registry).
+    /// Creates the facts for the close code of a WebSocket (RFC 6455 section 7.4.1 and IANA's registry).
     init(closeCode: Int?) {
         switch closeCode {
         case nil, 1000, 1001, 1005, 1006, 1015: self.init(.network, .afterNetworkFailure)
@@ -232,7 +231,7 @@ private struct ErrorFacts {
         }
     }
 
-    /// By the meaning of an error code or type.
+    /// Creates the facts for the meaning of an error code or type.
     init(_ meaning: ErrorMeaning) {
         self.init(
             ChappieErrorCategory(meaning.category), ChappieRetryGuidance(after: meaning.failureClass),
@@ -253,20 +252,20 @@ extension ChappieErrorCategory {
 }
 
 extension ErrorMeaning {
-    /// The meaning of the error in the body of an answer, beside its status code; nil when the status code decides.
+    /// Creates the meaning of the error in an answer's body, beside its status code; nil when the status code decides.
     init?(body: String) {
         guard let facts = ServerErrorFacts(body: body.utf8) else { return nil }
         self.init(code: facts.code, type: facts.type, hasStatusCode: true)
     }
 
-    /// The meaning of a failed response.
+    /// Creates the meaning of a failed response.
     init?(_ response: ChappieResponse) {
         self.init(code: response.errorCode, type: response.errorType, hasStatusCode: false)
     }
 }
 
 extension ChappieRetryGuidance {
-    /// What the engine does about an error is also what its caller may do: retry, with a credential or later, or not.
+    /// Creates the guidance that matches the engine's own reaction: retry, with a credential or later, or not.
     fileprivate init(after failureClass: FailureClass) {
         switch failureClass {
         case .credential: self = .refreshAuthThenRetry

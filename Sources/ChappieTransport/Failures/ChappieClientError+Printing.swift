@@ -1,17 +1,17 @@
-// What an error looks like when it is printed: never what the server said, and never content.
+// The printed form of an error, without the server's words and without content.
 //
-// A program that logs an error as it is must not log a response by accident. The facts are in the error's properties.
+// A program that logs an unredacted error must not log a response by accident. The facts are in the error's properties.
 
 extension ChappieClientError: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The stable tag and the safe description.
     ///
-    /// What the server said is in `unsafeMessage`, and what was delivered in the case's own value.
+    /// The server's words are in `unsafeMessage`, and the delivered text is in the case's own value.
     public var description: String { "\(self.tag): \(self.safeDescription)" }
 
     /// The same as `description`.
     public var debugDescription: String { "ChappieClientError(\(self.description))" }
 
-    /// The tag and what follows from it; of a failure below HTTP, its facts.
+    /// The tag and the facts derived from it; for a failure below HTTP, its facts.
     public var customMirror: Mirror {
         guard case .transport(let failure) = self else { return Mirror(self, children: ["tag": self.tag]) }
         return Mirror(self, children: ["tag": self.tag, "failure": failure])
@@ -43,7 +43,7 @@ extension ChappieTransportFailure.Details: CustomStringConvertible, CustomDebugS
         return facts.compactMap { fact in fact.value.map { (name: fact.name, value: $0) } }
     }
 
-    /// The facts without the peer's words: `closeReason`, `serverMessage` and `issuer` are left out.
+    /// The facts without the peer's words: `closeReason`, `serverMessage` and `issuer` are omitted.
     public var description: String { self.facts.map { "\($0.name): \($0.value)" }.joined(separator: ", ") }
 
     /// The same as `description`.

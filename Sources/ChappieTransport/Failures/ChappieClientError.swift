@@ -1,39 +1,39 @@
-/// Why a turn ended early.
+/// The reason why a turn ended early.
 ///
 /// Below HTTP the facts are in `transport(_:)`.
 public enum ChappieClientError: Error, Sendable, Equatable {
-    /// No credential is there.
+    /// No credential was given.
     case missingCredential
     /// The credential cannot be refreshed: no refresh token.
     case missingRefreshToken
     /// The credential names no account.
     case missingAccountID
-    /// The server rejects the credential; the reason.
+    /// The server rejects the credential, for this reason.
     case reauthenticationRequired(String)
-    /// A usage limit is reached; waiting a little does not help.
+    /// A usage limit is reached; a short wait does not help.
     case usageLimitReached(ChappieUsageLimit)
-    /// The model called a tool that was not registered; its name.
+    /// The model called a tool with this name, which was not registered.
     case missingToolHandler(String)
-    /// A tool call was denied; the tool and the reason.
+    /// A tool call was denied; with the tool and the reason.
     case toolApprovalDenied(String, String)
-    /// A tool failed; the tool and the message.
+    /// A tool failed; with the tool and the message.
     case toolExecutionFailed(String, String)
     /// The model called tools more often than the limit allows.
     case toolLoopLimitExceeded(Int)
-    /// The response failed or is incomplete, and trying again does not help.
+    /// The response failed or is incomplete, and a retry does not help.
     case responseTerminalFailure(ChappieResponse)
-    /// A retry produced output that contradicts what was delivered; the delivered text.
+    /// A retry produced output that contradicts the delivered output; with the delivered text.
     case streamingTransportReplayDiverged(String)
-    /// The server answered with an error; the status code and the body, 64 KiB at most.
+    /// The server answered with an error; with the status code and the body, 64 KiB at most.
     case httpError(Int, String)
-    /// The server's answer makes no sense.
+    /// The server's answer is contradictory or invalid.
     case invalidResponse
-    /// The conversation has a turn already, and takes one at a time.
+    /// The conversation has a running turn, and permits one at a time.
     case alreadyRunning
-    /// The turn took longer than it may, tools included; how long it may take.
+    /// The turn exceeded this time limit, which includes tools.
     case runTimeLimitExceeded(Duration)
-    /// The program itself refused to send the request; its reason.
+    /// The program itself refused to send the request, for this reason.
     case requestRefused(String)
-    /// Something failed below HTTP.
+    /// A failure occurred below HTTP.
     case transport(ChappieTransportFailure)
 }

@@ -1,4 +1,4 @@
-// Failures below HTTP in words: sentences that are fit to show, of fixed text and numbers.
+// Descriptions of failures below HTTP: sentences that are fit to show, of fixed text and numbers.
 import ResponseEvents
 import StreamSession
 import StreamTransport
@@ -10,20 +10,20 @@ import StreamTransport
 #endif
 
 extension ChappieTransportFailure: LocalizedError {
-    /// What went wrong, where, and what to do, in sentences that are fit to show.
+    /// The problem, its place, and advice, in sentences that are fit to show.
     public var safeDescription: String { "\(self.problem) \(self.advice)" }
 
     /// The same as `safeDescription`.
     public var errorDescription: String? { self.safeDescription }
 
-    /// What went wrong, without the advice.
+    /// The problem, without the advice.
     public var failureReason: String? { self.problem }
 
-    /// What to do about it.
+    /// The advice about the problem.
     public var recoverySuggestion: String? { self.advice }
 
     var problem: String {
-        // Without an attempt there was no place either: the request was not acceptable.
+        // Without an attempt there is no place either: the request was not acceptable.
         guard self.attempts > 0 else { return "\(self.event)." }
         let attempts = self.attempts == 1 ? "1 attempt" : "\(self.attempts) attempts"
         return "\(self.event) (\(self.phase.words), \(self.transport.words), \(attempts)).\(self.pathWords)"
@@ -143,7 +143,7 @@ extension ChappieTransportFailure: LocalizedError {
         }
     }
 
-    /// Indicates whether the answer's content type says that it is for a browser.
+    /// Indicates whether the answer has the content type of a page for a browser.
     private var isWebPage: Bool { self.details.detail == WebPage.detail }
     private var waitWords: String {
         self.details.retryAfter.map { "\(Int($0.seconds.rounded(.up))) s" } ?? "a minute"
@@ -170,7 +170,7 @@ extension ChappieTransportFailure: LocalizedError {
 }
 
 extension ChappieTransportFailure {
-    /// How an answer ended that was not cut.
+    /// The way in which an answer ended that was not cut.
     private var endedAnswer: EndedAnswer? { self.details.detail.flatMap(EndedAnswer.init) }
 
     /// The SOCKS proxy's reason for refusing the client.

@@ -1,8 +1,8 @@
-/// Why a stream ended early, below HTTP.
+/// The reason why a stream ended early, below HTTP.
 ///
 /// It carries no secret and no content.
 public struct ChappieTransportFailure: Error, Sendable, Equatable {
-    /// How far the last attempt had come.
+    /// The phase that the last attempt had reached.
     public enum Phase: String, Sendable, CaseIterable {
         /// Name resolution.
         case resolve
@@ -24,7 +24,7 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
         case close
     }
 
-    /// What went wrong, in terms a caller can act on.
+    /// The kind of problem, in terms that a caller can act on.
     public struct Code: Hashable, Sendable {
         let kind: Kind
         init(_ kind: Kind) { self.kind = kind }
@@ -32,7 +32,7 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
         /// The stable name, such as `connect.failed`.
         var name: String { self.kind.rawValue }
 
-        /// Every code, so that the compiler points at each place that has to know a new one.
+        /// Every code, so that the compiler reports each place that has to handle a new one.
         enum Kind: String, CaseIterable {
             case invalidRequest = "request.invalid"
             case unresolvable = "resolve.failed"
@@ -80,31 +80,31 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
         public static let unresolvable = Self(.unresolvable)
         /// No address of the host could be connected to.
         public static let unreachable = Self(.unreachable)
-        /// A time budget ran out; `phase` says in what.
+        /// A time budget ran out, in the phase that `phase` names.
         public static let timedOut = Self(.timedOut)
-        /// The server's certificate, or in phase `proxy` that of the proxy, is not trusted; `details.detail` says why,
-        /// and `details.issuer` who issued it.
+        /// The server's certificate, or in phase `proxy` that of the proxy, is not trusted; the reason is in
+        /// `details.detail`, and the issuer in `details.issuer`.
         public static let certificateRejected = Self(.certificateRejected)
         /// No key of the server's certificates is one that is pinned.
         public static let keyNotPinned = Self(.keyNotPinned)
         /// The TLS handshake failed for another reason; `details.systemCode` is the alert, if there was one, and
-        /// `details.detail` what it means.
+        /// `details.detail` its meaning.
         public static let tlsHandshakeFailed = Self(.tlsHandshakeFailed)
         /// The file of trust anchors cannot be read.
         public static let trustAnchorsUnreadable = Self(.trustAnchorsUnreadable)
         /// The client's certificate or its key cannot be read, or they do not belong together.
         public static let clientCertificateUnreadable = Self(.clientCertificateUnreadable)
-        /// The proxy's URL cannot be used; `details.detail` says why.
+        /// The proxy's URL cannot be used; the reason is in `details.detail`.
         public static let proxyInvalid = Self(.proxyInvalid)
         /// The proxy refused the tunnel.
         ///
         /// `details.statusCode` is its answer to CONNECT. A SOCKS proxy's reply (RFC 1928 section 6) is in
-        /// `details.systemCode`, and `details.detail` says what it means; that is `credential-missing`,
-        /// `credential-refused` or `methods-refused` when the proxy wants another login, or one at all.
+        /// `details.systemCode`, and its meaning in `details.detail`; that is `credential-missing`,
+        /// `credential-refused` or `methods-refused` when the proxy requires a different login, or any.
         public static let proxyRefused = Self(.proxyRefused)
-        /// What a SOCKS proxy sent is not SOCKS 5.
+        /// The data from a SOCKS proxy is not SOCKS 5.
         public static let notSOCKS = Self(.notSOCKS)
-        /// What came back is not an HTTP/1.1 response.
+        /// The answer is not an HTTP/1.1 response.
         public static let notHTTP = Self(.notHTTP)
         /// A response's header section is over the limit.
         public static let headerSectionTooLarge = Self(.headerSectionTooLarge)
@@ -114,13 +114,13 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
         public static let protocolViolation = Self(.protocolViolation)
         /// A binary message, where only text is allowed.
         public static let binaryMessage = Self(.binaryMessage)
-        /// The WebSocket was closed before the response was complete; `closeCode` and `closeReason` say more.
+        /// The WebSocket was closed before the response was complete; see `closeCode` and `closeReason`.
         public static let webSocketClosed = Self(.webSocketClosed)
-        /// The server answers neither data nor pings.
+        /// The server sends no data and does not answer pings.
         public static let peerUnresponsive = Self(.peerUnresponsive)
         /// A response with status code 200 is not an event stream.
         public static let unexpectedContentType = Self(.unexpectedContentType)
-        /// The content coding is not one that was asked for.
+        /// The content coding was not requested.
         public static let unsupportedContentCoding = Self(.unsupportedContentCoding)
         /// A compressed body is damaged or cut off.
         public static let corruptContentCoding = Self(.corruptContentCoding)
@@ -140,22 +140,22 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
         public static let requestTooLarge = Self(.requestTooLarge)
         /// The body has a transfer coding other than `chunked`.
         public static let unsupportedTransferCoding = Self(.unsupportedTransferCoding)
-        /// Events cannot belong to one response; `detail` says which rule they break.
+        /// Events cannot belong to one response; `detail` names the rule that they break.
         public static let contradictoryEvents = Self(.contradictoryEvents)
-        /// Events of a response that can be resumed are missing.
+        /// Events of a resumable response are missing.
         public static let sequenceGap = Self(.sequenceGap)
         /// The endpoint speaks another API than the Responses API: `details.detail` is `chat-completions` or
         /// `anthropic-messages`.
         public static let otherAPI = Self(.otherAPI)
-        /// The server waits for the output of tools in the middle of a response of several agents (`response.inject`),
-        /// and outputs go back when a response is complete.
+        /// The server waits for the output of tools within a response of several agents (`response.inject`), but
+        /// outputs are sent only after a response is complete.
         public static let toolOutputAwaited = Self(.toolOutputAwaited)
         /// The response cannot be resumed any more: servers keep a background response's stream for five minutes, and
-        /// the response for about ten; it may be complete, and can be asked for without streaming.
+        /// the response for about ten; it may be complete, and can be requested without streaming.
         public static let responseExpired = Self(.responseExpired)
-        /// The turn was not tried, because the turns before it failed; `details.retryAfter` says when one will be.
+        /// The turn was not tried, because earlier turns failed; `details.retryAfter` is the time until one will be.
         public static let circuitOpen = Self(.circuitOpen)
-        /// The process has no file descriptor left; `details.limit` is how many it may have.
+        /// The process has no file descriptor left; `details.limit` is the maximum number.
         public static let descriptorsExhausted = Self(.descriptorsExhausted)
         /// The system has no threads or memory left, or no connection can be opened in this environment.
         ///
@@ -164,29 +164,29 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
         public static let unavailable = Self(.unavailable)
     }
 
-    /// Whether sending the request again is safe.
+    /// The safety of sending the request again.
     public typealias ReplaySafety = ChappieReplaySafety
 
-    /// What went wrong.
+    /// The kind of problem.
     public let code: Code
-    /// How far the last attempt had come.
+    /// The phase that the last attempt had reached.
     public let phase: Phase
     /// The transport of the last attempt.
     public let transport: ChappieTransportKind
-    /// How many attempts were made, over both transports, the first included.
+    /// The number of attempts, over both transports, including the first.
     public let attempts: Int
-    /// Indicates whether sending the request again is safe.
+    /// The safety of sending the request again.
     public let replaySafety: ReplaySafety
     /// The facts that only some failures have.
     public let details: Details
 
     /// Facts that only some failures have.
     public struct Details: Sendable, Equatable {
-        /// RFC 6455 section 7.4; 1005 and 1006 have the meanings they have there.
+        /// The close code (RFC 6455 section 7.4), with 1005 and 1006 as defined there.
         public var closeCode: Int?
         /// The peer's close reason.
         public var closeReason: String?
-        /// What the server said in place of an answer, in its own words, 64 KiB at most.
+        /// The server's message in place of an answer, in its own words, 64 KiB at most.
         ///
         /// May hold content: see `ChappieClientError.serverMessage`.
         public var serverMessage: String?
@@ -197,22 +197,22 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
         /// The caller's name for the request (`x-client-request-id`).
         public var clientRequestID: String?
         /// `errno`, a `getaddrinfo` code, OpenSSL's verification code, a TLS alert or the code of a SOCKS reply,
-        /// whichever the code is about.
+        /// depending on the code.
         public var systemCode: Int?
-        /// Who issued the certificate that was rejected, as it says itself (RFC 4514), at most 256 bytes.
+        /// The issuer of the rejected certificate, as stated in it (RFC 4514), at most 256 bytes.
         public var issuer: String?
-        /// The limit that was passed, in bytes; of file descriptors, their number.
+        /// The exceeded limit, in bytes; for file descriptors, their number.
         public var limit: Int?
-        /// What is wrong, when there are several possibilities: a fixed word, never the server's.
+        /// The precise problem, when there are several possibilities: a fixed word, never the server's.
         public var detail: String?
         /// Bytes of the last attempt's response that were read.
         public var receivedByteCount = 0
-        /// Time since the last byte of the last attempt.
+        /// The time since the last byte of the last attempt.
         public var sinceLastByte: Duration?
-        /// The age at which two connections of the turn were cut, which looks like a time limit on the path; nil
+        /// The age at which two connections of the turn were cut, which suggests a time limit on the path; nil
         /// otherwise.
         public var pathTimeLimit: Duration?
-        /// How long it is before trying again makes sense, where that is known.
+        /// The time until a retry makes sense, where that is known.
         public var retryAfter: Duration?
 
         init() {}
@@ -234,11 +234,11 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
     }
 }
 
-/// Whether sending a request again is safe.
+/// The safety of sending a request again.
 public enum ChappieReplaySafety: String, Sendable, Codable, CaseIterable {
     /// The server has not seen the whole request.
     case notSent
-    /// The server may have seen it, and nothing of its answer was delivered.
+    /// The server may have seen it, and no output was delivered.
     case sentNoOutput
     /// Output was delivered, or a tool has run: another answer may differ.
     case outputDelivered

@@ -1,4 +1,4 @@
-// How an answer came to an end in order, and was not complete. Pure.
+// Answers that ended normally without being complete. The functions are pure.
 import StreamSession
 import StreamTransport
 
@@ -6,14 +6,14 @@ import StreamTransport
 enum EndedAnswer: String {
     /// It had no event at all.
     case withoutEvent = "no-event"
-    /// It had events, and the server ended it in order: nothing is known to be missing but the terminal event.
+    /// It had events, and the server ended it normally: only the terminal event is known to be missing.
     case inOrder = "ended-in-order"
 
-    /// Returns whether an answer that had events ended in order, as far as that is known: its body ended between two
-    /// events, and was as long as was announced or in chunks, or its WebSocket was closed with 1000.
+    /// Returns whether an answer that had events ended normally, as far as that is known: its body ended between two
+    /// events, and had the announced length or was chunked, or its WebSocket was closed with 1000.
     ///
-    /// A body that ends with its connection may have been cut (RFC 9112 section 6.3), so it does not count. One in
-    /// chunks without its last chunk is a failure of the transport, and does not come here.
+    /// A body that ends with its connection may have been cut (RFC 9112 section 6.3), so it does not count. A chunked
+    /// body without its last chunk is a failure of the transport, and is not passed here.
     static func isInOrder(_ failure: AttemptFailure, head: ResponseHead?, endsBetweenEvents: @autoclosure () -> Bool)
         -> Bool
     {
@@ -27,7 +27,7 @@ enum EndedAnswer: String {
 }
 
 extension EndedAnswer {
-    /// What to do about an answer that ended in order.
+    /// The advice about an answer that ended normally.
     static let advice =
         "The delivered text may be all of it, or cut: on the way, or at the limit of output tokens. If this server ends "
         + "all its answers so, set recovery to never: it is then asked once."

@@ -8,9 +8,9 @@ import StreamTransport
     import Foundation
 #endif
 
-/// The server's words and numbers about the failure of an attempt, and the errors that are made of them.
+/// The server's statements about the failure of an attempt, and the errors that are made of them.
 ///
-/// It belongs to the turn's driver, and begins anew with each attempt. It holds what the server says, so it is not
+/// It belongs to the turn's driver, and begins anew with each attempt. It holds the server's words, so it is not
 /// logged; the errors that it makes are not redacted yet.
 struct FailureEvidence {
     /// The facts about a turn and its newest attempt that an error states.
@@ -22,11 +22,11 @@ struct FailureEvidence {
         let transport: ChappieTransportKind
         let attemptCount: Int
         let replaySafety: ChappieReplaySafety
-        /// The present moment.
+        /// The present time.
         let now: Duration
     }
 
-    /// The facts that one attempt leaves.
+    /// The facts from one attempt.
     private struct Facts {
         /// The body of an HTTP error, or the text of an error event.
         var body = ""
@@ -51,11 +51,11 @@ struct FailureEvidence {
     private let bodyByteCountLimit: Int
     private var facts = Facts()
 
-    /// No attempt has failed yet.
+    /// Creates the value before any failure.
     ///
     /// - Parameters:
     ///   - clientRequestID: the caller's name for the request.
-    ///   - bodyByteCountLimit: the most bytes that are kept of an error's body.
+    ///   - bodyByteCountLimit: the maximum number of bytes that are kept of an error's body.
     init(clientRequestID: String, bodyByteCountLimit: Int) {
         self.clientRequestID = clientRequestID
         self.bodyByteCountLimit = max(0, bodyByteCountLimit)
@@ -63,43 +63,43 @@ struct FailureEvidence {
 
     // MARK: One attempt
 
-    /// Another attempt begins.
+    /// Begins another attempt.
     mutating func restart() { self.facts = Facts() }
 
     /// The server's name for the request; nil without one.
     var requestID: String? { self.facts.requestID }
 
-    /// The answer has a head.
+    /// Records the head of the answer.
     mutating func opened(_ head: ResponseHead) {
         self.facts.statusCode = head.statusCode
         self.facts.requestID = head.requestID
     }
 
-    /// The answer is an error's, or no event stream, and this is its body.
+    /// Records the body of an error, or of an answer that is no event stream.
     mutating func read(body: [UInt8]) { self.facts.body = String(decoding: body, as: UTF8.self) }
 
-    /// The peer has closed the WebSocket.
+    /// Records the reason with which the peer has closed the WebSocket.
     mutating func closed(_ reason: String) { self.facts.closeReason = reason }
 
-    /// The answer has ended: in order, and only without its terminal event, or not.
+    /// Records whether the answer ended normally, without only its terminal event.
     mutating func ended(inOrder isInOrder: Bool) { self.facts.endedInOrder = isInOrder }
 
-    /// The connection was cut at an age at which an earlier one was cut too.
+    /// Records that the connection was cut at an age at which an earlier one was cut too.
     mutating func cut(at age: Duration) { self.facts.pathTimeLimit = age }
 
-    /// The attempt is over and gives its connection away.
+    /// Records that the attempt is over and its connection is released.
     mutating func isOver(hasEvents: Bool) { self.facts.hasEvents = hasEvents }
 
     // MARK: The server's refusals
 
-    /// Reads the server's words when it refused.
+    /// Reads the server's statements about a refusal.
     ///
     /// - Parameters:
     ///   - facts: the error object.
-    ///   - statusCode: the status code that goes with it.
-    ///   - fields: the header fields that go with it.
-    ///   - known: the usage limits that the server has told of before.
-    /// - Returns: the facts that decide what follows.
+    ///   - statusCode: the status code of the answer.
+    ///   - fields: the header fields of the answer.
+    ///   - known: the usage limits that the server has reported before.
+    /// - Returns: the facts that decide the next step.
     mutating func refusal(
         _ facts: ServerErrorFacts, statusCode: Int?, fields: [(name: String, value: String)], known: UsageLimits
     ) -> RefusalFacts {
@@ -118,13 +118,13 @@ struct FailureEvidence {
             retryAfter: delay.map { .milliseconds($0) }, usageLimit: limit)
     }
 
-    /// The response has ended with a status other than `completed`.
+    /// Records the end of a response with a status other than `completed`.
     mutating func ended(_ summary: ResponseSummary, status: String) {
         self.facts.response = ChappieResponse(
             summary, status: status, requestID: self.facts.requestID, byteCountLimit: self.payloadByteCountLimit)
     }
 
-    /// An error came outside of a response object.
+    /// Records an error outside of a response object.
     mutating func received(_ event: ErrorEvent, json: UnsafeRawBufferPointer) {
         self.facts.statusCode = event.statusCode
         self.facts.body = unsafe String(decoding: json.prefix(self.bodyByteCountLimit), as: UTF8.self)
@@ -144,7 +144,7 @@ struct FailureEvidence {
 
     // MARK: Errors
 
-    /// The error of a turn that has failed; `deliveredText` is the text that the consumer has.
+    /// Returns the error of a failed turn; `deliveredText` is the text that the consumer has.
     func error(
         for failure: TurnFailure, _ circumstances: Circumstances, redaction: SecretRedaction,
         deliveredText: @autoclosure () -> String
@@ -155,7 +155,7 @@ struct FailureEvidence {
         case .diverged:
             return ChappieClientError.streamingTransportReplayDiverged(deliveredText())
         case .usageLimit:
-            // A quota or a plan without access is no limit that ends by itself: the server's answer says it best.
+            // A quota or a plan without access is no temporary limit: the server's answer describes it best.
             if let limit = self.facts.usageLimit, limit.type == ChappieUsageLimit.reachedType {
                 return ChappieClientError.usageLimitReached(limit)
             }
@@ -171,19 +171,19 @@ struct FailureEvidence {
         return self.error(for: cause, circumstances)
     }
 
-    /// The server's words beside the error of a turn: those of a refused credential, of which the error has the code,
-    /// or else the error's own; nil when there are none.
+    /// Returns the server's message beside a turn's error: that of a refused credential, of which the error has the
+    /// code, or else the error's own; nil when there is none.
     func serverMessage(for failure: TurnFailure, _ error: any Error, redaction: SecretRedaction) -> String? {
         let words = failure.kind == .credential ? self.refusalWords(redaction) : nil
         return words ?? (error as? ChappieClientError)?.serverMessage
     }
 
-    /// The words of a refusal without the secrets, and without the beginning of one where it is cut.
+    /// Returns the words of a refusal without the secrets, and without the beginning of one where it is cut.
     private func refusalWords(_ redaction: SecretRedaction) -> String? {
         ServerMessage.line(ofBody: redaction.body(self.facts.body))
     }
 
-    /// The error of an attempt that has failed.
+    /// Returns the error of a failed attempt.
     func error(for failure: AttemptFailure, _ circumstances: Circumstances) -> ChappieClientError {
         switch failure {
         case .httpStatus(let facts) where circumstances.attempt?.isResumed == true && facts.saysThatResponseIsGone:
@@ -239,7 +239,7 @@ extension ResponseHead {
     /// The server's name for the request.
     var requestID: String? { self.value(of: "x-request-id") ?? self.value(of: "x-oai-request-id") }
 
-    /// The server's place for the request in its trace; nil when what it says has another form.
+    /// The server's place for the request in its trace; nil when the field has another form.
     var traceResponse: String? {
         (self.value(of: "traceresponse") ?? self.value(of: "traceparent")).flatMap {
             ChappieTraceContext(traceparent: $0)?.traceparent
@@ -248,8 +248,8 @@ extension ResponseHead {
 }
 
 extension RefusalFacts {
-    /// Indicates whether the answer to a resumption means that the server has the response no more, or streams it no
-    /// more.
+    /// Indicates whether the answer to a resumption means that the server no longer has the response, or no longer
+    /// streams it.
     fileprivate var saysThatResponseIsGone: Bool {
         switch self.statusCode {
         case 400, 404, 410: true

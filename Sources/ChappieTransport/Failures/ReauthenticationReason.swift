@@ -1,8 +1,8 @@
-// Why a credential is of no use any more, in this program's own words, and the sentences about it.
+// The reasons why a credential cannot be used any more, in this program's own words, and the sentences about them.
 
 /// The reasons of `reauthenticationRequired` that are not the server's words.
 package enum ReauthenticationReason: String, CaseIterable {
-    /// The server refused the credential and said no more.
+    /// The server refused the credential without further details.
     case rejected = "the server answered 401"
     /// Another person is signed in than the one whose turn it is.
     case anotherAccount = "another account is signed in"
@@ -13,7 +13,7 @@ package enum ReauthenticationReason: String, CaseIterable {
     /// A refresh brought the credential of another account.
     case accountMismatch = "account_mismatch"
 
-    /// What went wrong; of the server's own words, only those decide that are known.
+    /// Returns the problem; of the server's own words, only known ones are evaluated.
     static func problem(_ reason: String) -> String {
         switch Kind(reason) {
         case .key: "The server does not accept the API key."
@@ -22,7 +22,7 @@ package enum ReauthenticationReason: String, CaseIterable {
         }
     }
 
-    /// What to do about it.
+    /// Returns the advice about the problem.
     static func advice(_ reason: String) -> String {
         switch Kind(reason) {
         case .key: "Check the key, and that it is one for this server."
@@ -31,7 +31,7 @@ package enum ReauthenticationReason: String, CaseIterable {
         }
     }
 
-    /// What the credential is.
+    /// The kind of the credential.
     private enum Kind {
         case key, signIn, unknown
 
@@ -40,7 +40,7 @@ package enum ReauthenticationReason: String, CaseIterable {
             case .anotherAccount, .anotherClient, .anotherServer, .accountMismatch: self = .signIn
             case .rejected: self = .unknown
             case nil:
-                // RFC 6749 section 5.2 has the grant; the others are those of ChatGPT's endpoint.
+                // RFC 6749 section 5.2 defines the grant; the others are those of ChatGPT's endpoint.
                 let isSignIn =
                     ["invalid_grant", "token_expired", "token_invalidated", "token_revoked"].contains(reason)
                     || reason.hasPrefix("refresh_token_")

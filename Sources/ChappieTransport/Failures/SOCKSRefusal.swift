@@ -14,7 +14,7 @@ enum SOCKSRefusal: String, Sendable, CaseIterable {
     case commandNotSupported = "command-not-supported"
     case addressTypeNotSupported = "address-type-not-supported"
 
-    /// By the code of a reply; nil for one that the specification does not assign.
+    /// Creates the reason for the code of a reply; nil for one that the specification does not assign.
     init?(code: UInt8) {
         switch code {
         case 1: self = .generalFailure
@@ -29,7 +29,7 @@ enum SOCKSRefusal: String, Sendable, CaseIterable {
         }
     }
 
-    /// By a failure's details; nil when they are not about a reply of SOCKS.
+    /// Creates the reason for a failure's details; nil when they are not about a reply of SOCKS.
     init?(_ details: ChappieTransportFailure.Details) {
         guard let word = details.detail else { return nil }
         self.init(rawValue: word)
@@ -49,7 +49,7 @@ enum SOCKSRefusal: String, Sendable, CaseIterable {
         }
     }
 
-    /// Advice to the person at the program.
+    /// The advice for the program's user.
     var advice: String {
         switch self {
         case .generalFailure: "Check the server's address, and ask the proxy's operator: its log says why."
@@ -63,7 +63,7 @@ enum SOCKSRefusal: String, Sendable, CaseIterable {
 }
 
 extension TransportFailure.SOCKSAuthenticationFault {
-    /// By a failure's details; nil when they are not about a login.
+    /// Creates the fault for a failure's details; nil when they are not about a login.
     init?(_ details: ChappieTransportFailure.Details) {
         guard let word = details.detail else { return nil }
         self.init(rawValue: word)
@@ -78,7 +78,7 @@ extension TransportFailure.SOCKSAuthenticationFault {
         }
     }
 
-    /// Advice to the person at the program.
+    /// The advice for the program's user.
     var advice: String {
         switch self {
         case .credentialMissing: "Put the user name and password into the proxy's URL."

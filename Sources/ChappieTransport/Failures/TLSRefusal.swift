@@ -1,10 +1,10 @@
 import StreamTransport
 
-/// Why a TLS handshake was refused, as a fixed word for reports and a clause for sentences.
+/// The reason why a TLS handshake was refused, as a fixed word for reports and a clause for sentences.
 ///
-/// A value; nobody owns it.
+/// A value without an owner.
 enum TLSRefusal: String, Sendable, CaseIterable {
-    // The server's certificate, as this side sees it.
+    // The server's certificate, as judged on this side.
     case expired
     case notYetValid = "not-yet-valid"
     case unknownIssuer = "unknown-issuer"
@@ -16,7 +16,7 @@ enum TLSRefusal: String, Sendable, CaseIterable {
     case tooWeak = "too-weak"
     case invalid
     case notPinned = "not-pinned"
-    // What an alert says.
+    // The meaning of an alert.
     case protocolVersion = "protocol-version"
     case certificateRequired = "certificate-required"
     case clientCertificate = "client-certificate"
@@ -29,13 +29,13 @@ enum TLSRefusal: String, Sendable, CaseIterable {
         case proxy
     }
 
-    /// By OpenSSL's verdict on a certificate (`X509_V_ERR_…`).
+    /// Creates the reason for OpenSSL's verdict on a certificate (`X509_V_ERR_…`).
     init(certificateCode: Int32) {
         switch certificateCode {
         case 9: self = .notYetValid
         case 10: self = .expired
         case 18: self = .selfSigned
-        // Whether the server sends its unknown root along or not.
+        // The unknown root may be sent by the server or not.
         case 2, 19, 20, 21, 27: self = .unknownIssuer
         case 62, 64: self = .wrongHost
         case 23: self = .revoked
@@ -46,7 +46,7 @@ enum TLSRefusal: String, Sendable, CaseIterable {
         }
     }
 
-    /// By an alert (RFC 8446 section 6.2, RFC 5246 section 7.2); nil for one that says nothing in particular.
+    /// Creates the reason for an alert (RFC 8446 section 6.2, RFC 5246 section 7.2); nil for an unspecific one.
     init?(alert: UInt8) {
         switch alert {
         case 40, 71: self = .nothingInCommon
@@ -58,13 +58,13 @@ enum TLSRefusal: String, Sendable, CaseIterable {
         }
     }
 
-    /// What a failure's details say.
+    /// Creates the reason in a failure's details.
     init?(_ details: ChappieTransportFailure.Details) {
         guard let word = details.detail else { return nil }
         self.init(rawValue: word)
     }
 
-    /// The end of a sentence, behind a colon; nil when the word adds nothing.
+    /// Returns the end of a sentence, behind a colon; nil when the word adds no information.
     func words(for peer: Peer) -> String? {
         switch self {
         case .expired: "it has expired"
@@ -85,7 +85,7 @@ enum TLSRefusal: String, Sendable, CaseIterable {
         }
     }
 
-    /// What to do about it; nil when the failure's own advice is as good.
+    /// Returns the advice; nil when the failure's own advice is as good.
     func advice(for peer: Peer) -> String? {
         let operators = "the \(peer.rawValue)'s operator"
         let checkAddress =
@@ -110,6 +110,6 @@ enum TLSRefusal: String, Sendable, CaseIterable {
         }
     }
 
-    /// Indicates whether somebody has to change something before another attempt makes sense.
+    /// Indicates whether a person has to make a change before another attempt makes sense.
     var requiresUserAction: Bool { self != .nothingInCommon }
 }
