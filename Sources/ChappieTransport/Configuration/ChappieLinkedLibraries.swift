@@ -6,7 +6,7 @@ import ResponseEvents
 
 /// The C libraries below this package.
 public enum ChappieLinkedLibraries {
-    /// Names and versions, as the libraries themselves give them at run time.
+    /// The names and versions that the libraries themselves report at run time.
     public static var versions: [(name: String, version: String)] {
         [
             ("libwebsockets", LibraryVersions.libwebsockets),

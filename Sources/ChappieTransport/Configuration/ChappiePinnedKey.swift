@@ -9,16 +9,16 @@
 /// It is SHA-256 of the key's `SubjectPublicKeyInfo`. The command `openssl x509 -in cert.pem -noout -pubkey | openssl
 /// pkey -pubin -outform der | openssl dgst -sha256 -binary | base64` prints the one of a certificate.
 public struct ChappiePinnedKey: Sendable, Hashable, CustomStringConvertible {
-    /// A text is no digest of a key.
+    /// An error of a text that is not the digest of a key.
     public enum ParseError: Error, Sendable, Hashable, CaseIterable, LocalizedError {
         /// The algorithm is not SHA-256.
         case unsupportedAlgorithm
-        /// What should be base64 (RFC 4648 section 4) is not.
+        /// The text is not base64 (RFC 4648 section 4).
         case notBase64
-        /// The digest has not 32 bytes.
+        /// The digest does not have 32 bytes.
         case wrongLength
 
-        /// What is wrong, in a sentence that is fit to show.
+        /// The description of the problem, in a sentence that is fit to show.
         public var errorDescription: String? {
             switch self {
             case .unsupportedAlgorithm: "The pin of a key begins with sha256//, or with nothing at all."
@@ -28,12 +28,12 @@ public struct ChappiePinnedKey: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// 32 bytes.
+    /// The digest's 32 bytes.
     let digest: [UInt8]
 
-    /// Reads base64, by itself or as curl (`sha256//…`) and others (`sha256/…`) write it.
+    /// Parses base64, alone or with the prefix of curl (`sha256//…`) or others (`sha256/…`).
     public init(_ text: String) throws(ParseError) {
-        // A digest may begin with a slash too, or look like one of these: what has the right length is meant.
+        // A digest may begin with a slash too, or look like one of these: the candidate of the right length is used.
         let candidates = ["sha256//", "sha256/", ""].filter { text.hasPrefix($0) }.map { prefix in
             Self.decode(text.dropFirst(prefix.count))
         }
@@ -46,17 +46,17 @@ public struct ChappiePinnedKey: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The bytes of a text that is base64 in the one way that there is for them.
+    /// Decodes a text that is the canonical base64 of its bytes.
     private static func decode(_ text: Substring) -> [UInt8]? {
         guard let data = Data(base64Encoded: String(text)), data.base64EncodedString() == text else { return nil }
         return Array(data)
     }
 
-    /// Returns whether a text that is no digest begins with the name of another one, such as `sha1/`.
+    /// Returns whether a text that is no digest begins with the name of another algorithm, such as `sha1/`.
     private static func namesAlgorithm(_ text: String) -> Bool {
         text.split(separator: "/").first.map { $0.count < 8 && $0.lowercased().hasPrefix("sha") } ?? false
     }
 
-    /// The digest as curl writes it.
+    /// The digest in curl's format.
     public var description: String { "sha256//\(Data(self.digest).base64EncodedString())" }
 }

@@ -6,9 +6,10 @@ import StreamTransport
     import Foundation
 #endif
 
-/// Which proxy connections go through, WebSockets and HTTP alike.
+/// The choice of the proxy for connections, WebSockets and HTTP alike.
 ///
-/// A proxy is asked for a tunnel to every server, with TLS or without, and looks the server's name up but for `socks5`:
+/// A proxy is asked for a tunnel to every server, with or without TLS, and looks up the server's name except for
+/// `socks5`:
 ///
 /// - `http` by CONNECT (RFC 9110 section 9.3.6), port 80 unless the URL says otherwise;
 /// - `https` by CONNECT inside TLS, port 443. The proxy's certificate is verified for the host in the URL, with the
@@ -20,21 +21,21 @@ import StreamTransport
 public enum ChappieProxyPolicy: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
     CustomReflectable
 {
-    /// Those that the environment names when the instance is made.
+    /// The proxies that the environment names when the instance is made.
     ///
-    /// `HTTPS_PROXY` is for `https`, `HTTP_PROXY` for `http`, `ALL_PROXY` for what they leave open, and `NO_PROXY` has
-    /// the servers that are connected to directly: names (with the names below them), addresses, CIDR blocks, each
-    /// with a port or without, or `*`. Lower-case spellings count first.
+    /// `HTTPS_PROXY` is for `https`, `HTTP_PROXY` for `http`, `ALL_PROXY` for the schemes without one of these, and
+    /// `NO_PROXY` has the servers that are connected to directly: names (with the names below them), addresses, CIDR
+    /// blocks, each with a port or without, or `*`. Lower-case spellings have precedence.
     case environment
     /// No proxy.
     case none
     /// This one, for every server: `SCHEME://[USER[:PASSWORD]@]HOST[:PORT]`, `http` without a scheme.
     ///
     /// User name and password are percent-encoded; for SOCKS (RFC 1929) they have at most 255 bytes each. An empty URL,
-    /// like any other that cannot be used, fails the turn with `proxy.invalid`: nothing is connected to directly.
+    /// like any other that cannot be used, fails the turn with `proxy.invalid`: no direct connection is made.
     case url(String)
 
-    /// Never the URL.
+    /// A description without the URL.
     public var description: String {
         switch self {
         case .environment: "environment"
@@ -43,17 +44,17 @@ public enum ChappieProxyPolicy: Sendable, Hashable, CustomStringConvertible, Cus
         }
     }
 
-    /// Never the URL.
+    /// A description without the URL.
     public var debugDescription: String { self.description }
-    /// Never the URL.
+    /// A mirror without the URL.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 extension ChappieProxyPolicy {
-    /// The passwords of the proxies, with the environment of this moment: as they are written and as they are sent
-    /// (RFC 7617 section 2).
+    /// The passwords of the proxies, with the current environment: in their written form and as they are sent (RFC 7617
+    /// section 2).
     ///
-    /// A proxy stands between, so that it can put them into what seems to be the server's answer.
+    /// A proxy is an intermediary, so it can put them into an apparent answer of the server.
     var secrets: [String] {
         switch self {
         case .environment:
@@ -80,7 +81,7 @@ extension ChappieProxyPolicy {
 }
 
 extension ProxyPolicy {
-    /// The policy, with the environment of this moment.
+    /// Returns the policy, with the current environment.
     static func policy(_ policy: ChappieProxyPolicy) -> ProxyPolicy {
         switch policy {
         case .environment: .environment(ProcessInfo.processInfo.environment)

@@ -1,6 +1,6 @@
 import StreamTransport
 
-/// How connections are secured, and whom they trust: the same over WebSockets and HTTP.
+/// The security of connections, and the authorities that they trust: the same for WebSockets and HTTP.
 ///
 /// A certificate has to be valid, to come from a trusted authority, and to have the host of the address among its
 /// subject alternative names (RFC 9525): names with wildcards for their first label, IP addresses for addresses. Common
@@ -9,17 +9,17 @@ import StreamTransport
 /// An `https` proxy (``ChappieProxyPolicy``) is secured by the same `trust` and `minimumVersion`. Pinned keys and the
 /// client's certificate are for the server alone.
 public struct ChappieTLSPolicy: Sendable, Hashable {
-    /// Which certification authorities are trusted.
+    /// The trusted certification authorities.
     public enum Trust: Sendable, Hashable {
         /// The system's, or those that `SSL_CERT_FILE` and `SSL_CERT_DIR` name.
         case system
-        /// Those in a PEM file, and no others.
+        /// Only those in a PEM file.
         ///
-        /// It is read with the first connection. A certificate in it is trusted whether it is a root or not.
+        /// The file is read with the first connection. A certificate in it is trusted, as a root or not.
         case file(path: String)
     }
 
-    /// The oldest protocol that is spoken.
+    /// The minimum protocol version.
     public enum Version: Sendable, Hashable, CaseIterable {
         /// TLS 1.2 (RFC 5246).
         case tls12
@@ -27,43 +27,44 @@ public struct ChappieTLSPolicy: Sendable, Hashable {
         case tls13
     }
 
-    /// What the client shows when a server asks who it is.
+    /// The certificate with which the client authenticates when a server asks for one.
     public struct ClientCertificate: Sendable, Hashable {
         /// A PEM file with the certificate, and those between it and its authority.
         public var certificatePath: String
-        /// A PEM file with its private key, without a passphrase: nobody is there to be asked for one.
+        /// A PEM file with its private key, without a passphrase, which could not be asked for.
         public var privateKeyPath: String
 
-        /// A certificate with its key.
+        /// Creates a value from the paths of a certificate and its key.
         public init(certificatePath: String, privateKeyPath: String) {
             self.certificatePath = certificatePath
             self.privateKeyPath = privateKeyPath
         }
     }
 
-    /// Which certification authorities are trusted.
+    /// The trusted certification authorities.
     ///
     /// Default: the system's.
     public var trust = Trust.system
-    /// Keys of which one must be in the server's chain, once that is verified; empty for no such demand.
+    /// The keys of which one must be in the server's chain, once that is verified; empty for no requirement.
     ///
-    /// Default: empty. The server's own key, an authority's between, or the root's: with several, one is enough.
+    /// Default: empty. A key may be the server's own, an intermediate authority's, or the root's: with several, one is
+    /// enough.
     public var pinnedKeys: Set<ChappiePinnedKey> = []
-    /// What the client shows when a server asks.
+    /// The certificate with which the client authenticates when a server asks for one.
     ///
     /// Default nil.
     public var clientCertificate: ClientCertificate?
-    /// The oldest protocol that is spoken.
+    /// The minimum protocol version.
     ///
     /// Default TLS 1.2.
     public var minimumVersion = Version.tls12
 
-    /// The defaults.
+    /// Creates a policy with the defaults.
     public init() {}
 }
 
 extension TLSPolicy {
-    /// What the configuration says about TLS.
+    /// Creates the transport's policy from the configuration's.
     init(_ policy: ChappieTLSPolicy) {
         let trust: TrustAnchors =
             switch policy.trust {

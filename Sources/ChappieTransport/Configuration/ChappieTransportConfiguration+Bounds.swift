@@ -1,10 +1,10 @@
 import StreamTransport
 
-// A configuration's numbers as the engine reads them. They are plain variables, so a caller can set any value; the engine
-// bounds them once, when it is made, and reads nothing else.
+// The numbers of a configuration as the engine reads them. They are plain variables, so a caller can set any value; the
+// engine bounds them once, when it is made, and reads only the bounded ones.
 
 extension ChappieTransportConfiguration {
-    /// The same configuration with every number in its range; of a value outside of it the nearest one inside.
+    /// The same configuration with every number in its range; a value outside becomes the nearest one inside.
     var bounded: Self {
         var copy = self
         copy.policy = self.policy.bounded
@@ -66,7 +66,7 @@ extension ChappieLimits {
         copy.eventByteCount = self.eventByteCount.boundedByteCount
         copy.outputByteCount = self.outputByteCount.boundedByteCount
         copy.errorBodyByteCount = self.errorBodyByteCount.boundedByteCount
-        // Reading stops at one unread byte at the least, and goes on below the mark at which it has stopped.
+        // Reading stops at one unread byte at least, and resumes below the mark at which it has stopped.
         copy.highWatermark = max(1, self.highWatermark.boundedByteCount)
         copy.lowWatermark = min(self.lowWatermark.boundedByteCount, copy.highWatermark - 1)
         return copy

@@ -1,16 +1,16 @@
 import StreamTransport
 
-/// How the messages of a WebSocket may be compressed (RFC 7692).
+/// The compression of a WebSocket's messages (RFC 7692).
 public struct ChappieWebSocketCompression: Sendable, Hashable {
-    /// Nil offers none.
+    /// The offer to the server; nil for none.
     let offer: MessageCompressionOffer?
 
-    /// Whatever the server likes: small messages compress best, and a stream may keep 40 KiB for its window.
+    /// Compression as the server chooses: small messages compress best, and a stream may keep 40 KiB for its window.
     public static let enabled = Self(offer: MessageCompressionOffer())
-    /// Each of the server's messages by itself, with a window of 4 KiB.
+    /// Compression of each server message by itself, with a window of 4 KiB.
     ///
     /// For programs with thousands of streams: an idle one keeps no window. Small messages compress less.
     public static let lowMemory = Self(offer: .lowMemory)
-    /// Not at all.
+    /// No compression.
     public static let disabled = Self(offer: nil)
 }

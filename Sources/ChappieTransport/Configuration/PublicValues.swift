@@ -18,7 +18,7 @@ extension ChappieUsageLimitWindow {
 }
 
 extension ChappieUsageLimitSnapshot {
-    /// Nil when there is no window to speak of.
+    /// Creates a snapshot; nil when it has no meaningful window.
     init?(_ snapshot: UsageLimitSnapshot) {
         guard snapshot.primary != nil || snapshot.secondary != nil else { return nil }
         self.init(
@@ -29,12 +29,12 @@ extension ChappieUsageLimitSnapshot {
 }
 
 extension ServerErrorFacts {
-    /// The error as a usage limit; nil for an error that waiting a little may cure.
+    /// The error as a usage limit; nil for an error that a short wait may cure.
     var usageLimit: UsageLimitError? { UsageLimitError(self, where: ErrorMeaning.isUsageLimit) }
 }
 
 extension ChappieUsageLimit {
-    /// The windows come with the refusal's own fields, or else from what the stream has said before.
+    /// Creates the limit; its windows come from the refusal's own fields, or else from the stream's earlier events.
     init(_ error: UsageLimitError, resetsAt: Int?, headers: UsageLimitHeaders, known: UsageLimitSnapshot?) {
         let active = headers.activeSnapshot
         let plan = error.planType ?? headers.planType ?? known?.planType
@@ -51,10 +51,10 @@ extension ChappieUsageLimit {
 }
 
 extension ChappieResponse {
-    /// What a server may say about an error at most, in bytes.
+    /// The maximum size of a server's error object, in bytes.
     static let errorPayloadByteCountLimit = 64 << 10
 
-    /// A response that failed or is incomplete.
+    /// Creates a response that failed or is incomplete.
     init(_ summary: ResponseSummary, status: String, requestID: String?, byteCountLimit: Int) {
         self.init(
             id: summary.id, status: summary.status ?? status, errorCode: summary.errorCode,
@@ -76,7 +76,7 @@ extension ChappieTokenUsage {
 }
 
 extension ChappieClientError {
-    /// A request body that is not a JSON object.
+    /// Creates the failure for a request body that is not a JSON object.
     init(invalidBody error: ResponseRequestBodyError, transport: ChappieTransportKind, of identity: RequestIdentity) {
         self.init(
             invalidRequest: error == .invalidInput
@@ -84,12 +84,12 @@ extension ChappieClientError {
             transport: transport, of: identity)
     }
 
-    /// A request that cannot be sent; what is wrong with it.
+    /// Creates the failure for a request that cannot be sent, with the problem.
     init(invalidRequest fault: String, transport: ChappieTransportKind, of identity: RequestIdentity) {
         self.init(untried: .invalidRequest, in: .send, transport: transport, of: identity) { $0.detail = fault }
     }
 
-    /// A turn that is not tried.
+    /// Creates the failure for a turn that is not tried.
     init(circuitOpenFor duration: Duration, transport: ChappieTransportKind, of identity: RequestIdentity) {
         self.init(untried: .circuitOpen, in: .connect, transport: transport, of: identity) { $0.retryAfter = duration }
     }
@@ -129,14 +129,14 @@ extension ChappieTransportKind {
 }
 
 extension RetryPolicy {
-    /// One attempt over a WebSocket, whatever becomes of it.
+    /// The policy for one attempt over a WebSocket without retries.
     static let once = Self(
         streaming: StreamingPolicy(
             maxWebSocketReconnectionAttempts: 0, fallsBackToHTTPSSE: false, maxHTTPRetries: 0),
         backoff: BackoffSchedule(),
         rateLimit: RateLimitBackoffPolicy(maxRetries: 0))
 
-    /// What the configuration says about retries.
+    /// Creates the policy from the configuration.
     init(_ configuration: ChappieTransportConfiguration) {
         let policy = configuration.policy
         let rateLimit = configuration.rateLimitBackoff
@@ -179,7 +179,7 @@ extension WebSocketStanding.Fallback {
 }
 
 extension ChappieRecoveryRung {
-    /// Nil for an attempt before which no request had been sent.
+    /// Creates the public recovery step; nil for an attempt before which no request had been sent.
     init?(_ rung: TurnStateMachine.Opening.Rung) {
         switch rung {
         case .first: return nil

@@ -81,7 +81,7 @@ struct FailureEvidence {
     /// Records the reason with which the peer has closed the WebSocket.
     mutating func closed(_ reason: String) { self.facts.closeReason = reason }
 
-    /// Records whether the answer ended normally, without only its terminal event.
+    /// Records whether the answer ended normally, lacking only its terminal event.
     mutating func ended(inOrder isInOrder: Bool) { self.facts.endedInOrder = isInOrder }
 
     /// Records that the connection was cut at an age at which an earlier one was cut too.

@@ -1,35 +1,35 @@
-/// The reading of a turn, batch by batch: when output came, and how long a peer was read without a pause.
+/// The reading of a turn in batches: the times of output, and the time for which a peer was read without a pause.
 ///
-/// A value that belongs to the turn's driver. It reads no clock. A batch is what lies there when the driver looks:
-/// `begin` opens it, `end` closes it, and in between output is noted in one of two ways: `delivered` for what the
-/// driver has looked at, `queued` for what the reader has dealt with by itself.
+/// A value that belongs to the turn's driver. It reads no clock. A batch is the data that is available when the driver
+/// checks: `begin` opens it, `end` closes it, and in between output is recorded in one of two ways: `delivered` for
+/// output that the driver has handled, `queued` for output that the reader has handled alone.
 struct BatchMeter {
-    /// The moment at which the batch at hand was taken.
+    /// The time at which the current batch was taken.
     private(set) var time = Duration.zero
     private var gaps = OutputGapMeter()
     private var slice = ReadingSlice()
-    /// Indicates whether output was delivered out of the batch at hand.
+    /// Indicates whether output of the current batch was delivered.
     private var hasDelivered = false
-    /// Indicates whether there was output among it that is no longer looked at one by one.
+    /// Indicates whether the batch had output that the driver has not handled piece by piece.
     private var hasQueued = false
 
-    /// A batch begins.
+    /// Begins a batch.
     @inline(__always)
     mutating func begin(at now: Duration) {
         self.time = now
         self.hasQueued = false
     }
 
-    /// A piece of output was delivered.
+    /// Records that a piece of output was delivered.
     mutating func delivered() { self.hasDelivered = true }
 
-    /// Output waits for the consumer that the driver has not looked at.
+    /// Records that output was queued which the driver has not handled.
     mutating func queued() {
         self.hasQueued = true
         self.hasDelivered = true
     }
 
-    /// The batch was read to its end.
+    /// Records that the batch was read to its end.
     mutating func end() {
         if self.hasDelivered {
             self.hasDelivered = false
@@ -38,17 +38,16 @@ struct BatchMeter {
         self.slice.noteBatch(at: self.time)
     }
 
-    /// The consumer has taken the last event of the batch.
+    /// Records that the consumer has taken the last event of the batch.
     ///
-    /// - Returns: whether there was output in it that counts as taken then: it is asked for the moment in
-    ///   `taken(at:)`.
+    /// - Returns: whether it had output that counts as taken then: the time is to be passed to `taken(at:)`.
     @inline(__always)
     mutating func takesLast() -> Bool {
         defer { self.hasQueued = false }
         return self.hasQueued
     }
 
-    /// The consumer has taken the last of what came: the next gap begins.
+    /// Records that the consumer has taken the last output: the next gap begins.
     mutating func taken(at now: Duration) { self.gaps.taken(at: now) }
 
     // MARK: Slices
@@ -56,7 +55,7 @@ struct BatchMeter {
     /// Indicates whether the budgets and other tasks come before the next batch.
     @inline(__always) var isSliceOver: Bool { self.slice.isOver }
 
-    /// The connection is waited for, or the consumer has had the turn: what is read next is read anew.
+    /// Begins a new slice, after a wait for the connection or after the consumer has run.
     mutating func restartSlice() { self.slice.restart() }
 
     /// The gaps between batches of output; nil before the first.

@@ -3,20 +3,20 @@
 extension ChappieStreamReport {
     /// The time from one batch of output to the next, in seconds.
     ///
-    /// A batch is what one look at the connection gives: one delta of a slow model, and many of a fast one. The time
+    /// A batch is the result of one read of the connection: one delta of a slow model, and many of a fast one. The time
     /// that the consumer takes for a batch does not count; a reconnection does.
     public struct OutputGaps: Sendable, Equatable, Codable {
-        /// How many there were.
+        /// The number of gaps.
         public let count: Int
-        /// The longest.
+        /// The longest gap.
         public let longest: Double
-        /// The mean.
+        /// The mean gap.
         public let mean: Double
-        /// Half of them were no longer than this, to the next bound of the histogram.
+        /// The median gap, rounded up to a bound of the histogram.
         public let p50: Double
-        /// 99 of 100 were no longer than this, to the next bound of the histogram.
+        /// The 99th percentile of the gaps, rounded up to a bound of the histogram.
         public let p99: Double
-        /// How many were no longer than each of `bounds` and longer than the one before; at the end, the others.
+        /// The number of gaps up to each of `bounds` and above the one before; at the end, the longer ones.
         public let histogram: [Int]
 
         /// The bounds of the histogram.
@@ -34,7 +34,7 @@ extension ChappieStreamReport {
             self.histogram = histogram
         }
 
-        /// The bound that so large a part is within.
+        /// Returns the bound below which a fraction of the gaps lies.
         private static func quantile(_ part: Double, of histogram: [Int], longest: Double) -> Double {
             let wanted = (part * Double(histogram.reduce(0, +))).rounded(.up)
             var seen = 0
@@ -45,7 +45,7 @@ extension ChappieStreamReport {
             return longest
         }
 
-        /// Both together.
+        /// Returns the gaps of both together.
         func adding(_ other: Self) -> Self {
             let length = max(self.histogram.count, other.histogram.count)
             let sums = (0..<length).map { index in
@@ -59,9 +59,9 @@ extension ChappieStreamReport {
         }
     }
 
-    /// Puts the report of the response that followed behind this one.
+    /// Appends the report of the next response to this one.
     ///
-    /// Numbers of attempts go on counting. The names of the request are this report's, if it has one.
+    /// Numbers of attempts continue. The names of the request are this report's, if it has one.
     package mutating func append(_ other: Self) {
         let count = self.attempts.map(\.number).max() ?? 0
         self.replaySafety = self.isBlank ? other.replaySafety : self.replaySafety.followed(by: other.replaySafety)
@@ -79,14 +79,14 @@ extension ChappieStreamReport {
         self.gaps = self.gaps.map { gaps in other.gaps.map(gaps.adding) ?? gaps } ?? other.gaps
     }
 
-    /// Indicates whether it is the report of nothing.
+    /// Indicates whether the report is empty.
     private var isBlank: Bool { self.attempts.isEmpty && self.replaySafety == .notSent }
 }
 
 extension ChappieReplaySafety {
-    /// Returns whether a turn can be sent again that has gone so far and then further.
+    /// Returns the safety of sending a turn again after this state and then another one.
     ///
-    /// Of a response that was complete, output was delivered; the turn is complete with its last response.
+    /// After a complete response, output was delivered; the turn is complete with its last response.
     fileprivate func followed(by next: Self) -> Self {
         switch (self, next) {
         case (_, .completed): .completed

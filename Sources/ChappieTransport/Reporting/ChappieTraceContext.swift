@@ -2,13 +2,13 @@
 public struct ChappieTraceContext: Sendable, Equatable {
     /// `traceparent`: version, trace, parent and flags, in lower-case hexadecimal.
     public let traceparent: String
-    /// `tracestate`: what vendors add; at most 512 bytes.
+    /// `tracestate`: the members of vendors; at most 512 bytes.
     public let tracestate: String?
 
-    /// Nil when `traceparent` is not `00-<32 hex>-<16 hex>-<2 hex>`, or has a trace or a parent of zeros alone
-    /// (section 3.2.2).
+    /// Creates a context; nil when `traceparent` is not `00-<32 hex>-<16 hex>-<2 hex>`, or has a trace or a parent of
+    /// zeros alone (section 3.2.2).
     ///
-    /// A `tracestate` that is too long or not printable ASCII is left out.
+    /// A `tracestate` that is too long or not printable ASCII is omitted.
     public init?(traceparent: String, tracestate: String? = nil) {
         let parts = traceparent.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.map(\.utf8.count) == [2, 32, 16, 2], parts[0] == "00",

@@ -1,4 +1,5 @@
-// What a program is told while turns run, and what it may refuse. Values and closures; nobody owns them.
+// The observation of running turns by the program, and its right to refuse requests. Values and closures without an
+// owner.
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
@@ -7,23 +8,23 @@
 
 /// One line for a log.
 ///
-/// Every field but `privateMessage` is made of fixed words, numbers and identifiers: no content and no secret.
+/// Every field but `privateMessage` consists of fixed words, numbers and identifiers: no content and no secret.
 public struct ChappieLogEntry: Sendable, Equatable {
-    /// How much it matters.
+    /// The severity of a line.
     public enum Level: String, Sendable, CaseIterable {
-        /// What one reads when one looks for a fault.
+        /// Details for the search for a fault.
         case debug
-        /// The ordinary course of a turn.
+        /// The normal course of a turn.
         case info
-        /// Something failed, and the turn goes on.
+        /// A failure after which the turn continues.
         case warning
         /// The turn has failed.
         case error
     }
 
-    /// How much it matters.
+    /// The severity of the line.
     public let level: Level
-    /// What was going on: `turn`, `attempt`, `connection`, `tool`, `credential`.
+    /// The operation: `turn`, `attempt`, `connection`, `tool`, `credential`.
     public let context: String
     /// A fixed sentence.
     public let message: String
@@ -31,24 +32,24 @@ public struct ChappieLogEntry: Sendable, Equatable {
     public package(set) var tag: String?
     /// The failure's category.
     public package(set) var category: ChappieErrorCategory?
-    /// Indicates whether the failure is one that trying again may mend.
+    /// Indicates whether a retry may succeed after the failure.
     public package(set) var isRetryable: Bool?
     /// The caller's name for the request, the same from its first attempt to its last.
     public let requestID: String
-    /// The server's name for it, when it has given one.
+    /// The server's name for it, when the server has sent one.
     public package(set) var serverRequestID: String?
-    /// Counts from 1.
+    /// The attempt's number; counts from 1.
     public package(set) var attempt: Int?
-    /// What the attempt uses.
+    /// The transport of the attempt.
     public package(set) var transport: ChappieTransportKind?
-    /// The server's words, or a tool's: may hold anything, and is to be treated as private.
+    /// The server's message, or a tool's: may have any content, and is to be treated as private.
     public package(set) var privateMessage: String?
-    /// How long the turn waits before its next attempt.
+    /// The delay before the turn's next attempt.
     public package(set) var delay: Duration?
-    /// How long it took, where something is over.
+    /// The duration of an operation that is over.
     public package(set) var duration: Duration?
 
-    /// A line without facts.
+    /// Creates a line without facts.
     package init(level: Level, context: String, message: String, requestID: String) {
         self.level = level
         self.context = context
@@ -59,14 +60,14 @@ public struct ChappieLogEntry: Sendable, Equatable {
 
 /// One measured operation, for a metrics system.
 public struct ChappieMetric: Sendable, Equatable {
-    /// What was measured: `turn`, `attempt`, `tool`, `refresh`.
+    /// The measured operation: `turn`, `attempt`, `tool`, `refresh`.
     public let operation: String
-    /// How long it took.
+    /// The duration of the operation.
     public let duration: Duration
     /// `completed`, `cancelled`, or the stable tag of the failure.
     public let outcome: String
 
-    /// A measured operation.
+    /// Creates a measured operation.
     package init(operation: String, duration: Duration, outcome: String) {
         self.operation = operation
         self.duration = duration
@@ -74,18 +75,18 @@ public struct ChappieMetric: Sendable, Equatable {
     }
 }
 
-/// A request that is about to go out, for a program that may refuse it.
+/// A request that is about to be sent, for a program that may refuse it.
 public struct ChappieOutgoingRequest: Sendable {
-    /// Where it goes.
+    /// The address of the request.
     public let url: URL
-    /// How.
+    /// The transport of the request.
     public let transport: ChappieTransportKind
-    /// The body, or the WebSocket message, as it goes out.
+    /// The body, or the WebSocket message, as it is sent.
     ///
-    /// The credential is no part of it.
+    /// The credential is not part of it.
     public let body: [UInt8]
     /// The caller's name for the request.
     public let requestID: String
-    /// Counts from 1.
+    /// The attempt's number; counts from 1.
     public let attempt: Int
 }

@@ -6,14 +6,14 @@
     import Darwin
 #endif
 
-/// Text with what JSON escapes in it (RFC 8259 section 7), as far as it is ASCII: `\/`, `\"`, `\u0041`.
+/// A text with its JSON escapes (RFC 8259 section 7) resolved, as far as they are ASCII: `\/`, `\"`, `\u0041`.
 ///
-/// A run of backslashes stands for one of them, so that JSON within JSON reads the same. Where an escape was cut at the
-/// end, the text ends before it. The text need not be JSON. Pure.
+/// A run of backslashes counts as one, so that JSON within JSON is resolved in the same way. Where an escape was cut at
+/// the end, the text ends before it. The text need not be JSON. The functions are pure.
 enum JSONEscapes {
     private static let backslash = UInt8(ascii: "\\")
 
-    /// Returns whether there may be any.
+    /// Returns whether the text may have escapes.
     static func areIn(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard let base = bytes.baseAddress else { return false }
         var index = 0
@@ -30,7 +30,7 @@ enum JSONEscapes {
         return false
     }
 
-    /// The text without escapes.
+    /// Returns the text without escapes.
     static func bytes(withoutThoseIn bytes: UnsafeRawBufferPointer) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)
@@ -38,7 +38,7 @@ enum JSONEscapes {
         return result
     }
 
-    /// The place at which each byte of that text begins.
+    /// Returns the position at which each byte of that text begins.
     static func starts(in bytes: UnsafeRawBufferPointer) -> [Int] {
         var result: [Int] = []
         result.reserveCapacity(bytes.count)

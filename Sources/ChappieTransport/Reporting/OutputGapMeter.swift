@@ -1,16 +1,16 @@
-/// Measures the time from one batch of output to the next, as the reader of the text waits for it.
+/// A meter of the time from one batch of output to the next, as the reader of the text experiences it.
 ///
-/// It belongs to the turn's driver and is asked once a batch. Reconnections count: the reader waits for those as well.
-/// The time that the consumer takes for a batch does not.
+/// It belongs to the turn's driver and is called once in a batch. Reconnections count: the reader waits for those as
+/// well. The time that the consumer takes for a batch does not.
 struct OutputGapMeter {
     private var last: Duration?
     private var total = Duration.zero
     private var longest = Duration.zero
     private var count = 0
-    /// One for each bound, and one for what is longer than all of them; none before the first gap.
+    /// The counts of gaps, one for each bound, and one for longer gaps; empty before the first gap.
     private var histogram: [Int] = []
 
-    /// Output has come.
+    /// Records that output has come.
     mutating func received(at now: Duration) {
         defer { self.last = now }
         guard let last = self.last else { return }
@@ -24,12 +24,12 @@ struct OutputGapMeter {
         self.histogram[index] += 1
     }
 
-    /// The consumer has taken the last of what came: the next gap begins.
+    /// Records that the consumer has taken the last output: the next gap begins.
     mutating func taken(at now: Duration) {
         if self.last != nil { self.last = now }
     }
 
-    /// What was measured; nil before the first gap.
+    /// The measurements; nil before the first gap.
     var summary: ChappieStreamReport.OutputGaps? {
         guard self.count > 0 else { return nil }
         return ChappieStreamReport.OutputGaps(

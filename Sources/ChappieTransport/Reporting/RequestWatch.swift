@@ -1,13 +1,13 @@
-/// Tells a program's sinks what becomes of one request: every line has the request's name.
+/// Reports the course of one request to the program's sinks: every line has the request's name.
 ///
-/// A value. A sink is called on the task of whoever calls, with no lock held; without one nothing is made for it.
+/// A value. A sink is called on the caller's task, with no lock held; without one no line is made.
 package struct RequestWatch: Sendable {
     /// The caller's name for the request.
     package let requestID: String
     private let sink: (@Sendable (ChappieLogEntry) -> Void)?
     private let meter: (@Sendable (ChappieMetric) -> Void)?
 
-    /// The sinks of a configuration; a request ID that cannot be sent, or none, is replaced by a random one.
+    /// Creates a watch with a configuration's sinks; an invalid request ID, or none, is replaced by a random one.
     package init(_ configuration: ChappieTransportConfiguration, requestID: String? = nil) {
         self.init(configuration, identity: RequestIdentity(requestID: requestID))
     }
@@ -18,16 +18,16 @@ package struct RequestWatch: Sendable {
         self.meter = configuration.metrics
     }
 
-    /// Indicates whether anybody reads the lines.
+    /// Indicates whether the lines have a sink.
     package var isLogging: Bool { self.sink != nil }
 
     /// Logs one line.
     ///
     /// - Parameters:
-    ///   - level: how much it matters.
+    ///   - level: the severity.
     ///   - context: `turn`, `attempt`, `connection`, `tool` or `credential`.
-    ///   - message: a fixed sentence, without anything that came from outside.
-    ///   - fill: puts the facts in.
+    ///   - message: a fixed sentence, without text from outside.
+    ///   - fill: a closure that adds the facts.
     package func log(
         _ level: ChappieLogEntry.Level, _ context: String, _ message: String,
         _ fill: (inout ChappieLogEntry) -> Void = { _ in }
@@ -42,13 +42,13 @@ package struct RequestWatch: Sendable {
     ///
     /// - Parameters:
     ///   - operation: `turn`, `attempt`, `tool` or `refresh`.
-    ///   - duration: how long it took.
+    ///   - duration: the duration of the operation.
     ///   - outcome: `completed`, `cancelled`, or the stable tag of the failure.
     package func measure(_ operation: String, _ duration: Duration, outcome: String) {
         self.meter?(ChappieMetric(operation: operation, duration: duration, outcome: outcome))
     }
 
-    /// The outcome of an operation that ended with an error: its stable tag, or a fixed word.
+    /// Returns the outcome of an operation that ended with an error: its stable tag, or a fixed word.
     package static func outcome(of error: any Error) -> String {
         switch error {
         case is CancellationError: "cancelled"
@@ -59,9 +59,9 @@ package struct RequestWatch: Sendable {
 }
 
 extension ChappieLogEntry {
-    /// Takes over what an error says about itself.
+    /// Adds an error's facts.
     ///
-    /// Its words, which may hold anything, become the private message.
+    /// Its message, which may have any content, becomes the private message.
     package mutating func take(_ error: any Error) {
         guard let error = error as? ChappieClientError else { return }
         self.tag = error.tag

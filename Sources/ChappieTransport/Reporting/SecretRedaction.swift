@@ -8,43 +8,43 @@ import StreamTransport
     import Darwin
 #endif
 
-/// Takes secrets out of what a server said: some repeat what they were sent.
+/// Removes secrets from a server's text: some servers repeat what they were sent.
 ///
-/// A value of one turn or exchange. It knows the credentials that it has used, and the fields that look like another.
-/// A text takes time by its length, however often it nearly has a secret in it.
+/// A value of one turn or exchange. It knows the credentials that were used, and the fields that seem to be
+/// credentials. The time for a text is linear in its length, with any number of near matches.
 package struct SecretRedaction: Sendable {
-    /// Stands in the place of a secret.
+    /// The text that replaces a secret.
     static let mark = "[redacted]"
 
-    /// Less could be any word.
+    /// The minimum length of a secret: a shorter text could be any word.
     private static let minimumByteCount = 6
 
     private struct Secret {
         let bytes: [UInt8]
-        /// A byte that is in every part of it that counts: texts without it need no search.
+        /// A byte that every significant part of it contains: texts without it need no search.
         let telltale: UInt8
     }
 
     private var secrets: [Secret] = []
 
-    /// Knows these secrets.
+    /// Creates a redaction of these secrets.
     package init(_ secrets: [String]) {
         for secret in secrets { self.add(secret) }
     }
 
-    /// Knows the secrets among a configuration's own fields, and those of its proxies.
+    /// Creates a redaction of the secrets among a configuration's own fields, and those of its proxies.
     init(_ configuration: ChappieTransportConfiguration) {
         for field in configuration.additionalFields where Self.namesSecret(field.name) { self.add(field.value) }
         for secret in configuration.proxy.secrets { self.add(secret) }
     }
 
-    /// Learns a credential.
+    /// Adds a credential.
     mutating func add(_ credential: ChappieCredential?) {
         guard let credential else { return }
         self.add(credential.bearerToken)
     }
 
-    /// Learns a field's value, and the last word of it: a scheme may stand before the secret.
+    /// Adds a field's value, and the last word of it: a scheme may precede the secret.
     private mutating func add(_ value: String) {
         for secret in [value] + value.split(separator: " ").suffix(1).map(String.init) {
             let bytes = Array(secret.utf8)
@@ -56,7 +56,7 @@ package struct SecretRedaction: Sendable {
         }
     }
 
-    /// How often a byte is met in JSON and in English, roughly.
+    /// Returns the approximate frequency of a byte in JSON and in English.
     private static func frequency(of byte: UInt8) -> Int {
         switch byte {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "+")...UInt8(ascii: "/"): 0
@@ -73,9 +73,10 @@ package struct SecretRedaction: Sendable {
 
     // MARK: Text
 
-    /// The words without the secrets, and without the beginning of one at their end: they may have been cut there.
+    /// Returns the words without the secrets, and without the beginning of one at their end, where they may have been
+    /// cut.
     ///
-    /// A secret counts in JSON's escapes too (RFC 8259 section 7), whatever the depth of JSON within JSON.
+    /// A secret is recognized in JSON's escapes too (RFC 8259 section 7), at any depth of JSON within JSON.
     package func words(_ text: String) -> String {
         guard !self.secrets.isEmpty else { return text }
         var text = text
@@ -83,7 +84,7 @@ package struct SecretRedaction: Sendable {
         return replaced.map { String(decoding: $0, as: UTF8.self) } ?? text
     }
 
-    /// The same for the body of an answer, which may be a page: a secret counts in character references too.
+    /// Redacts the body of an answer, which may be a page: a secret is recognized in character references too.
     func body(_ text: String) -> String {
         let text = self.words(text)
         guard !self.secrets.isEmpty, WebPage(text) != nil else { return text }
@@ -96,12 +97,12 @@ package struct SecretRedaction: Sendable {
         return String(decoding: replaced, as: UTF8.self)
     }
 
-    /// The same for bytes.
+    /// Redacts bytes in the same way.
     private func bytes(_ bytes: [UInt8]) -> [UInt8] {
         unsafe bytes.withUnsafeBytes { unsafe self.replaced(in: $0) } ?? bytes
     }
 
-    /// The bytes without the secrets; nil when there is none in them.
+    /// Returns the bytes without the secrets; nil when there is none in them.
     private func replaced(in bytes: UnsafeRawBufferPointer) -> [UInt8]? {
         var places = unsafe self.places(in: bytes)
         if unsafe JSONEscapes.areIn(bytes) {
@@ -115,7 +116,7 @@ package struct SecretRedaction: Sendable {
         return unsafe places.isEmpty ? nil : Self.replaced(places, in: bytes)
     }
 
-    /// The bytes with the mark in these places.
+    /// Returns the bytes with the mark in these places.
     private static func replaced(_ places: [Range<Int>], in bytes: UnsafeRawBufferPointer) -> [UInt8] {
         var result: [UInt8] = []
         var end = 0
@@ -131,7 +132,7 @@ package struct SecretRedaction: Sendable {
         return result
     }
 
-    /// The places of secrets that stand there as they are, and of the beginning of one at the end.
+    /// Returns the places of unescaped secrets, and of the beginning of one at the end.
     private func places(in bytes: UnsafeRawBufferPointer) -> [Range<Int>] {
         guard let base = bytes.baseAddress else { return [] }
         var places: [Range<Int>] = []
@@ -141,9 +142,9 @@ package struct SecretRedaction: Sendable {
         return places
     }
 
-    /// Knuth, Morris and Pratt's search: no byte of the text is looked at again.
+    /// Searches with the algorithm of Knuth, Morris and Pratt: no byte of the text is read again.
     private static func find(_ secret: [UInt8], in bytes: UnsafeRawBufferPointer, _ body: (Range<Int>) -> Void) {
-        // How much of the beginning of each beginning stands at its end as well.
+        // For each prefix, the length of its longest proper prefix that is also its suffix.
         var borders = [0]
         for index in 1..<max(1, min(secret.count, bytes.count)) {
             borders.append(Self.extended(borders[index - 1], of: secret, borders, by: secret[index]))
@@ -158,21 +159,21 @@ package struct SecretRedaction: Sendable {
         if count >= Self.minimumByteCount { body(bytes.count - count..<bytes.count) }
     }
 
-    /// The longest beginning of the secret that ends with a byte behind a shorter one.
+    /// Returns the length of the secret's longest prefix that ends with a byte after a shorter one.
     private static func extended(_ count: Int, of secret: [UInt8], _ borders: [Int], by byte: UInt8) -> Int {
         var count = count
         while count > 0, secret[count] != byte { count = borders[count - 1] }
         return secret[count] == byte ? count + 1 : 0
     }
 
-    // MARK: What leaves the engine
+    // MARK: Redacted values
 
-    /// The head of an answer without the secrets.
+    /// Returns the head of an answer without the secrets.
     func head(_ head: ResponseHead) -> ResponseHead {
         ResponseHead(statusCode: head.statusCode, fields: self.fields(head.fields), isCompressed: head.isCompressed)
     }
 
-    /// The document without the secrets.
+    /// Returns the document without the secrets.
     func document(_ document: FetchedDocument) -> FetchedDocument {
         FetchedDocument(
             statusCode: document.statusCode, fields: self.fields(document.fields), body: self.bytes(document.body))
@@ -182,9 +183,9 @@ package struct SecretRedaction: Sendable {
         fields.map { HTTPField($0.name, self.words($0.value)) }
     }
 
-    /// What a complete response leaves behind, without the secrets in what is shown of it.
+    /// Returns a complete response without the secrets in its displayed parts.
     ///
-    /// Its items go back to the server as they came.
+    /// Its items go back to the server unchanged.
     func response(_ response: CompletedResponse) -> CompletedResponse {
         var copy = response
         copy.id = response.id.map(self.words)
@@ -192,9 +193,9 @@ package struct SecretRedaction: Sendable {
         return copy
     }
 
-    /// The event without the secrets, unless it is text: that is the model's, and delivered as it came.
+    /// Returns the event without the secrets, unless it is text, which is the model's and is delivered unchanged.
     ///
-    /// Arguments of calls are for people and logs here: tools and approval handlers get them as they came, elsewhere.
+    /// Arguments of calls are for people and logs here: tools and approval handlers get them unchanged, elsewhere.
     package func event(_ event: ChappieStreamEvent) -> ChappieStreamEvent {
         switch event {
         case .textDelta, .reasoningDelta, .refusalDelta, .completed: event
@@ -217,12 +218,12 @@ package struct SecretRedaction: Sendable {
         }
     }
 
-    /// The error without the secrets.
+    /// Returns the error without the secrets.
     func error(_ error: any Error) -> any Error {
         (error as? ChappieClientError).map { self.clientError($0) } ?? error
     }
 
-    /// The error without the secrets.
+    /// Returns the error without the secrets.
     func clientError(_ error: ChappieClientError) -> ChappieClientError {
         switch error {
         case .reauthenticationRequired(let reason): .reauthenticationRequired(self.words(reason))
@@ -230,7 +231,7 @@ package struct SecretRedaction: Sendable {
         case .responseTerminalFailure(let response): .responseTerminalFailure(response.replacingWords(self.words))
         case .httpError(let status, let body): .httpError(status, self.body(body))
         case .transport(let failure): .transport(failure.replacingWords(self.words, inBody: self.body))
-        // What they hold is the program's own, or was delivered.
+        // Their content is the program's own, or was delivered.
         case .missingCredential, .missingRefreshToken, .missingAccountID, .missingToolHandler, .toolApprovalDenied,
             .toolExecutionFailed, .toolLoopLimitExceeded, .streamingTransportReplayDiverged, .invalidResponse,
             .alreadyRunning, .runTimeLimitExceeded, .requestRefused:

@@ -4,7 +4,7 @@ import StreamTransport
 /// The account of a turn beside its events: the report, log lines and measurements.
 ///
 /// It belongs to the turn's driver. The program's log and metrics are called on the consumer's task with no lock held,
-/// a few times a turn. The report is behind a lock, because it may be read from anywhere while the turn runs.
+/// a few times in a turn. The report is behind a lock, because any task may read it while the turn runs.
 struct TurnRecorder {
     /// Facts about the turn as a whole.
     struct Facts {
@@ -20,7 +20,7 @@ struct TurnRecorder {
     /// The ages at which connections of the turn were cut.
     private var pathTimeLimit = PathTimeLimit()
 
-    /// A recorder for a report that other tasks may read.
+    /// Creates a recorder for a report that other tasks may read.
     init(_ watch: RequestWatch, report: LockedValue<ChappieStreamReport>) {
         self.watch = watch
         self.report = report
@@ -32,12 +32,12 @@ struct TurnRecorder {
 
     // MARK: The turn
 
-    /// The turn has begun.
+    /// Records that the turn has begun.
     func began(on transport: ChappieTransportKind) {
         self.watch.log(.info, "turn", "A turn has begun.") { $0.transport = transport }
     }
 
-    /// The turn is complete, has failed with an error or was cancelled.
+    /// Records that the turn is complete, has failed with an error or was cancelled.
     func ended(with error: (any Error)?, after duration: Duration, _ facts: Facts) {
         if error is CancellationError { return self.cancelled(after: duration, facts) }
         self.watch.measure("turn", duration, outcome: error.map(RequestWatch.outcome(of:)) ?? "completed")
@@ -50,16 +50,16 @@ struct TurnRecorder {
         }
     }
 
-    /// The turn was cancelled, or its stream was dropped before its end.
+    /// Records that the turn was cancelled, or its stream was dropped before its end.
     func cancelled(after duration: Duration, _ facts: Facts) {
         self.watch.measure("turn", duration, outcome: "cancelled")
         self.watch.log(.info, "turn", "A turn was cancelled.") { $0.fill(with: facts, duration) }
     }
 
-    /// The time between batches of output is measured.
+    /// Records the time between batches of output.
     func measured(_ gaps: ChappieStreamReport.OutputGaps?) { self.report.withLock { $0.gaps = gaps } }
 
-    /// Sending the request again is so safe; nothing is done while that does not change.
+    /// Records the safety of sending the request again; does nothing while it does not change.
     mutating func noteSafety(_ safety: ChappieReplaySafety) {
         guard safety != self.safety else { return }
         self.safety = safety
@@ -68,7 +68,7 @@ struct TurnRecorder {
 
     // MARK: Attempts
 
-    /// An attempt has begun.
+    /// Records that an attempt has begun.
     func began(_ attempt: Attempt, isHedge: Bool = false, reconnects: Int? = nil) {
         var entry = ChappieStreamReport.Attempt(number: attempt.number, transport: attempt.transport)
         entry.reusedConnection = attempt.kept != nil
@@ -80,7 +80,7 @@ struct TurnRecorder {
         }
     }
 
-    /// The attempt has a connection: its own, or one that an earlier turn has left.
+    /// Records that the attempt has a connection: its own, or one of an earlier turn.
     func connected(_ attempt: Attempt, at now: Duration) {
         let message = attempt.kept == nil ? "A connection is open." : "A kept connection is used again."
         self.watch.log(.debug, "connection", message) { entry in
@@ -89,19 +89,19 @@ struct TurnRecorder {
         }
     }
 
-    /// The first event of an attempt has come.
+    /// Records that the first event of an attempt has come.
     func firstEvent(of attempt: Attempt, at now: Duration) {
         self.update(attempt.number) { $0.firstEvent = (now - attempt.startedAt).seconds }
     }
 
-    /// Nothing with content has come for a while.
+    /// Records that no event with content has come for a while.
     func stalled(_ attempt: Attempt) {
         self.watch.log(.warning, "attempt", "Nothing has come for a while; the turn waits on.") {
             $0.fill(with: attempt)
         }
     }
 
-    /// Output that was delivered before has come a second time, and was the same.
+    /// Records that a replay has repeated the delivered output.
     func replayed(_ byteCount: Int, in attempt: Attempt?) {
         self.report.withLock { $0.verifiedReplayByteCount = byteCount }
         guard byteCount > 0 else { return }
@@ -110,7 +110,7 @@ struct TurnRecorder {
         }
     }
 
-    /// An attempt has failed; what follows is told by others.
+    /// Records that an attempt has failed; the next step is recorded by other functions.
     func failed(
         _ attempt: Attempt, _ error: ChappieClientError, tag: String, serverRequestID: String?, at now: Duration
     ) {
@@ -123,12 +123,12 @@ struct TurnRecorder {
         }
     }
 
-    /// The answer of an attempt that has failed ended in order and only lacked its terminal event, or was cut.
+    /// Records whether the answer of a failed attempt ended normally and lacked only its terminal event, or was cut.
     func endedWithoutTerminalEvent(inOrder isInOrder: Bool) {
         self.report.withLock { $0.endedWithoutTerminalEvent = isInOrder ? true : nil }
     }
 
-    /// The connection of an attempt was cut at an age.
+    /// Records that the connection of an attempt was cut at an age.
     ///
     /// - Returns: the age when an earlier connection of the turn was cut at the same one, or nil.
     mutating func cut(at age: Duration) -> Duration? {
@@ -137,7 +137,7 @@ struct TurnRecorder {
         return limit
     }
 
-    /// An attempt is over; `statistics` are what its connection has counted meanwhile.
+    /// Records that an attempt is over; `statistics` are its connection's counts.
     func ended(_ attempt: Attempt, _ statistics: TransportStatistics, outcome: String, at now: Duration) {
         let duration = now - attempt.startedAt
         self.watch.measure("attempt", duration, outcome: outcome)
@@ -158,7 +158,7 @@ struct TurnRecorder {
         }
     }
 
-    /// Another attempt follows, after a delay.
+    /// Records that another attempt follows, after a delay.
     func retries(after delay: Duration, _ opening: TurnStateMachine.Opening) {
         let message: String
         var tag: String?
@@ -179,7 +179,7 @@ struct TurnRecorder {
         }
     }
 
-    /// The turn goes on over HTTP.
+    /// Records that the turn continues over HTTP.
     func fellBack(because tag: String, attemptCount: Int) {
         self.report.withLock { $0.fallbackReason = tag }
         self.watch.log(.warning, "connection", "The turn goes on over HTTP.") { entry in
@@ -189,7 +189,7 @@ struct TurnRecorder {
         }
     }
 
-    /// A rejected credential was replaced, or could not be, for the reason of an error.
+    /// Records that a rejected credential was replaced, or could not be, because of an error.
     func refreshed(in duration: Duration, error: (any Error)? = nil) {
         self.watch.measure("refresh", duration, outcome: error.map(RequestWatch.outcome(of:)) ?? "completed")
         guard let error else {
@@ -210,14 +210,14 @@ struct TurnRecorder {
 }
 
 extension ChappieLogEntry {
-    /// The facts of an attempt.
+    /// Adds the facts of an attempt.
     fileprivate mutating func fill(with attempt: Attempt) {
         self.attempt = attempt.number
         self.transport = attempt.transport
         self.serverRequestID = attempt.head?.requestID
     }
 
-    /// The facts of a turn that is over.
+    /// Adds the facts of a turn that is over.
     fileprivate mutating func fill(with facts: TurnRecorder.Facts, _ duration: Duration) {
         self.duration = duration
         self.attempt = facts.attemptCount

@@ -1,17 +1,17 @@
 import StreamSession
 import StreamTransport
 
-/// The deadlines of a turn, on two clocks: whether the server lives, and whether the response gets on.
+/// The deadlines of a turn, on two clocks: one for the server's signs of life, one for the response's progress.
 ///
-/// A value that belongs to the turn's driver. It reads no clock: every question gives the present moment.
+/// A value that belongs to the turn's driver. It reads no clock: every call passes the present time.
 struct Deadlines {
     /// The event that a deadline causes.
     enum Kind: Equatable {
-        /// A budget is spent: the attempt fails.
+        /// A budget is used up: the attempt fails.
         case budget(AttemptFailure.TimeBudget)
-        /// The consumer is told that there is no progress.
+        /// The consumer is informed that there is no progress.
         case stall
-        /// HTTP is opened beside the upgrade.
+        /// An HTTP connection is opened beside the upgrade.
         case hedge
 
         /// Indicates whether it ends an attempt for the server's silence.
@@ -31,13 +31,13 @@ struct Deadlines {
     /// The moment at which the turn began; nil before.
     private(set) var startedAt: Duration?
 
-    /// The deadlines of a turn that has not begun.
+    /// Creates the deadlines of a turn that has not begun.
     init(_ timeouts: ChappieTimeouts, tellsOfStalls: Bool) {
         self.timeouts = timeouts
         self.tellsOfStalls = tellsOfStalls
     }
 
-    /// The turn begins.
+    /// Begins the turn.
     mutating func begin(at now: Duration) { self.startedAt = now }
 
     // MARK: The whole turn
@@ -48,7 +48,7 @@ struct Deadlines {
         return startedAt + total
     }
 
-    /// The time that the whole turn may still take, never below zero; nil without a budget.
+    /// Returns the time that the whole turn may still take, never below zero; nil without a budget.
     func remainingTotal(at now: Duration) -> Duration? {
         self.end.map { max(.zero, $0 - now) }
     }
@@ -58,14 +58,14 @@ struct Deadlines {
 
     // MARK: One attempt
 
-    /// The deadline that comes first, for a process that may just have gone on.
+    /// Returns the deadline that comes first, for a process that may just have been resumed.
     ///
-    /// Time in which the consumer did not read is not the server's silence, and received bytes are read before a
-    /// budget ends: the budgets of silence begin anew then.
+    /// Time in which the consumer did not read does not count as the server's silence, and received bytes are read
+    /// before a budget ends: the budgets of silence begin anew then.
     /// - Parameters:
-    ///   - attempt: the attempt, which remembers that the process went on; nil when there is none.
-    ///   - hedgeDelay: the time after which HTTP is opened beside an upgrade; nil when it is not.
-    ///   - now: the present moment.
+    ///   - attempt: the attempt, which records that the process was resumed; nil when there is none.
+    ///   - hedgeDelay: the time after which an HTTP connection is opened beside an upgrade; nil when it is not.
+    ///   - now: the present time.
     /// - Returns: the deadline; nil when there is none.
     func nearest(of attempt: inout Attempt?, hedgeDelay: Duration?, at now: Duration) -> Nearest? {
         guard let deadline = self.next(of: attempt, hedgeDelay: hedgeDelay, at: now) else { return nil }
@@ -74,7 +74,7 @@ struct Deadlines {
         return self.next(of: attempt, hedgeDelay: hedgeDelay, at: now)
     }
 
-    /// How long a deadline is over when it was not looked at: the process was stopped, or the machine asleep.
+    /// The lateness of a check that shows that the process was stopped, or the machine asleep.
     ///
     /// A process that runs is late by milliseconds, and a busy one by less than this.
     private static let latenessOfStop = Duration.seconds(1)
@@ -83,7 +83,7 @@ struct Deadlines {
         guard let attempt else { return nil }
         let requestedAt = attempt.requestMoment
         var nearest: Nearest?
-        /// The server's silence, which does not count while the process was stopped.
+        /// Returns the start of the server's silence, which does not count while the process was stopped.
         func silence(_ start: Duration?) -> Duration? { start.map { max($0, attempt.wentOn ?? $0) } }
         func consider(_ kind: Kind, _ limit: Duration?, since start: Duration?) {
             guard let limit, let start else { return }
@@ -97,7 +97,7 @@ struct Deadlines {
             consider(.budget(.progress), self.timeouts.progress, since: silence(attempt.lastProgress ?? requestedAt))
         } else {
             consider(.budget(.firstEvent), self.timeouts.firstEvent, since: silence(requestedAt))
-            // The status code of a refusal is known: its body is not waited for as an answer is.
+            // The status code of a refusal is known: its body has a shorter limit than an answer.
             consider(.budget(.firstEvent), self.timeouts.pongTimeout, since: silence(attempt.refusedAt))
         }
         if self.tellsOfStalls, !attempt.isKnownToStall {
@@ -111,7 +111,7 @@ struct Deadlines {
 }
 
 extension Attempt {
-    /// The moment at which the request went out; nil while there is none, or it waits for its turn on a shared socket.
+    /// The time at which the request was sent; nil while there is none, or it waits for its turn on a shared socket.
     fileprivate var requestMoment: Duration? {
         guard let requestedAt = self.requestedAt, self.transport == .webSocket else { return self.requestedAt }
         let statistics = self.connection.statistics
@@ -119,8 +119,7 @@ extension Attempt {
         return max(requestedAt, statistics.turnCame.map { self.connectionStart + $0 } ?? requestedAt)
     }
 
-    /// The moment at which the server last sent something of its own accord: an event, a comment, a ping; or, by
-    /// policy, a pong.
+    /// Returns the time of the server's last unsolicited data: an event, a comment, a ping; or, by policy, a pong.
     fileprivate func lastSignOfLife(countingPongs: Bool) -> Duration? {
         let statistics = self.connection.statistics
         guard let heard = countingPongs ? statistics.lastReceived ?? statistics.lastHeard : statistics.lastHeard else {

@@ -3,24 +3,24 @@ import StreamTransport
 /// The questions of a turn to its program: for a credential, whether a request may go out, for a tool's output.
 ///
 /// A turn that is cancelled, or whose time is over, does not wait for the answer. It belongs to the turn's driver,
-/// which asks one question at a time; `giveUp()` may be called from anywhere.
+/// which asks one question at a time; `giveUp()` may be called from any task.
 final class ProgramQuestions: Sendable {
-    /// The turn's time was over before the program had answered.
+    /// An error for a turn whose time was over before the program had answered.
     struct TotalPassedError: Error {}
 
     private struct State {
         var isGivenUp = false
-        /// Gives up the question that is being asked.
+        /// Gives up the current question.
         var interrupt: (@Sendable () -> Void)?
     }
 
     private let clock: TurnClock
     private let state = LockedValue(State())
 
-    /// No question is asked yet.
+    /// Creates the value before any question.
     init(clock: TurnClock) { self.clock = clock }
 
-    /// Gives up the question that is being asked, and every later one.
+    /// Gives up the current question, and every later one.
     func giveUp() {
         let interrupt = self.state.withLock { state in
             state.isGivenUp = true
@@ -29,14 +29,14 @@ final class ProgramQuestions: Sendable {
         interrupt?()
     }
 
-    /// The result of a closure, or `CancellationError` once the questions or the task that waits are given up.
+    /// Returns the result of a closure, or `CancellationError` once the questions or the waiting task are given up.
     func result<Value: Sendable>(of body: @escaping @Sendable () async throws -> Value) async -> Result<
         Value, any Error
     > {
         await self.result(of: ProgramTask(body))
     }
 
-    /// The result of a closure.
+    /// Returns the result of a closure.
     ///
     /// - Parameters:
     ///   - end: the end of the turn's time, on the clock; nil for a turn without a limit.
@@ -66,12 +66,12 @@ final class ProgramQuestions: Sendable {
         return result
     }
 
-    /// Runs `body` at a moment, unless it is cancelled before; nil for a clock without an alarm.
+    /// Runs `body` at a time, unless it is cancelled before; returns nil for a clock without an alarm.
     private func alarm(at end: Duration, _ body: @escaping @Sendable () -> Void) -> Task<Void, Never>? {
         guard let alarm = self.clock.alarm else { return nil }
         let clock = self.clock
         return Task {
-            // A sleep that is cancelled is kept in memory until its time has come. Most answers come at once.
+            // A cancelled sleep is kept in memory until its time has come. Most answers come at once.
             var slice = Duration.milliseconds(5)
             while clock.now() < end {
                 guard (try? await alarm(min(end, clock.now() + slice))) != nil else { return }

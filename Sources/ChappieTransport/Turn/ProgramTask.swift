@@ -1,9 +1,9 @@
 import StreamTransport
 
-/// A closure of the program's, such as a tool or a source of credentials, in a task of its own that can be given up.
+/// A closure of the program, such as a tool or a source of credentials, in a task of its own that can be given up.
 ///
-/// Programs may not heed a cancellation. So the waiting task is resumed at once when the closure is given up, and a
-/// later result is dropped. Shared by the closure's task and the tasks that wait or give up, behind a lock.
+/// Programs may ignore a cancellation. So the waiting task is resumed at once when the closure is given up, and a later
+/// result is dropped. Shared by the closure's task and the tasks that wait or give up, behind a lock.
 package final class ProgramTask<Value: Sendable>: Sendable {
     private struct State {
         var result: Result<Value, any Error>?
@@ -18,7 +18,7 @@ package final class ProgramTask<Value: Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - body: the program's closure.
-    ///   - then: is given the result, once, on any task: the closure's own, or the error of `giveUp`.
+    ///   - then: a closure that gets the result, once, on any task: the closure's own, or the error of `giveUp`.
     package init(
         _ body: @escaping @Sendable () async throws -> Value,
         then: (@Sendable (Result<Value, any Error>) -> Void)? = nil
@@ -39,12 +39,12 @@ package final class ProgramTask<Value: Sendable>: Sendable {
         if isSettled { task.cancel() }
     }
 
-    /// Cancels the closure's task, and waits for it no longer; nothing happens when it is over.
+    /// Cancels the closure's task, and waits for it no longer; does nothing when it is over.
     ///
-    /// The error is what becomes of the task. May be called from anywhere, with no lock held.
+    /// The error becomes the task's result. May be called from any task, with no lock held.
     package func giveUp(_ error: any Error = CancellationError()) { self.settle(.failure(error)) }
 
-    /// The result; a cancellation of the task that waits gives the closure up.
+    /// Returns the result; a cancellation of the waiting task gives the closure up.
     ///
     /// For one task.
     package func result() async -> Result<Value, any Error> {
@@ -66,7 +66,7 @@ package final class ProgramTask<Value: Sendable>: Sendable {
         waiter: CheckedContinuation<Result<Value, any Error>, Never>?, task: Task<Void, Never>?
     )
 
-    /// The first result counts.
+    /// Stores a result; the first one counts.
     private func settle(_ result: Result<Value, any Error>) {
         let settlement: Settlement? = self.state.withLock { state in
             guard state.result == nil else { return nil }

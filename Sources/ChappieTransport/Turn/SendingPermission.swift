@@ -6,31 +6,32 @@ import StreamTransport
     import Foundation
 #endif
 
-/// The program's permission to send: it sees every request before it goes out, and may refuse it.
+/// The program's permission to send: it gets every request before it is sent, and may refuse it.
 ///
-/// A value; any task may ask for a question, and puts it to the program by itself.
+/// A value; any task may create a question, and ask it independently.
 struct SendingPermission {
-    /// Asks the program; throws when it does not let the request go.
+    /// A closure that asks the program; throws when it does not permit the request.
     typealias Question = @Sendable () async throws -> Void
 
     private let configuration: ChappieTransportConfiguration
     private let requestID: String
 
-    /// The permission of a request, by its caller's name for it.
+    /// Creates the permission of a request, by its caller's name for it.
     init(_ configuration: ChappieTransportConfiguration, requestID: String) {
         self.configuration = configuration
         self.requestID = requestID
     }
 
-    /// Indicates whether the program looks at requests.
+    /// Indicates whether the program examines requests.
     var isAsked: Bool { self.configuration.willSend != nil }
 
-    /// The question about a request over HTTP; nil when the program is not asked.
+    /// Returns the question about a request over HTTP; nil when the program is not asked.
     func question(about request: TransportRequest, attempt: Int) -> Question? {
         self.question(about: request.body, to: request, attempt: attempt)
     }
 
-    /// The question about a message on a WebSocket; nil when the program is not asked, or the base URL cannot be used.
+    /// Returns the question about a message on a WebSocket; nil when the program is not asked, or the base URL is
+    /// invalid.
     func question(about message: [UInt8], attempt: Int) -> Question? {
         let builder = TransportRequestBuilder(configuration: self.configuration, credential: nil)
         return builder.upgrade().flatMap { self.question(about: message, to: $0, attempt: attempt) }
@@ -46,7 +47,8 @@ struct SendingPermission {
 }
 
 extension ChappieClientError {
-    /// The error of a program that does not let a request go: one of this kind, and a cancellation, as they are.
+    /// Returns the error of a program that does not permit a request: unchanged if it is of this kind or a
+    /// cancellation.
     static func refusal(_ error: any Error) -> any Error {
         switch error {
         case let error as ChappieClientError: error
@@ -57,7 +59,7 @@ extension ChappieClientError {
 }
 
 extension TransportRequest {
-    /// The bytes behind the header section; of a WebSocket none.
+    /// The bytes after the header section; empty for a WebSocket.
     fileprivate var body: [UInt8] {
         switch self.exchange {
         case .post(let body): body
@@ -72,7 +74,7 @@ extension TransportRequest {
         }
     }
 
-    /// The address that the request goes to; nil for an endpoint that no URL has.
+    /// The address of the request; nil for an endpoint that a URL cannot name.
     fileprivate var url: URL? {
         let isWebSocket = self.kind == .webSocket
         let scheme = (isWebSocket ? "ws" : "http") + (self.endpoint.isSecure ? "s" : "")

@@ -6,7 +6,7 @@ struct SharedTurnState {
     /// The answer to a consumer that asks for an event that is ready.
     enum Ready {
         case event
-        /// The last event that is ready: the consumer's task works for the turn, until it says otherwise.
+        /// The last event that is ready: the consumer's task works for the turn, until it reports otherwise.
         case lastEvent
         /// No event is ready; the consumer's task works as well.
         case nothing
@@ -35,10 +35,10 @@ struct SharedTurnState {
         return .event
     }
 
-    /// Takes an event out of what is ready or, once that is used up, out of what was read meanwhile; nil when there is
-    /// none.
+    /// Takes an event from the ready ones or, once those are used up, from those that were read meanwhile; returns nil
+    /// when there is none.
     mutating func takeFirst(refillingFrom read: inout EventQueue) -> ChappieStreamEvent? {
-        // What is ready but was left because of a cancellation comes first.
+        // Ready events that were left because of a cancellation come first.
         if self.ready.count == 0 {
             self.ready.removeAll()
             swap(&self.ready, &read)
@@ -49,8 +49,7 @@ struct SharedTurnState {
         return event
     }
 
-    /// Takes everything that is ready or, when nothing is, everything that was read meanwhile; nil when there is
-    /// nothing.
+    /// Takes all ready events or, when there are none, all that were read meanwhile; returns nil when there are none.
     mutating func takeAll(orOf read: inout EventQueue) -> [ChappieStreamEvent]? {
         let batch = self.ready.count > 0 ? self.ready.takeAll() : read.takeAll()
         guard !batch.isEmpty else { return nil }

@@ -1,9 +1,9 @@
 import ResponseEvents
 import StreamTransport
 
-/// The steering of a turn: items that are put into the response that is being made.
+/// The steering of a turn: items that are added to the response that is being made.
 ///
-/// `steer` and `refusal` may be called from anywhere; the rest belongs to the turn's driver.
+/// `steer` and `refusal` may be called from any task; the rest belongs to the turn's driver.
 final class Steering: Sendable {
     /// The response that can be steered now.
     private enum Target {
@@ -17,10 +17,10 @@ final class Steering: Sendable {
         case response(id: String, connection: any TransportConnection)
     }
 
-    /// How far one steering is.
+    /// The progress of one steering.
     private enum Progress {
         case sent
-        /// The server has taken it, for this response or for the next request.
+        /// The server has accepted it, for this response or for the next request.
         case accepted
     }
 
@@ -36,7 +36,7 @@ final class Steering: Sendable {
         var entries: [Entry] = []
         var refusal: (any Error)?
 
-        /// The response and the connection that can be steered.
+        /// Returns the response and the connection that can be steered.
         func running() throws(ChappieSteeringError) -> (id: String, connection: any TransportConnection) {
             switch self.target {
             case .none: throw .notRunning
@@ -46,13 +46,13 @@ final class Steering: Sendable {
             }
         }
 
-        /// The server has taken the oldest steering that it had not answered.
+        /// Records that the server has accepted the oldest unanswered steering.
         mutating func accepted() {
             guard let index = self.entries.firstIndex(where: { $0.progress == .sent }) else { return }
             self.entries[index].progress = .accepted
         }
 
-        /// The server has refused a steering: it is no part of this response, nor of another.
+        /// Records that the server has refused a steering: it is no part of this response, nor of another.
         mutating func refused() {
             let index = self.entries.firstIndex { $0.progress == .sent } ?? self.entries.indices.first
             if let index { self.entries.remove(at: index) }
@@ -61,18 +61,18 @@ final class Steering: Sendable {
 
     private let state = LockedValue(State())
 
-    // MARK: Anyone
+    // MARK: From any task
 
-    /// Puts items into the response that is being made.
+    /// Adds items to the response that is being made.
     ///
-    /// A program that looks at requests is asked first, and the message goes out when it has agreed, if the response
+    /// A program that examines requests is asked first, and the message is sent when it has agreed, if the response
     /// still runs then.
     /// - Parameters:
     ///   - input: a JSON array of items.
     ///   - permission: the permission of the turn's request.
-    ///   - attempt: the number of the attempt that runs.
-    ///   - refused: ends the turn, because the program has not let the message go; `refusal` has its error.
-    /// - Throws: `ChappieSteeringError` when there is nothing to steer; nothing is sent then.
+    ///   - attempt: the number of the current attempt.
+    ///   - refused: ends the turn, because the program has not permitted the message; `refusal` has its error.
+    /// - Throws: `ChappieSteeringError` when no response can be steered; nothing is sent then.
     func steer(
         _ input: [UInt8], _ permission: SendingPermission, attempt: Int, refused: @escaping @Sendable () -> Void
     ) throws {
@@ -96,7 +96,7 @@ final class Steering: Sendable {
         }
     }
 
-    /// The error of the program when it did not let a steering go; nil otherwise.
+    /// The error of the program when it did not permit a steering; nil otherwise.
     var refusal: (any Error)? { self.state.withLock { $0.refusal } }
 
     private func send(_ message: [UInt8], _ items: [[UInt8]], to responseID: String) throws {
@@ -112,19 +112,19 @@ final class Steering: Sendable {
 
     // MARK: The driver
 
-    /// A response is made that has no name yet.
+    /// Records that a response is being made that has no name yet.
     func begin(over transport: ChappieTransportKind) {
         self.state.withLock { $0.target = transport == .webSocket ? .unnamed : .http }
     }
 
-    /// The server has named the response: it can be steered from now on.
+    /// Records the response's name: it can be steered from now on.
     func named(_ responseID: String, on connection: any TransportConnection) {
         self.state.withLock { $0.target = .response(id: responseID, connection: connection) }
     }
 
-    /// No response can be steered any more.
+    /// Ends the steering of the response.
     ///
-    /// - Returns: whether any was: then the request must not be sent again.
+    /// - Returns: whether it was steered: then the request must not be sent again.
     func end() -> Bool {
         self.state.withLock { state in
             state.target = .none
@@ -135,26 +135,25 @@ final class Steering: Sendable {
     /// Indicates whether items were ever sent.
     var isUsed: Bool { self.state.withLock { $0.isUsed } }
 
-    /// Indicates whether the server still owes something for a steering: then the connection is of no use to a later
-    /// turn.
+    /// Indicates whether the server still has to answer a steering: then a later turn cannot use the connection.
     var isOpen: Bool { self.state.withLock { !$0.entries.isEmpty } }
 
-    /// Notes what the server says about the oldest steering that it has not answered.
+    /// Records the server's answer to the oldest unanswered steering.
     func answered(_ answer: SteeringMessage.Answer) {
         self.state.withLock { state in
             switch answer {
             case .accepted: state.accepted()
-            // Some servers say this in place of `accepted`.
+            // Some servers send this in place of `accepted`.
             case .pending: if !state.entries.contains(where: { $0.progress == .accepted }) { state.accepted() }
             case .failed: state.refused()
             }
         }
     }
 
-    /// The items that the server has taken and not used when the response is complete, in order, and whether there are
-    /// others, which it has not taken.
+    /// The items that the server has accepted and not used when the response is complete, in order, and whether there
+    /// are others, which it has not accepted.
     ///
-    /// The connection is not used again, so they go with the next request. The server still owes something for them.
+    /// The connection is not used again, so they go with the next request. The server still has to answer them.
     var unused: (items: [[UInt8]], hasOthers: Bool) {
         self.state.withLock { state in
             let taken = state.entries.filter { $0.progress == .accepted }
@@ -162,10 +161,10 @@ final class Steering: Sendable {
         }
     }
 
-    /// The response has ended for the items that were put into it, and another one follows, which has no name yet.
+    /// Records that the response has ended because it was steered, and another one follows, which has no name yet.
     ///
-    /// A server that did not say what it has taken has taken the oldest.
-    /// - Returns: those items, in order.
+    /// A server that did not answer has accepted the oldest.
+    /// - Returns: the items that it has used, in order.
     func takeUsed() -> [[UInt8]] {
         self.state.withLock { state in
             state.target = .unnamed

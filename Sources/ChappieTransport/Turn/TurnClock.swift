@@ -1,16 +1,16 @@
-/// Where a turn gets its time from: the system, or a test.
+/// The source of a turn's time: the system, or a test.
 package struct TurnClock: Sendable {
-    /// Time since some fixed moment.
+    /// Returns the time since a fixed moment.
     let now: @Sendable () -> Duration
     /// Waits, or throws `CancellationError`.
     let sleep: @Sendable (Duration) async throws -> Void
-    /// A number from 0 to 1, for jitter.
+    /// Returns a number from 0 to 1, for jitter.
     let fraction: @Sendable () -> Double
-    /// Waits for a moment of `now` while something else goes on, or throws `CancellationError`; nil where nothing takes
+    /// Waits for a time of `now` while other work continues, or throws `CancellationError`; nil where no work takes
     /// time beside it.
     let alarm: (@Sendable (Duration) async throws -> Void)?
 
-    /// A clock of these parts.
+    /// Creates a clock of these parts.
     package init(
         now: @escaping @Sendable () -> Duration,
         sleep: @escaping @Sendable (Duration) async throws -> Void,
@@ -23,7 +23,7 @@ package struct TurnClock: Sendable {
         self.alarm = alarm
     }
 
-    /// The system's.
+    /// The system's clock.
     static let system: TurnClock = {
         let start = ContinuousClock.now
         return TurnClock(

@@ -2,22 +2,22 @@ import ServerSentEvents
 import StreamSession
 import StreamTransport
 
-/// Performs the actions that the state machine asks for.
+/// The performance of the actions that the state machine returns.
 extension TurnDriver {
-    /// What is left to do of a step.
+    /// The remaining work of a step.
     enum Remainder {
         /// The step is done.
         case nothing
         /// The connection is read, or waited for.
         case receive
-        /// The action that is still there takes time.
+        /// The remaining action takes time.
         case action
     }
 
     /// Performs the next action, unless it takes time.
     ///
-    /// What follows from it is the next action, if that is known already. It is no part of an asynchronous function:
-    /// their variables are memory that a waiting task keeps, and with actions among them that was 11 KiB a stream.
+    /// Its result is the next action, if that is known already. It is not part of an asynchronous function: their
+    /// variables are memory that a waiting task keeps, and with actions among them that was 11 KiB a stream.
     @inline(never)
     func performNow() -> Remainder {
         guard let action = self.action.take() else { return .receive }
@@ -63,7 +63,7 @@ extension TurnDriver {
 
     // MARK: Opening
 
-    /// Opens a connection of its own, or uses one that an earlier turn has left.
+    /// Opens a connection of the attempt's own, or uses one of an earlier turn.
     private func openNow(_ opening: TurnStateMachine.Opening) {
         if let opened = self.sender?.openNow(opening) {
             self.opened(opened, opening)
@@ -72,7 +72,7 @@ extension TurnDriver {
         }
     }
 
-    /// Does the same after all that has to be waited for.
+    /// Does the same after all necessary waits.
     private func open(_ opening: TurnStateMachine.Opening) async {
         guard let sender = self.sender else { return }
         do throws(RequestSender.Failure) {
@@ -103,7 +103,7 @@ extension TurnDriver {
         }
     }
 
-    /// Ends the turn because its request does not go out.
+    /// Ends the turn because its request is not sent.
     private func notSent(_ failure: RequestSender.Failure) {
         switch failure {
         case .stopped:
@@ -128,7 +128,7 @@ extension TurnDriver {
         self.readsAnotherAttempt()
     }
 
-    /// Another attempt than before is the one whose answer is read.
+    /// Prepares for the answer of an attempt other than before.
     func readsAnotherAttempt() {
         guard let attempt = self.attempts.current else { return }
         self.transport = attempt.transport
@@ -137,7 +137,7 @@ extension TurnDriver {
         self.shareConnections()
     }
 
-    /// Makes the connections of the attempts known to `cancel()`; a turn that is cancelled already closes them.
+    /// Makes the connections of the attempts known to `cancel()`; in a cancelled turn, closes them.
     func shareConnections() {
         let connections = [self.attempts.current?.connection, self.attempts.other?.connection].compactMap { $0 }
         let isCancelled = self.shared.withLock { shared in
@@ -147,7 +147,7 @@ extension TurnDriver {
         if isCancelled { for connection in connections { connection.cancel() } }
     }
 
-    /// Says why there is another attempt.
+    /// Reports the reason for another attempt.
     private func announce(_ opening: TurnStateMachine.Opening) {
         switch opening.reason {
         case .first, .hedge, .replacement, .credential, .rateLimit:
@@ -162,7 +162,7 @@ extension TurnDriver {
         }
     }
 
-    /// Tells of a stream that goes on over HTTP.
+    /// Reports that the stream continues over HTTP.
     func noteFallback(because tag: String, rung: ChappieRecoveryRung?) {
         self.recorder.fellBack(because: tag, attemptCount: self.reader.machine.attemptCount)
         self.report(ChappieDiagnostic(kind: .fellBack, transport: .httpSSE, reason: tag, rung: rung))
@@ -170,9 +170,9 @@ extension TurnDriver {
 
     // MARK: Sending
 
-    /// The message that asks for the response on the attempt's connection.
+    /// Returns the message that requests the response on the attempt's connection.
     ///
-    /// Only the first attempt continues anything: after a failure it is not certain what the server still has.
+    /// Only the first attempt continues an exchange: after a failure it is not certain what the server still has.
     private func webSocketMessage() -> [UInt8]? {
         guard let attempt = self.attempts.current,
             let message = self.sender?.message(on: attempt, continues: !self.hasFailed)
@@ -190,7 +190,7 @@ extension TurnDriver {
         attempt.connection.send(message, as: .text)
     }
 
-    /// Sends the request on the attempt's WebSocket, if it may go out.
+    /// Sends the request on the attempt's WebSocket, if it is permitted.
     private func sendIfPermitted() async {
         guard let sender = self.sender, let attempt = self.attempts.current, let message = self.webSocketMessage()
         else {
@@ -204,7 +204,7 @@ extension TurnDriver {
         }
     }
 
-    /// Opens a connection over HTTP beside the upgrade, if its request may go out.
+    /// Opens an HTTP connection beside the upgrade, if its request is permitted.
     private func openHedgeIfPermitted(_ opening: TurnStateMachine.Opening) async {
         guard let sender = self.sender else { return }
         do throws(RequestSender.Failure) {
@@ -218,7 +218,7 @@ extension TurnDriver {
     // MARK: Waiting
 
     private func wait(_ delay: Duration, before opening: TurnStateMachine.Opening) async {
-        // Nothing can come of such a wait, and its end would hide why it was begun.
+        // Such a wait is useless, and its end would hide the reason for it.
         if let remaining = self.deadlines.remainingTotal(at: self.engine.clock.now()), remaining <= delay {
             return self.action = self.reader.machine.delayOutlastsTurn(attempt: opening.attempt)
         }
@@ -226,7 +226,7 @@ extension TurnDriver {
             self.announcedAttempt = opening.attempt
             self.announce(opening)
             self.recorder.retries(after: delay, opening)
-            // The consumer hears of the delay before it begins.
+            // The consumer gets the delay's diagnostic before the delay begins.
             if self.reader.queue.count > 0 { return self.action = .wait(delay, then: opening) }
         }
         let sleep = self.engine.clock.sleep
@@ -287,7 +287,7 @@ extension TurnDriver {
         self.end(.failed(error))
     }
 
-    /// Closes the attempt's connection, if there is one, and notes how it ended.
+    /// Closes the attempt's connection, if there is one, and records its outcome.
     func closeAttempt(outcome: String) {
         self.closeOther(outcome: "lost-race")
         guard let attempt = self.attempts.takeCurrent() else { return }
@@ -298,13 +298,13 @@ extension TurnDriver {
         self.shareConnections()
     }
 
-    /// Tells how an attempt ended, and what its connection has counted.
+    /// Reports the outcome of an attempt and the counts of its connection.
     func noteStatistics(of attempt: Attempt, outcome: String) {
         self.recorder.ended(
             attempt, self.attempts.statistics(of: attempt), outcome: outcome, at: self.engine.clock.now())
     }
 
-    /// No response can be steered any more; a request that was is not sent again.
+    /// Ends the steering; a request that was steered is not sent again.
     func endSteering() {
         if self.steering.end() { self.reader.machine.steered() }
     }

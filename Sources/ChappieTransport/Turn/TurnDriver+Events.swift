@@ -2,13 +2,13 @@ import ResponseEvents
 import StreamSession
 import StreamTransport
 
-/// Gives events to the reader, and follows what it finds.
+/// The passing of events to the reader, and the consequences of its findings.
 extension TurnDriver {
-    /// Handles the JSON of one event; over HTTP `type` is the event's type as the event stream has it.
+    /// Handles the JSON of one event; over HTTP `type` is the event's type in the event stream.
     func receivedEvent(_ json: UnsafeRawBufferPointer, named type: UnsafeRawBufferPointer? = nil, attempt: Int) {
         do throws(ResponseEventError) {
             let reading = unsafe try self.reader.read(json, attempt: attempt)
-            // Nearly every event: nothing is called for it.
+            // This is nearly every event: no function is called for it.
             if case .queued = reading { return }
             unsafe try self.follow(reading, of: json, attempt: attempt)
         } catch {
@@ -33,11 +33,11 @@ extension TurnDriver {
         }
     }
 
-    /// Handles a message, and those behind it that are nothing but output.
+    /// Handles a message, and those behind it that are only output.
     func receivedMessages(_ first: InboundPayload, attempt: Int) {
         guard let connection = self.attempts.current?.connection else { return }
         var messages = EventReader.Messages(connection: connection, payload: first)
-        // The total budget is looked at before each message: how long the consumer takes counts as well.
+        // The total budget is checked before each message: the consumer's time counts as well.
         if self.engine.configuration.timeouts.total != nil { messages.remainingByteCount = 0 }
         do throws(ResponseEventError) {
             let reading = try self.reader.read(&messages, attempt: attempt)
@@ -64,7 +64,7 @@ extension TurnDriver {
     private func failed(toDecode error: ResponseEventError, _ json: UnsafeRawBufferPointer, attempt: Int) {
         switch error {
         case .missingType:
-            // An object that says nothing is padding.
+            // An empty object is padding.
             if let event = unsafe UntypedEvent(json) { unsafe self.received(event, json: json, attempt: attempt) }
         case .notJSON, .notObject, .invalidField, .tooDeep, .outOfMemory:
             self.failed(.undecodableEvent)
@@ -81,26 +81,26 @@ extension TurnDriver {
     }
 
     private func received(_ event: UntypedEvent, json: UnsafeRawBufferPointer, attempt: Int) {
-        // The deltas before it came first.
+        // The deltas before it come first.
         self.noteProgressOfQueued()
         unsafe self.reader.received(event, json: json, attempt: attempt)
         self.followEnd()
     }
 
     private func received(_ event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int) {
-        // The deltas before it came first.
+        // The deltas before it come first.
         self.noteProgressOfQueued()
         let judgement = unsafe self.reader.judge(event, json: json, attempt: attempt)
         self.followEnd()
         guard case .read(let reading) = judgement else { return }
         if !reading.isProgress { self.noteSignOfLife(isProgress: false, attempt: attempt) }
-        // An event without progress may have found that the time for it is over.
+        // The check for an event without progress may have found that its time is over.
         guard self.reader.machine.isReadingInPlace(attempt) else { return }
         let isNew =
             reading.isBehindGap
             || self.reader.isNew(event, fingerprint: reading.fingerprint, attempt: attempt)
         self.followEnd()
-        // What has come before is no progress, however often it comes again.
+        // A repeated event is no progress, with any number of repetitions.
         if reading.isProgress, self.reader.machine.isReadingInPlace(attempt) {
             self.noteSignOfLife(isProgress: isNew, attempt: attempt)
         }
@@ -141,7 +141,7 @@ extension TurnDriver {
 
     private func named(_ responseID: String, attempt: Int) {
         self.reader.responseID = responseID
-        // Without a name for it the response is asked for again as a whole, and compared.
+        // Without an identifier the response is requested again as a whole, and compared.
         if !self.reader.machine.delivery.isResumable || self.sender?.canResume(responseID) == true {
             self.reader.machine.responseNamed(responseID, attempt: attempt)
         }
@@ -149,7 +149,7 @@ extension TurnDriver {
         self.steering.named(responseID, on: attempt.connection)
     }
 
-    /// Remembers a finished item, to give it back if the response breaks.
+    /// Stores a finished item, to give it back if the response breaks.
     private func finished(_ item: ItemSummary, at outputIndex: Int, attempt: Int) {
         guard self.sender?.carries(item) == true else { return }
         let place = self.reader.machine.delivery.place(of: item.fingerprint, at: outputIndex)
@@ -157,7 +157,7 @@ extension TurnDriver {
         self.sender?.outgoing.finished(item)
     }
 
-    /// Does what follows from the end of the attempt that the reader has found, if it has.
+    /// Handles the end of the attempt that the reader has found, if there is one.
     private func followEnd() {
         switch self.reader.end.take() {
         case .failed(let failure): self.failed(failure)
@@ -171,30 +171,30 @@ extension TurnDriver {
 
     /// Prepares for a batch of events that has come by now.
     ///
-    /// One look at the clock is enough for all of them: nothing is waited for in between.
+    /// One reading of the clock is enough for all of them, as there are no waits in between.
     func beginBatch(of attempt: Int) {
         self.meter.begin(at: self.engine.clock.now())
         self.reader.beginBatch(attempt: attempt)
     }
 
-    /// The batch was read to its end.
+    /// Records that the batch was read to its end.
     func endBatch() {
         self.noteProgressOfQueued()
         if self.reader.takeHasDelivered() { self.meter.delivered() }
         self.meter.end()
     }
 
-    /// Notes the deltas that the reader has dealt with.
+    /// Records the deltas that the reader has handled.
     private func noteProgressOfQueued() {
         guard self.reader.takeHasQueued() else { return }
         self.meter.queued()
         self.attempts.current?.progressed(at: self.meter.time)
     }
 
-    /// The consumer has taken the last event of a batch, after whatever time it has had for those before.
+    /// Records that the consumer has taken the last event of a batch, after any time for the earlier ones.
     ///
-    /// None of that time is the server's: it is as if the event had been read at this moment. It is no part of its
-    /// caller, which is on the way of every event.
+    /// None of that time is the server's: it counts as if the event had been read at this time. It is a separate
+    /// function, because its caller runs for every event.
     @inline(never)
     func tookLastOfBatch() {
         guard self.meter.takesLast() else { return }

@@ -3,9 +3,9 @@ import ServerSentEvents
 import StreamSession
 import StreamTransport
 
-/// Turns what the connection reports into inputs of the state machine.
+/// The conversion of a connection's events to inputs of the state machine.
 extension TurnDriver {
-    /// Handles one thing from the connection, waiting for it if need be.
+    /// Handles one event of the connection, after a wait if necessary.
     func receive() async {
         guard let wait = self.receiveNow() else {
             if self.meter.isSliceOver { await self.endSlice() }
@@ -22,25 +22,25 @@ extension TurnDriver {
         case .ready: return
         case .cancelled: self.stop()
         case .deadlinePassed:
-            // What came in the last moment counts, and the service's clock is coarse: the next step looks again.
+            // Data that came in the last moment counts, and the service's clock is coarse: the next step checks again.
             return
         }
     }
 
-    /// What has to be waited for, and how long at most.
+    /// The connections to wait for, and the maximum duration.
     private struct Wait {
         let connection: any TransportConnection
         let other: (any TransportConnection)?
         let duration: Duration?
     }
 
-    /// Handles one thing that is there; nil when there was one.
+    /// Handles one available event; returns the necessary wait when there is none.
     @inline(never)
     private func receiveNow() -> Wait? {
         guard let connection = self.attempts.current?.connection else { return nil }
         if self.attempts.other != nil, self.receiveFromOther() { return nil }
         if let event = self.attempts.current?.unhandled.take() ?? connection.next() {
-            // A peer that never pauses is not excused from the budget of the whole turn.
+            // The budget of the whole turn applies to a peer that never pauses too.
             if self.isTotalSpent { self.timedOut(.total) } else { self.received(event) }
             return nil
         }
@@ -71,7 +71,7 @@ extension TurnDriver {
 
     // MARK: Deadlines
 
-    /// The deadline that comes first for the attempt that runs; nil when there is none.
+    /// Returns the first deadline of the current attempt; nil when there is none.
     private func nearestDeadline() -> Deadlines.Nearest? {
         let hedgeDelay = self.attempts.other == nil ? self.reader.machine.hedgeDelay : nil
         return self.deadlines.nearest(
@@ -95,8 +95,8 @@ extension TurnDriver {
         }
     }
 
-    /// Looks whether a time limit has passed although events come: signs of life do not excuse a model that says
-    /// nothing.
+    /// Checks whether a time limit has passed although events come: signs of life do not count for a model without
+    /// output.
     func checkProgress() {
         guard let deadline = self.nearestDeadline(), deadline.remaining <= .zero else { return }
         switch deadline.kind {
@@ -113,20 +113,20 @@ extension TurnDriver {
     }
 
     private func timedOut(_ budget: AttemptFailure.TimeBudget) {
-        // The status code is known, and says more than that its body does not come.
+        // The status code is known, and is more precise than the missing body.
         if budget == .firstEvent, self.attempts.current?.stage == .refused { return self.refused() }
         if budget == .firstEvent, self.isOtherDocument() { return self.failed(.unexpectedContentType) }
         let isAwaited = (budget == .idle || budget == .progress) && self.reader.awaitsToolOutput()
         self.failed(isAwaited ? .toolOutputAwaited : .timeout(budget))
     }
 
-    /// Looks at the budgets and lets others work, once in a while, although there is still something to read.
+    /// Checks the budgets and lets other tasks work, once in a while, although there is still data to read.
     ///
-    /// A peer that never pauses is excused from nothing.
+    /// All budgets apply to a peer that never pauses.
     private func endSlice() async {
         self.meter.restartSlice()
         self.checkProgress()
-        // `Task.yield` goes past the hook with which programs keep their tasks on one thread.
+        // `Task.yield` bypasses the hook with which programs keep their tasks on one thread.
         await withCheckedContinuation { continuation in
             Task.detached { continuation.resume() }
         }
@@ -135,7 +135,7 @@ extension TurnDriver {
     // MARK: Head
 
     private func opened(_ head: ResponseHead) {
-        // The server gets its own words back as they were; everybody else gets them without secrets.
+        // The server gets its own text back unchanged; all other recipients get it without secrets.
         let turnState = head.value(of: "x-codex-turn-state")
         let head = self.redaction.head(head)
         self.reader.evidence.opened(head)
@@ -154,7 +154,7 @@ extension TurnDriver {
         if attempt.transport == .webSocket { self.engine.webSocketEstablished() }
         self.action = self.reader.machine.opened(attempt: attempt.number)
         if self.reader.machine.condemnsWebSocket { self.engine.condemnWebSocket() }
-        // The response is here: the upgrade beside it is for a later turn.
+        // The response has come: the upgrade beside it is for a later turn.
         if attempt.transport == .httpSSE { self.parkOther() }
     }
 
@@ -181,12 +181,12 @@ extension TurnDriver {
 
     /// Parses a piece of an event stream.
     ///
-    /// What stands in it behind the end of the attempt is stale, and the state machine ignores it.
+    /// Events behind the end of the attempt are stale, and the state machine ignores them.
     private func receivedEventStream(_ bytes: UnsafeRawBufferPointer, attempt: Int) {
         do {
             unsafe try self.parser.parse(bytes) { item in
                 guard case .event(let event) = unsafe item else { return }
-                // Five letters: the type that no event of a response has but an error.
+                // Five letters: of the types of a response's events, only `error` has that length.
                 if unsafe event.type.count == 5, unsafe event.type.elementsEqual("error".utf8) {
                     return unsafe self.receivedNamedError(event.data, attempt: attempt)
                 }
@@ -205,14 +205,14 @@ extension TurnDriver {
         self.attempts.current?.closesByItself = true
         guard let attempt = self.attempts.current else { return }
         if self.shared.withLock({ $0.isCancelled }) { return self.stop() }
-        // The status code is known, and says more than the way the body ended.
+        // The status code is known, and is more precise than the way the body ended.
         if attempt.stage == .refused { return self.refused() }
         if case .closed(_, let reason) = end { self.reader.evidence.closed(reason) }
         if self.isOtherDocument() { return self.failed(.unexpectedContentType) }
         self.failed(AttemptFailure(end, beforeFirstEvent: !attempt.hasEvents))
     }
 
-    /// Returns whether the body is JSON or HTML in place of an event stream: then it is the server's word about the
+    /// Returns whether the body is JSON or HTML in place of an event stream: then it is the server's message about the
     /// error.
     private func isOtherDocument() -> Bool {
         guard self.attempts.current?.isOtherDocument() == true else { return false }
@@ -220,7 +220,7 @@ extension TurnDriver {
         return true
     }
 
-    /// The body of a refusal is there, as much of it as is kept.
+    /// Handles a refusal whose body, or its kept part, has come.
     private func refused() {
         guard let attempt = self.attempts.current, let head = attempt.head else { return }
         self.reader.evidence.read(body: attempt.refusal)
@@ -231,7 +231,7 @@ extension TurnDriver {
         self.failed(attempt.transport == .webSocket ? .upgradeStatus(facts) : .httpStatus(facts))
     }
 
-    /// Ends the attempt and asks what follows.
+    /// Ends the attempt and determines the next step.
     func failed(_ failure: AttemptFailure) {
         guard let attempt = self.attempts.current else { return }
         self.endSteering()
@@ -240,7 +240,7 @@ extension TurnDriver {
             after: failure)
     }
 
-    /// Does what the state machine says about the end of the attempt.
+    /// Performs the state machine's action after the end of the attempt.
     func follow(_ action: TurnStateMachine.Action, after failure: AttemptFailure) {
         self.action = action
         self.hasFailed = true
@@ -256,15 +256,15 @@ extension TurnDriver {
         case .open(let opening) where opening.reason == .replacement:
             self.closeAttempt(outcome: "replaced")
         case .open, .openHedge, .release, .park, .send, .receive, .deliver, .wait, .refreshCredential, .finish:
-            // The upgrade beside a POST that has failed may still serve a later turn.
+            // The upgrade beside a failed POST may still serve a later turn.
             if self.attempts.current?.transport == .httpSSE { self.parkOther() }
             self.closeAttempt(outcome: failure.tag)
             if self.reader.machine.condemnsWebSocket { self.engine.condemnWebSocket() }
         }
     }
 
-    /// Notes whether an answer of which something came was cut, or ended in order and only did not say so; and whether
-    /// a connection was cut at the same age as an earlier one of the turn.
+    /// Records whether a partial answer was cut, or ended normally without its terminal event; and whether a connection
+    /// was cut at the same age as an earlier one of the turn.
     private func noteEnd(_ failure: AttemptFailure, of attempt: Attempt) {
         if attempt.hasEvents {
             let isInOrder =
@@ -282,7 +282,7 @@ extension TurnDriver {
         self.report(ChappieDiagnostic(kind: .pathTimeLimit, transport: attempt.transport, connectionAge: age))
     }
 
-    /// Tells that an attempt has failed; what follows is told by others.
+    /// Reports that an attempt has failed; the next step is reported by other functions.
     func noteFailed(_ failure: AttemptFailure, of attempt: Attempt) {
         guard self.recorder.isLogging else { return }
         self.recorder.failed(
@@ -292,7 +292,7 @@ extension TurnDriver {
 }
 
 extension AttemptFailure {
-    /// How a connection came to its end, as the end of an attempt.
+    /// Creates the failure of an attempt from the end of its connection.
     init(_ end: TransportEnd, beforeFirstEvent: Bool) {
         switch end {
         case .complete: self = beforeFirstEvent ? .endedWithoutEvent : .endedEarly

@@ -3,12 +3,11 @@ import ServerSentEvents
 import StreamSession
 import StreamTransport
 
-/// Performs one turn: takes what the connection reports, asks the state machine, does what it says.
+/// Performs one turn: passes the connection's events to the state machine, and performs its actions.
 ///
 /// It has no policy. `next()` belongs to the stream's one consumer, whose task does all the work; `cancel()`,
-/// `steer(_:)` and `report` may be called from anywhere.
-/// - Safety: everything but constants is touched inside `next()` only, and `shared.isBusy` lets one `next()` in at a
-///   time.
+/// `steer(_:)` and `report` may be called from any task.
+/// - Safety: all variables are accessed inside `next()` only, and `shared.isBusy` admits one `next()` at a time.
 @safe package final class TurnDriver: StreamedTurn, @unchecked Sendable {
     let engine: Engine
     private let request: ChappieTransportRequest
@@ -21,33 +20,33 @@ import StreamTransport
 
     // The parts that an event goes through. One task at a time uses them, so their exclusive access is not checked again.
 
-    /// Reads the events, and decides what the turn does.
+    /// Reads the events, and decides the turn's next action.
     @safe @exclusivity(unchecked) var reader: EventReader
-    /// The action that is performed next; nil while the connection has to say what it is.
+    /// The action that is performed next; nil while it depends on the connection.
     @safe @exclusivity(unchecked) var action: TurnStateMachine.Action?
     /// The attempts that have a connection.
     @safe @exclusivity(unchecked) var attempts = AttemptPair()
-    /// When batches of events came, and output among them.
+    /// The times of batches of events, and of output among them.
     @safe @exclusivity(unchecked) var meter = BatchMeter()
     @safe @exclusivity(unchecked) var deadlines: Deadlines
-    /// Tells the program's log and metrics, and keeps the report.
+    /// Informs the program's log and metrics, and keeps the report.
     @safe @exclusivity(unchecked) var recorder: TurnRecorder
-    /// The end of the stream once no event waits any more: nil while it runs.
+    /// The end of the stream once no event waits any more; nil while it runs.
     @safe @exclusivity(unchecked) private(set) var outcome: Outcome?
 
     /// Opens connections and sends the request; nil before the turn has begun.
     private(set) var sender: RequestSender?
     /// Indicates whether an attempt has failed.
     var hasFailed = false
-    /// Indicates whether the circuit breaker has let the turn through to see whether the server has recovered.
+    /// Indicates whether the circuit breaker has permitted the turn as a probe of the server.
     private var isProbe = false
     var parser: EventStreamParser
     /// The transport of the newest attempt.
     var transport: ChappieTransportKind
-    /// The newest attempt that the consumer was told of before its delay.
+    /// The newest attempt that was announced to the consumer before its delay.
     var announcedAttempt = 0
 
-    /// How a turn ends.
+    /// The way in which a turn ends.
     enum Outcome {
         case completed
         case failed(any Error)
@@ -80,19 +79,19 @@ import StreamTransport
         self.parser = EventStreamParser(maximumEventByteCount: configuration.limits.eventByteCount)
     }
 
-    /// The stream may be dropped before the end of its turn.
+    /// Cleans up, as the stream may be dropped before the end of its turn.
     deinit {
         self.abandonTicket()
         guard self.outcome == nil, let startedAt = self.deadlines.startedAt else { return }
         self.recorder.cancelled(after: self.engine.clock.now() - startedAt, self.facts)
     }
 
-    /// Takes the credentials of the turn out of the server's words.
+    /// Removes the credentials of the turn from the server's text.
     ///
     /// It belongs to the stream's one consumer.
     package var redaction: SecretRedaction { self.reader.redaction }
 
-    /// What the response leaves behind, once it is complete; nil before, and when its items are too large to be kept.
+    /// The result of the complete response; nil before, and when its items are too large to be kept.
     ///
     /// It belongs to the stream's one consumer.
     package var completedResponse: CompletedResponse? {
@@ -106,9 +105,9 @@ import StreamTransport
 
     // MARK: The consumer
 
-    /// The next event; nil after `.completed`.
+    /// Returns the next event; nil after `.completed`.
     ///
-    /// It stays where its caller runs: an event that is ready is there without a change of executors.
+    /// It runs where its caller does: a ready event is returned without a change of executors.
     nonisolated(nonsending) package func next() async throws -> ChappieStreamEvent? {
         var event = ChappieStreamEvent.completed
         switch self.takeReady(into: &event) {
@@ -125,29 +124,29 @@ import StreamTransport
         }
     }
 
-    /// The events that are ready, in order and never none; nil after the batch with `.completed`.
+    /// Returns the events that are ready, in order and at least one; nil after the batch with `.completed`.
     ///
-    /// When none is, those that the next step makes: up to 64 KiB of messages that lie there, and the one that passes
-    /// this. It and `next()` take from the same queue.
+    /// When none is ready, it returns those of the next step: up to 64 KiB of available messages, and the one that
+    /// exceeds this. It and `next()` take from the same queue.
     nonisolated(nonsending) package func nextBatch() async throws -> [ChappieStreamEvent]? {
         self.shared.withLock { shared in
             precondition(!shared.isBusy, "a stream is read by one task at a time")
             shared.isBusy = true
         }
-        // The time that the consumer has had for the batch before is none of the server's.
+        // The consumer's time for the previous batch is not the server's.
         self.tookLastOfBatch()
         return try await self.work { self.shared.withLock { $0.takeAll(orOf: &self.reader.queue) } }
     }
 
     @inline(__always)
     private func takeReady(into event: inout ChappieStreamEvent) -> SharedTurnState.Ready {
-        // Without a closure, which would cost as much as the lock.
+        // There is no closure, which would cost as much as the lock.
         self.shared.lock()
         defer { self.shared.unlock() }
         return unsafe self.shared.value.pointee.takeReady(into: &event)
     }
 
-    /// Goes on until `take` has found something for the consumer, or the end.
+    /// Works until `take` has found a result for the consumer, or the end.
     private func work<Taken: Sendable>(_ take: @Sendable () -> Taken?) async throws -> Taken? {
         let isCancelled = self.shared.withLock { $0.isCancelled }
         if isCancelled, self.outcome == nil { self.stop() }
@@ -165,7 +164,7 @@ import StreamTransport
         }
     }
 
-    /// One step of the turn: one action, or one thing from the connection.
+    /// Performs one step of the turn: one action, or one event of the connection.
     private func advance() async {
         if self.isGivenUp { return self.stop() }
         guard self.deadlines.startedAt != nil else { return await self.begin() }
@@ -182,7 +181,7 @@ import StreamTransport
 
     // MARK: The beginning
 
-    /// Everything that is done once: reading the request, the credential, the first action.
+    /// Does the initial work: reading the request, the credential, the first action.
     private func begin() async {
         self.deadlines.begin(at: self.engine.clock.now())
         self.recorder.began(on: self.transport)
@@ -195,7 +194,7 @@ import StreamTransport
         self.start(sender)
     }
 
-    /// Reads the request; nil when it cannot be sent, which ends the turn.
+    /// Reads the request; returns nil when it cannot be sent, which ends the turn.
     @inline(never)
     private func readRequest() -> RequestSender? {
         guard self.request.hasValidLane else {
@@ -213,7 +212,7 @@ import StreamTransport
         return self.sender
     }
 
-    /// Asks the circuit breaker; false when it ends the turn.
+    /// Asks the circuit breaker; returns false when it ends the turn.
     @inline(never)
     private func isPermitted() -> Bool {
         // A request that only prepares the server is no evidence about it.
@@ -249,7 +248,7 @@ import StreamTransport
         self.action = self.reader.machine.started()
     }
 
-    /// Asks the program for a credential, whose secrets are taken out of the server's words from then on.
+    /// Asks the program for a credential, whose secrets are redacted from the server's text from then on.
     ///
     /// - Returns: whether it is a new one.
     @discardableResult
@@ -284,7 +283,7 @@ import StreamTransport
     @inline(never)
     func stop() {
         _ = self.reader.machine.cancelled()
-        // What is decoded and was not taken is not wanted any more.
+        // Decoded events that were not taken are no longer wanted.
         self.reader.queue.removeAll()
         self.shared.withLock { $0.ready.removeAll() }
         self.closeAttempt(outcome: "cancelled")
@@ -300,19 +299,19 @@ import StreamTransport
         }
         let failure = AttemptFailure.timeout(.total)
         let late = self.redaction.error(self.reader.evidence.error(for: failure, self.circumstances))
-        // The program was slow, and not the server.
+        // The program was slow, rather than the server.
         self.abandonTicket()
         self.closeAttempt(outcome: failure.tag)
         self.end(.failed(late))
     }
 
-    /// The server works: others need not wait for the end of a turn that was let through to find that out.
+    /// Reports that the server works: other turns need not wait for the end of a probe.
     func serverAnswered() {
         guard self.isProbe, let ticket = self.takeTicket() else { return }
         self.engine.answered(ticket, nil)
     }
 
-    /// The turn says nothing about the server, and another one may be let through in its place; any task may call it.
+    /// Abandons the ticket, so that another turn may be the probe; any task may call it.
     private func abandonTicket() {
         guard let ticket = self.takeTicket() else { return }
         self.engine.abandoned(ticket)
@@ -320,12 +319,12 @@ import StreamTransport
 
     private func takeTicket() -> CircuitBreaker.Ticket? { self.shared.withLock { $0.ticket.take() } }
 
-    // MARK: Telling
+    // MARK: Reporting
 
-    /// Appends an event for the consumer; whatever is not output goes through here, so that no secret is in it.
+    /// Appends an event for the consumer; all events that are not output pass here, so that they contain no secret.
     func deliver(_ event: ChappieStreamEvent) { self.reader.deliver(event) }
 
-    /// Appends news, when the consumer wants any.
+    /// Appends a diagnostic, when the consumer wants any.
     func report(_ diagnostic: ChappieDiagnostic) { self.reader.report(diagnostic) }
 
     /// Keeps the report exact while the turn runs: its consumer may drop the stream between any two events.
@@ -334,14 +333,14 @@ import StreamTransport
         self.recorder.noteSafety(ChappieReplaySafety(self.reader.machine.replaySafetyInPlace()))
     }
 
-    /// The facts about the turn that its log lines have.
+    /// The facts about the turn in its log lines.
     private var facts: TurnRecorder.Facts {
         TurnRecorder.Facts(
             attemptCount: self.reader.machine.attemptCount, transport: self.transport,
             serverRequestID: self.reader.evidence.requestID)
     }
 
-    /// The facts about the turn that its error has.
+    /// The facts about the turn in its error.
     var circumstances: FailureEvidence.Circumstances {
         FailureEvidence.Circumstances(
             attempt: self.attempts.current,
@@ -350,7 +349,7 @@ import StreamTransport
             replaySafety: ChappieReplaySafety(self.reader.machine.replaySafety), now: self.engine.clock.now())
     }
 
-    // MARK: Anyone
+    // MARK: From any task
 
     /// Closes the connection and ends the stream with `CancellationError`.
     package func cancel() {
@@ -361,11 +360,11 @@ import StreamTransport
         self.questions.giveUp()
         _ = self.steering.end()
         for connection in connections { connection.cancel() }
-        // A turn whose consumer has stopped reading never comes to its end.
+        // A turn whose consumer has stopped reading never ends by itself.
         self.abandonTicket()
     }
 
-    /// Puts items into the response that is being made.
+    /// Adds items to the response that is being made.
     ///
     /// From then on the request is not sent again, because that would lose them: a failure ends the turn.
     package func steer(_ input: [UInt8]) throws {
@@ -373,9 +372,9 @@ import StreamTransport
         try self.steering.steer(input, self.permission, attempt: attempt) { self.cancel() }
     }
 
-    /// The server's own words about the error that ended the turn.
+    /// The server's message about the error that ended the turn.
     package var serverMessage: String? { self.shared.withLock { $0.serverMessage } }
 
-    /// What the turn went through so far.
+    /// The turn's report so far.
     package var report: ChappieStreamReport { self.liveReport.withLock { $0 } }
 }

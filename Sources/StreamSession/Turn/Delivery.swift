@@ -49,7 +49,7 @@ package struct Delivery: ~Copyable, Sendable {
         self.tracker = SequenceTracker(isResumable: isResumable)
     }
 
-    // MARK: What the consumer has
+    // MARK: The delivered output
 
     /// Indicates whether output was delivered; raw events do not count.
     package var hasDelivered: Bool { self.ledger.hasDelivered }

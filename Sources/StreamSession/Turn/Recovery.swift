@@ -80,7 +80,7 @@ struct Recovery: Sendable {
     /// Creates the value before any failure.
     init(_ policy: RetryPolicy) { self.policy = policy }
 
-    // MARK: What was learnt
+    // MARK: Findings
 
     /// Indicates whether the instance's later turns should begin with HTTP.
     var condemnsWebSocket: Bool { self.verdict == .condemned }
