@@ -134,7 +134,7 @@ struct Attempt {
     /// Keeps the beginning of a body that begins as JSON or HTML does rather than as an event stream, up to a limit in
     /// bytes.
     ///
-    /// The content type is that of an event stream; of a real event stream, nothing is kept.
+    /// The content type is that of an event stream; no part of a real event stream is kept.
     mutating func keepOtherDocument(_ bytes: UnsafeRawBufferPointer, limit: Int) {
         guard !self.hasEvents, self.refusal.count < limit else { return }
         if self.refusal.isEmpty {

@@ -151,7 +151,6 @@ public enum ChappieRecoveryPolicy: String, Sendable, Hashable, CaseIterable {
 ///
 /// Immutable. Turns that end with an error of category `server` or `network` are counted. A complete response resets
 /// the count; other errors and cancellations do not affect it.
-/// the count again; other errors and cancellations say nothing.
 public struct ChappieCircuitBreakerPolicy: Sendable, Equatable {
     /// The number of consecutive turns of this kind that open the circuit.
     ///

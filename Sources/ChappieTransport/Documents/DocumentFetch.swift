@@ -25,7 +25,7 @@ struct DocumentFetch {
         self.reader = DocumentReader(engine: engine)
     }
 
-    /// Fetches the document; throws the errors of a turn. Both are without the credentials that were sent.
+    /// Fetches the document, or throws an error of a turn: either without the credentials that were sent.
     func document() async throws -> FetchedDocument {
         var redaction = self.engine.redaction
         do {

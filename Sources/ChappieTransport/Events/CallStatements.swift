@@ -27,7 +27,7 @@ struct CallStatements {
 
     /// The relation of a statement to the earlier ones.
     enum Verdict {
-        /// It says the same.
+        /// It is the same.
         case same
         /// It differs.
         case differs

@@ -32,7 +32,7 @@ struct LaneInbox {
     private var incoming = Batch()
     private var inHand = Batch()
 
-    /// Indicates whether there is nothing to take.
+    /// Indicates whether there is no event to take.
     var isEmpty: Bool { self.inHand.isEmpty && self.incoming.isEmpty }
 
     /// Adds an event, whose bytes are copied.

@@ -80,7 +80,7 @@ public struct ChappieStreamReport: Sendable, Equatable, Codable {
     private static let linkedLibraries = Dictionary(
         uniqueKeysWithValues: ChappieLinkedLibraries.versions.map { ($0.name, $0.version) })
 
-    /// Bytes after decompression for each byte that was received; nil when nothing was compressed.
+    /// Bytes after decompression for each byte that was received; nil without compression.
     public var compressionRatio: Double? {
         let received = self.attempts.reduce(0) { $0 + $1.receivedByteCount }
         guard received > 0, self.attempts.contains(where: { $0.inflatedByteCount != nil }) else { return nil }

@@ -35,7 +35,7 @@ public struct ChappieTransportRequest: Sendable {
 
     /// The turn state that the server requires in the later requests of a turn.
     package var turnState: String?
-    /// Indicates whether the request only prepares the server: nothing is generated.
+    /// Indicates whether the request only prepares the server: no output is generated.
     package var isWarmUp = false
     /// The lane whose newest response this one may continue, if its own lane has none.
     package var forkedFrom: String?

@@ -23,7 +23,7 @@ public struct ChappieResponse: Sendable, Equatable {
     /// The reason why the response is incomplete, such as `max_output_tokens`.
     public let incompleteReason: String?
 
-    /// A response.
+    /// Creates a response.
     package init(
         id: String?, status: String, errorCode: String? = nil, errorMessage: String? = nil,
         incompleteReason: String? = nil

@@ -141,7 +141,7 @@ public struct ChappieDiagnostic: Sendable, Equatable {
 
 /// The recovery step of an attempt after a failed one.
 public enum ChappieRecoveryRung: String, Sendable, Codable, CaseIterable {
-    /// The request is sent again; nothing was delivered.
+    /// The request is sent again; no output was delivered.
     case sentAgain
     /// The rest of the response is requested.
     case resumed

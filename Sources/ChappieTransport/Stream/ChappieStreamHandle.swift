@@ -73,7 +73,7 @@ public struct ChappieStreamHandle: Sendable {
     /// client's turn the message goes to the model with their outputs. A message that comes when the response is
     /// complete is lost: then the diagnostics report `steerFailed`.
     ///
-    /// May be called from any task. Throws `ChappieSteeringError` when no response can be steered; nothing is sent
+    /// May be called from any task. Throws `ChappieSteeringError` when no response can be steered; no message is sent
     /// then.
     public func steer(_ text: String) throws {
         guard !text.isEmpty else { throw ChappieSteeringError.invalidInput }

@@ -37,7 +37,7 @@ public final class ChappieStreamingTransport: Sendable {
 
     /// Returns the events of one response.
     ///
-    /// Nothing is sent before the stream is read. Dropping the stream, or cancelling the task that reads it, closes the
+    /// No request is sent before the stream is read. Dropping the stream, or cancelling the task that reads it, closes the
     /// connection. A stream cancelled while its consumer waits throws `CancellationError`; a task that is cancelled
     /// between two elements may see the stream end without an error, as the standard library defines.
     public func stream(_ request: ChappieTransportRequest) -> AsyncThrowingStream<ChappieStreamEvent, any Error> {
@@ -58,7 +58,7 @@ public final class ChappieStreamingTransport: Sendable {
     }
 
     /// Opens the WebSocket for the next turn of the request's lane, and lets the server prepare the request's content:
-    /// nothing is generated (`generate: false`).
+    /// no output is generated (`generate: false`).
     ///
     /// A turn that begins with this request's input sends only the rest. It has no effect where WebSockets do not work
     /// or are not preferred. A failure is not reported and has no consequences: the next turn meets it again. When the

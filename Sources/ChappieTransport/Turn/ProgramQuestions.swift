@@ -1,6 +1,6 @@
 import StreamTransport
 
-/// The questions of a turn to its program: for a credential, whether a request may go out, for a tool's output.
+/// The questions of a turn to its program: for a credential, for the permission to send a request, for a tool's output.
 ///
 /// A turn that is cancelled, or whose time is over, does not wait for the answer. It belongs to the turn's driver,
 /// which asks one question at a time; `giveUp()` may be called from any task.

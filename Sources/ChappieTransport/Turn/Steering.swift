@@ -72,7 +72,7 @@ final class Steering: Sendable {
     ///   - permission: the permission of the turn's request.
     ///   - attempt: the number of the current attempt.
     ///   - refused: ends the turn, because the program has not permitted the message; `refusal` has its error.
-    /// - Throws: `ChappieSteeringError` when no response can be steered; nothing is sent then.
+    /// - Throws: `ChappieSteeringError` when no response can be steered; no message is sent then.
     func steer(
         _ input: [UInt8], _ permission: SendingPermission, attempt: Int, refused: @escaping @Sendable () -> Void
     ) throws {

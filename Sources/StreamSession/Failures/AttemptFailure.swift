@@ -115,7 +115,7 @@ package struct RefusalFacts: Sendable, Equatable {
     /// The usage limit that was reached.
     package let usageLimit: UsageLimitFacts?
 
-    /// A refusal.
+    /// Creates the facts of a refusal.
     package init(
         statusCode: Int? = nil,
         errorCode: String? = nil,
@@ -136,6 +136,6 @@ package struct UsageLimitFacts: Sendable, Equatable {
     /// Time from the receipt until the limit ends; nil when the server did not say.
     package let resetsAfter: Duration?
 
-    /// A usage limit.
+    /// Creates the facts of a usage limit.
     package init(resetsAfter: Duration? = nil) { self.resetsAfter = resetsAfter }
 }

@@ -30,9 +30,9 @@ package enum FailureClass: String, Sendable, Equatable, CaseIterable {
         case atOnce
         /// Without another attempt, for this request alone.
         case forThisRequest
-        /// When the retries are used up.
+        /// After the last retry.
         case afterRetries
-        /// When the retries are used up, without any conclusion about the WebSocket.
+        /// After the last retry, without any conclusion about the WebSocket.
         case withoutVerdict
         /// Never: HTTP would fail the same way.
         case never

@@ -30,7 +30,7 @@ extension AttemptFailure {
         case .responseIncomplete, .unexpectedContentType, .eventTooLarge, .outputTooLarge, .toolOutputAwaited,
             .timeout(.total):
             .fatal
-        // The other API belongs to the address, whatever is requested; HTTP may lead to a different one.
+        // The other API belongs to the address, not to the request; HTTP may lead to a different one.
         case .otherAPI: .definite
         case .requestTooLarge: .size
         }

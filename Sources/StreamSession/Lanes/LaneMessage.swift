@@ -25,7 +25,7 @@ package struct LaneMessage: Sendable, Equatable {
     /// Indicates whether the message announces the identifier.
     package var isAnnouncement: Bool
 
-    /// A message.
+    /// Creates a message.
     package init(lane: String?, kind: Kind, name: UInt64 = 0, isAnnouncement: Bool = false) {
         self.lane = lane
         self.kind = kind

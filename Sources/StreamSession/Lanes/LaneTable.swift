@@ -1,7 +1,7 @@
 /// Decides how one WebSocket is shared: which member may send, which one receives a message or reads, and what is
 /// dropped.
 ///
-/// A member is one user of the socket. Each of its requests names a lane; the requests of a lane go out one after the
+/// A member is one user of the socket. Each of its requests names a lane; the requests of a lane are sent one after the
 /// other, and at most sixteen lanes have a response under way, which is the limit of the servers. A response whose
 /// member has left continues at the server; its messages are dropped, and it occupies its lane to the end.
 ///
@@ -18,7 +18,7 @@ package struct LaneTable: Sendable {
 
     /// The outcome of sending a member's message.
     package enum Sending: Sendable, Equatable {
-        /// It goes out.
+        /// It is sent at once.
         case now
         /// It is kept until `starts` names the member.
         case later
@@ -30,12 +30,12 @@ package struct LaneTable: Sendable {
     package struct Delivery: Sendable, Equatable {
         /// The members that get it, in order.
         package var recipients: [Member] = []
-        /// The members whose kept messages go out now, in order.
+        /// The members whose kept messages are sent now, in order.
         package var starts: [Member] = []
         /// Indicates whether a piece cannot be assigned to one of several responses, which makes the socket unusable.
         package var breaksSocket = false
 
-        /// A delivery.
+        /// Creates a delivery.
         package init(recipients: [Member] = [], starts: [Member] = [], breaksSocket: Bool = false) {
             self.recipients = recipients
             self.starts = starts
@@ -52,7 +52,7 @@ package struct LaneTable: Sendable {
         /// Indicates whether reading resumes that was held up for the member that left.
         package var resumesReading = false
 
-        /// A departure.
+        /// Creates a departure.
         package init(isLast: Bool = false, stranded: [Member] = [], resumesReading: Bool = false) {
             self.isLast = isLast
             self.stranded = stranded

@@ -18,7 +18,7 @@
 /// | more deltas of an open item with output that was announced again under its name, with a number of its own or none | the same |
 /// | news that name another response for the first time, after it has output | the same |
 /// | an index below 0 or above 65,535 | violation: it is no position, and what is remembered is bounded |
-/// | output before the response is created, or of items never added | tolerated: some servers announce nothing |
+/// | output before the response is created, or of items never added | tolerated: some servers send no announcements |
 /// | an item added or done twice, and its output after that | tolerated: some servers give several items one index |
 /// | output of an item that was added once and is done | violation: it was complete, and someone may have acted on it |
 /// | deltas of two named items of one index in turn | violation: two answers are written at once |
@@ -28,8 +28,8 @@
 /// | such an end in the middle of an item | foreign: the response it names is another one |
 /// | output before the response is created, on a connection whose responses were created | foreign |
 /// | an end, or news, of the response before on this connection | foreign |
-/// | whatever comes after the end: a second end, another response | foreign |
-/// | on a connection that goes on with the response: another identifier, while none has changed before | violation |
+/// | any event after the end: a second end, another response | foreign |
+/// | on a connection that resumes the response: another identifier, while none has changed before | violation |
 /// | there: an item is named otherwise than before, while none has changed before | the same |
 /// | there: such an event whose number has come before | the same |
 ///
@@ -101,7 +101,7 @@ package struct ResponseOrder: Sendable {
     /// Indicates whether the response is fetched again under its identifier.
     private var isResumed = false
     private var hasOutput = false
-    /// Indicates whether an event that begins something with output has come once more, under its number.
+    /// Indicates whether the beginning of a response or item with output has come again, under its number.
     private var isRewound = false
     private var added = ItemIndexSet()
     /// Indicates whether an item of the root agent was announced.

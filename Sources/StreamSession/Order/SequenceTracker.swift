@@ -171,7 +171,7 @@ package struct SequenceTracker: Sendable {
         }
     }
 
-    /// 0 stands for "has not come".
+    /// Returns a fingerprint other than 0, which stands for a number that has not come.
     @inline(__always)
     private static func known(_ fingerprint: UInt64) -> UInt64 { fingerprint == 0 ? 1 : fingerprint }
 

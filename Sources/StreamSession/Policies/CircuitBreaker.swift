@@ -9,9 +9,9 @@ import StreamTransport
 ///
 /// *Closed*: every request is allowed. `failureThreshold` counted failures, without a success in between, open the
 /// breaker. *Open*: requests are refused until `openDuration` has passed since the failure that opened it. *Half-open*:
-/// one request goes out as a probe, and the others are refused until it is answered. Its success closes the breaker,
+/// one request is sent as a probe, and the others are refused until it is answered. Its success closes the breaker,
 /// its failure opens it anew, and when it is abandoned the next request is the probe. A probe that is not answered
-/// within `openDuration` does not keep the others away any longer: another one goes out beside it, and either may
+/// within `openDuration` does not keep the others away any longer: another one is sent beside it, and either may
 /// answer.
 ///
 /// # Late answers
@@ -42,7 +42,7 @@ package struct CircuitBreaker: Sendable {
         case open(until: Duration)
         /// The next request is the probe.
         case halfOpen
-        /// A probe is under way; after that time another may go out beside it.
+        /// A probe is under way; after that time another may be sent beside it.
         case probing(until: Duration)
     }
 
@@ -62,7 +62,7 @@ package struct CircuitBreaker: Sendable {
         self.openDuration = openDuration.bounded
     }
 
-    /// Indicates whether requests go out without being probes.
+    /// Indicates whether requests are sent without being probes.
     package var isClosed: Bool {
         switch self.state {
         case .closed: true

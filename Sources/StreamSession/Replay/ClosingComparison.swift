@@ -23,7 +23,7 @@ struct ClosingComparison {
         case same
         /// One is a prefix of the other, except for the changes that servers make at the end.
         case rewritten
-        /// A full stop takes the place of the rest of the text.
+        /// A full stop replaces the rest of the text.
         case stopped
     }
 

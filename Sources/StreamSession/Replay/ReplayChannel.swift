@@ -45,7 +45,7 @@
     /// The position behind the run at the cursor.
     private var position: ReplayRunLog.Position = .start
 
-    /// Indicates whether everything that was delivered has come again.
+    /// Indicates whether all delivered output has been repeated.
     var isCaughtUp: Bool { self.cursor == self.byteCount }
 
     /// Calls a closure with the delivered bytes.

@@ -31,9 +31,10 @@ extension ReplayLedger {
         }
     }
 
-    /// Returns the slot that a closing text belongs to: normally the one that it names, otherwise the item's newest
-    /// slot. The latter applies when it has output and no closing text, the named slot has no output, and one text
-    /// begins the other.
+    /// Returns the slot that a closing text belongs to: the one that it names, or else the item's newest slot.
+    ///
+    /// The latter applies when it has output and no closing text, the named slot has no output, and one text begins the
+    /// other.
     ///
     /// Servers number parts, and items without identifiers, differently in closing events and in deltas. With
     /// `mayBeElsewhere` only the slot says that there is an item at its index.

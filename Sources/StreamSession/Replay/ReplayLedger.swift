@@ -54,7 +54,7 @@
 ///
 /// Events of the wire that are passed on unparsed are counted by their type, and by their item where the caller
 /// provides it. A replay's first n are withheld when n were delivered. Identifiers, numbers and cuts differ between
-/// attempts, so nothing else of them can be compared, and they never cause a divergence. When items are settled, only
+/// attempts, so no other part of them can be compared, and they never cause a divergence. When items are settled, only
 /// the counts of the other items are kept: an event without a known item describes another response then, whose indices
 /// begin at 0 again, and withholding a new event would be worse than repeating an old one.
 ///
@@ -110,7 +110,7 @@ package struct ReplayLedger: Sendable {
     var channels = ReplayChannels()
     private var calls = ToolCallChannel()
     private var rawEvents = RawEventCounts()
-    /// The slots that a closing text has closed in the attempt that runs, by the index of their item.
+    /// The slots that a closing text has closed in the current attempt, by the index of their item.
     var closed: [Int: Set<ReplaySlot>] = [:]
     /// The slots that closing texts belong to when they name others, by the index of the item that they name.
     var aliases: [Int: [ReplaySlot: ReplaySlot]] = [:]

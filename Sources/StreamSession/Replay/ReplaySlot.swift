@@ -24,7 +24,7 @@
     /// The content part's or the summary part's position in the item; 0 for a tool call.
     @usableFromInline package let partIndex: Int
 
-    /// A slot.
+    /// Creates a slot.
     @inlinable @inline(__always)
     package init(_ kind: Kind, outputIndex: Int, partIndex: Int = 0) {
         self.kind = kind

@@ -25,7 +25,7 @@ package struct ReplayedToolCall: Sendable, Hashable {
     /// With arguments that are not canonical, two spellings of a call are two calls.
     package let arguments: String
 
-    /// A call.
+    /// Creates a call.
     package init(
         _ kind: Kind = .function, outputIndex: Int, name: String, namespace: String? = nil, arguments: String
     ) {

@@ -34,7 +34,7 @@ package struct Delivery: ~Copyable, Sendable {
     private var hasUnnumberedOutput = false
     /// Indicates whether the server was asked for the events behind a number, and has not sent a later number since.
     private var awaitsNumber = false
-    /// Finished items of the attempt that runs, counted from the first one without a gap.
+    /// The number of finished items of the current attempt, counted from the first one without a gap.
     private var finishedItemCount = 0
     /// Indicates whether a call of a broken attempt was run, to be given back with its output.
     private(set) var hasCarriedCall = false
@@ -334,7 +334,7 @@ package struct ResumeCursor: Equatable, Sendable {
     /// The number of the newest event; nil when no event had one.
     package let lastSequenceNumber: Int?
 
-    /// A place in a response.
+    /// Creates a position in a response.
     package init(responseID: String, lastSequenceNumber: Int?) {
         self.responseID = responseID
         self.lastSequenceNumber = lastSequenceNumber

@@ -124,7 +124,7 @@ struct Recovery: Sendable {
 
     /// Returns the cheapest recovery step that is sound after a failure; nil when the policy allows none.
     ///
-    /// A response that the server continues is never requested a second time, whatever was delivered of it.
+    /// A response that the server continues is never requested a second time, with or without delivered output.
     func nextRung(
         after failure: AttemptFailure, _ request: RequestProgress, _ delivery: borrowing Delivery
     ) -> TurnStateMachine.Opening.Rung? {

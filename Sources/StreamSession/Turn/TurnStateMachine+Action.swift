@@ -39,7 +39,7 @@ extension TurnStateMachine {
         case park
         /// Write the request to the WebSocket that is open.
         case send
-        /// Read the response; the request went out with the attempt's start.
+        /// Read the response; the request was sent at the attempt's start.
         case receive
         /// Deliver the delta's bytes from this offset on, or the whole tool call or raw event.
         case deliver(from: Int)
@@ -66,7 +66,7 @@ extension TurnStateMachine {
         /// The recovery step of the attempt.
         package let rung: Rung
 
-        /// An attempt.
+        /// Creates an opening.
         package init(attempt: Int, transport: TransportKind, reason: Reason, rung: Rung = .first) {
             self.attempt = attempt
             self.transport = transport
@@ -78,7 +78,7 @@ extension TurnStateMachine {
         package enum Rung: Equatable, Sendable {
             /// None: no attempt has failed after the request was sent.
             case first
-            /// The request is sent again; nothing was delivered.
+            /// The request is sent again; no output was delivered.
             case again(carrying: Int = 0)
             /// The rest of the response is requested.
             case resume(ResumeCursor)
@@ -141,7 +141,7 @@ package struct TurnFailure: Error, Equatable, Sendable {
     /// The last attempt's failure; nil for a divergence and for a cancelled turn.
     package let failure: AttemptFailure?
 
-    /// A failure.
+    /// Creates a failure.
     package init(_ kind: Kind, _ failure: AttemptFailure? = nil) {
         self.kind = kind
         self.failure = failure

@@ -102,7 +102,7 @@ extension TurnStateMachine {
     /// Indicates whether the instance's later turns should begin with HTTP.
     ///
     /// It becomes true at once for a failure that shows that a WebSocket cannot work here, and after the last retry
-    /// only when HTTP was answered: a network that is down condemns nothing.
+    /// only when HTTP was answered: a network that is down condemns no transport.
     package var condemnsWebSocket: Bool { self.recovery.condemnsWebSocket }
 
     /// The reason why the turn left the WebSocket.
@@ -307,7 +307,7 @@ extension TurnStateMachine {
     package mutating func cancelled() -> Action {
         switch self.state {
         case .connecting(_, .http):
-            // A POST goes out with its attempt.
+            // A POST is sent with its attempt.
             if !self.asksBeforeSending || self.request >= .onItsWay { self.request.reach(.sent) }
             return self.fail(.cancelled, nil)
         case .idle, .connecting, .racing, .exchanging, .backingOff, .refreshing:
@@ -550,8 +550,8 @@ extension TurnStateMachine {
         return .ignore
     }
 
-    /// Handles a failure of an exchange. A lent connection may have died unnoticed, and a server may have forgotten the
-    /// response that a request continues: then a fresh connection replaces it, and no retry is spent.
+    /// Handles a failure of an exchange: for a lent connection that died unnoticed, or a continued response that the
+    /// server has forgotten, a fresh connection replaces it, and no retry is spent.
     private mutating func failed(_ failure: AttemptFailure, in exchange: Exchange, jitter: Double) -> Action {
         let isSteered = self.request == .steered
         let hasDied =
@@ -587,7 +587,7 @@ extension TurnStateMachine {
 
     /// Draws conclusions from the end of an attempt without `opened` about the request and the network.
     ///
-    /// A held request that was not released was not sent, whatever the server answers.
+    /// A held request that was not released was not sent, with any answer of the server.
     private mutating func noteEvidence(
         of failure: AttemptFailure, on transport: TransportKind, wasReleased: Bool = true
     ) {
