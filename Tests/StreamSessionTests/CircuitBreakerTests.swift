@@ -1,9 +1,9 @@
-// When requests are refused, and whose answer counts.
+// The refusal of requests, and the answers that count.
 import StreamSession
 import Testing
 
 @Suite struct CircuitBreakerTests {
-    /// A breaker that was opened at that moment by two failures, and stays open for ten seconds.
+    /// A breaker that two failures opened at a time, and that stays open for ten seconds.
     private static func opened(at now: Duration = .zero) -> CircuitBreaker {
         var breaker = CircuitBreaker(failureThreshold: 2, openDuration: .seconds(10))
         for _ in 0..<2 { breaker.failed(breaker.allowed(now), isCounted: true, now: now) }
@@ -98,7 +98,7 @@ import Testing
         #expect(!breaker.isClosed)
         let second = breaker.probe(.seconds(12))
         #expect(first != second)
-        // The first probe is answered a second time, which must be ignored.
+        // The first probe is answered a second time, which is ignored.
         breaker.succeeded(first)
         breaker.abandoned(first)
         #expect(breaker.permission(now: .seconds(12)) == .refused(retryAfter: .seconds(10)))
@@ -158,7 +158,7 @@ import Testing
         #expect(breaker.permission(now: .seconds(12)) == .refused(retryAfter: .seconds(8)))
         breaker.succeeded(probe)
         #expect(breaker.isClosed)
-        // Failures from before the trouble do not open it again.
+        // Failures from before the breaker opened do not open it again.
         breaker.failed(slow[3], isCounted: true, now: .seconds(13))
         breaker.failed(slow[4], isCounted: true, now: .seconds(13))
         #expect(breaker.isClosed)
@@ -186,7 +186,7 @@ import Testing
         #expect(breaker.isProbe(at: .seconds(12)) == true)
     }
 
-    /// Many requests at once, answered in any order: what is allowed, refused and probed stays within the rules.
+    /// Many requests at once, answered in any order: the allowed, refused and probing ones keep to the rules.
     @Test(arguments: 0..<40 as Range<UInt64>)
     func anyOrderOfAnswersKeepsTheRules(seed: UInt64) {
         var random = SplitMix64(seed: seed)

@@ -1,4 +1,4 @@
-// The table, row by row.
+// The table of failure classes, row by row.
 import StreamSession
 import StreamTransport
 import Testing
@@ -81,7 +81,7 @@ import Testing
     func codesInBand(code: String, expected: FailureClass) {
         let facts = RefusalFacts(errorCode: code)
         #expect(AttemptFailure.responseFailed(facts).failureClass == expected)
-        // Without a status code an error event is the server's last word, unless its code says otherwise.
+        // Without a status code an error event is final for the response, unless its code has another class.
         #expect(AttemptFailure.errorEvent(facts).failureClass == (expected == .server ? .fatal : expected))
     }
 

@@ -3,14 +3,14 @@ import Testing
 @testable import StreamSession
 
 extension LaneTable {
-    /// A member that will ask on a lane.
+    /// A member that will send a request on a lane.
     fileprivate mutating func joined(lane: String) -> Member {
         let member = self.joined()
         self.entries[member]?.lane = lane
         return member
     }
 
-    /// Asks on the lane of the time before.
+    /// Sends a request on the member's previous lane.
     fileprivate mutating func requested(_ member: Member) -> Sending {
         self.requested(member, on: self.entries[member]?.lane ?? "")
     }
@@ -74,7 +74,7 @@ extension LaneTable {
         _ = table.requested(members[1])
         #expect(table.steered(members[0]) == .now)
         #expect(table.steered(members[1]) == .later)
-        // One more request than its member has waited for.
+        // The member has a response under way already.
         #expect(table.requested(members[0]) == .now)
     }
 
@@ -118,7 +118,7 @@ extension LaneTable {
         for member in members { _ = table.requested(member) }
         #expect(table.received(Self.message("b", kind)) == .init(recipients: [members[1]]))
         #expect(table.received(Self.message("unknown", kind)) == .init())
-        // Without a name it is the nameless lane's.
+        // Without a name it belongs to the nameless lane.
         #expect(table.received(Self.message(nil, kind)) == .init(recipients: [members[2]]))
     }
 
@@ -158,7 +158,7 @@ extension LaneTable {
         _ = table.received(Self.message("b", .news))
         #expect(table.received(Self.message(nil, .error)) == .init(recipients: [members[1]]))
         _ = table.received(Self.message("c", .content))
-        // Now it can only be about the socket.
+        // Now it can only concern the socket.
         #expect(table.received(Self.message(nil, .error)) == .init(recipients: [members[0], members[2]]))
         #expect(!table.isBusy)
     }
@@ -314,7 +314,7 @@ extension LaneTable {
         }
         // Its lane is unknown.
         #expect(table.received(LaneMessage(lane: nil, kind: .content, name: 3)).breaksSocket)
-        // The end of the response that is named ends no other.
+        // The end of the named response ends no other.
         #expect(table.received(LaneMessage(lane: nil, kind: .end, name: 2)) == .init(recipients: [members[1]]))
         #expect(table.received(LaneMessage(lane: nil, kind: .content, name: 2)) == .init())
     }

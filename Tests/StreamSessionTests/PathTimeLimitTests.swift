@@ -1,4 +1,4 @@
-// Cuts at the same age of a connection look like a time limit on the path.
+// Cuts at the same age of a connection suggest a time limit on the path.
 
 import StreamTransport
 import Testing

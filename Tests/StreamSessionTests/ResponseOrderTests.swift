@@ -1,4 +1,4 @@
-// What is odd, what is foreign, and what cannot be read on.
+// The verdicts on odd, foreign and unreadable events.
 import StreamSession
 import Testing
 
@@ -95,7 +95,7 @@ import Testing
         #expect(order.itemAdded(1) == .foreign)
         #expect(order.itemDone(0) == .foreign)
         #expect(order.mentioned(responseID: "a") == .foreign)
-        // Two whole responses in one stream, as a gateway that asks twice sends them.
+        // Two whole responses in one stream, as from a gateway that requests twice.
         #expect(order.created(responseID: "b") == .foreign)
         #expect(order.delta(in: .text(0)) == .foreign)
         #expect(order.terminal(responseID: "b") == .foreign)
@@ -153,7 +153,7 @@ import Testing
         #expect(!changing.endsUnderAnotherName)
     }
 
-    // MARK: A response that is fetched again
+    // MARK: Resumed responses
 
     @Test func theRestOfAResponseHasItsIdentity() {
         for (isEnd, identifier) in [(false, "b"), (true, "b"), (false, "a"), (true, nil)] {
@@ -262,7 +262,7 @@ import Testing
         #expect(order.terminal(responseID: "a") == .fine)
     }
 
-    // MARK: The response before
+    // MARK: The previous response
 
     @Test func lateEndOfThePreviousResponseIsIgnored() {
         var order = ResponseOrder(previousResponseID: "z")
@@ -382,7 +382,7 @@ import Testing
         #expect(third.itemDone(0) == .tolerated(.itemNotAdded))
     }
 
-    /// Recorded of no server, and used by tests: items that are done alone may all have one name.
+    /// Not recorded of a server, but used by tests: items that are done without other events may all have one name.
     @Test func nameOfDoneItemsOnlyIsNotDecisive() {
         var order = ResponseOrder()
         #expect(order.created(responseID: "a") == .fine)
@@ -452,7 +452,7 @@ import Testing
         #expect(done.itemDone(0, name: 7) == .fine)
         #expect(done.itemAdded(0, name: 7) == .fine)
         #expect(done.delta(in: .text(0), name: 7) == .tolerated(.itemContinued))
-        // What closes it is compared with its text.
+        // The text that closes it is compared with its text.
         #expect(order.itemAdded(0, name: 7) == .fine)
         #expect(order.closing(of: .text(0), name: 7) == .fine)
         #expect(order.delta(in: .text(0), name: 7) == .violation(.responseRestarted))
@@ -611,7 +611,7 @@ import Testing
 }
 
 extension ResponseOrder {
-    /// The response ends well, with a list of items.
+    /// The response is complete, with a list of items.
     fileprivate mutating func terminal(responseID: String?) -> Verdict {
         self.terminal(responseID: responseID, .complete(names: [0]))
     }

@@ -1,4 +1,4 @@
-// What sequence numbers say, number by number.
+// The conclusions from sequence numbers, number by number.
 import StreamSession
 import Testing
 
@@ -73,7 +73,7 @@ import Testing
             for _ in 0..<unnumbered { _ = tracker.received(nil, fingerprint: 9) }
             let gap = SequenceTracker.Verdict.gap(expected: 1, found: missing + 1)
             #expect(tracker.received(missing + 1, fingerprint: 2) == gap)
-            // The next connection goes on behind the gap, or has what was missing.
+            // The next connection continues behind the gap, or has the missing events.
             var other = tracker
             #expect(other.received(1, fingerprint: 3) == .inOrder)
             #expect(tracker.received(missing + 1, fingerprint: 2) == (missing <= unnumbered ? .inOrder : gap))
@@ -125,7 +125,7 @@ import Testing
         #expect(!tracker.isRepeated(0, fingerprint: 1))
     }
 
-    /// The short way for what comes in order knows the same as the long one.
+    /// The fast path for events in order keeps the same state as the slow one.
     @Test(arguments: 0..<60 as Range<UInt64>)
     func takingTheNextNumberIsReceivingIt(seed: UInt64) {
         var random = SplitMix64(seed: seed)
@@ -215,7 +215,7 @@ import Testing
         let verdict = tracker.received(0, fingerprint: 99)
         #expect(verdict == .contradiction)
         #expect(tracker.consequence(of: verdict) == .deliver)
-        // What is equal to an earlier event by chance is not dropped.
+        // An event that equals an earlier one by chance is not dropped.
         #expect(tracker.received(1, fingerprint: 1) == .untracked)
         #expect(tracker.last == nil)
     }
@@ -286,7 +286,7 @@ import Testing
         #expect(tracker.received(0, fingerprint: 5) == .contradiction)
     }
 
-    /// The same with an unbounded dictionary.
+    /// The same tracker with an unbounded dictionary.
     @Test(arguments: 0..<60 as Range<UInt64>)
     func trackerAgreesWithAnUnboundedTable(seed: UInt64) {
         var random = SplitMix64(seed: seed)

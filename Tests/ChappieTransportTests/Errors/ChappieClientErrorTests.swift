@@ -1,4 +1,4 @@
-// What errors say about themselves, case by case.
+// The facts of errors, case by case.
 import StreamTransport
 import Testing
 

@@ -1,4 +1,4 @@
-// What the engine does about an error code, held against what the public error says about it.
+// The engine's reaction to an error code, compared with the facts of the public error.
 import StreamSession
 import Testing
 

@@ -1,11 +1,11 @@
-// Every error there is, and what it says about itself: one table, which fails when an error has no row.
+// All errors and their facts: one table, and a test that fails when an error has no row.
 import Foundation
 import StreamSession
 import Testing
 
 @testable import ChappieTransport
 
-/// The cases of `ChappieClientError`, so that the compiler and a test ask for a row of each.
+/// The cases of `ChappieClientError`, so that the compiler and a test require a row of each.
 private enum CaseName: CaseIterable {
     case missingCredential, missingRefreshToken, missingAccountID, reauthenticationRequired, usageLimitReached
     case missingToolHandler, toolApprovalDenied, toolExecutionFailed, toolLoopLimitExceeded, responseTerminalFailure

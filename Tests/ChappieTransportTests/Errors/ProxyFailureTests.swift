@@ -1,4 +1,4 @@
-// The words about a proxy that cannot be used, cannot be reached, or refuses.
+// The descriptions of a proxy that cannot be used, cannot be reached, or refuses.
 import StreamTransport
 import Testing
 

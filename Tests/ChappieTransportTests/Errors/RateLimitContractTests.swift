@@ -41,7 +41,7 @@ private enum Way: CaseIterable, Sendable {
         let fixture = TurnFixture(scripts) {
             $0.rateLimitBackoff = policy
             if way == .post { $0.policy = .httpSSEOnly }
-            // An upgrade that is refused is not asked again over HTTP.
+            // A refused upgrade is not repeated over HTTP.
             if way != .post { $0.policy = ChappieStreamingTransportPolicy(fallsBackToHTTPSSE: false) }
         }
         let outcome = await fixture.run()
@@ -190,7 +190,7 @@ private enum Way: CaseIterable, Sendable {
 
     // MARK: No other message
 
-    /// The same error with other words: the same attempts, the same delays, the same facts.
+    /// The same error with another message: the same attempts, the same delays, the same facts.
     @Test(
         arguments: [
             (400, "invalid_request_error"), (401, "token_expired"), (403, ""), (404, ""), (408, ""), (409, ""),

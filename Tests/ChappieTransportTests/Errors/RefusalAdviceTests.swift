@@ -46,7 +46,7 @@ import Testing
         #expect(Self.advice(400, #"{"error":{"message":"m","code":"invalid_prompt"}}"#) == "Change the input.")
     }
 
-    /// Without a known code, only the server's message tells whether the request or the server is at fault.
+    /// Without a known code, only the server's message identifies whether the request or the server is at fault.
     @Test(
         arguments: [
             (

@@ -16,9 +16,9 @@ import Testing
         ("a sk-proj/Ab3+z= b another-secret", "a [redacted] b [redacted]"),
         ("sk-proj/Ab3+z=sk-proj/Ab3+z=.", "[redacted][redacted]."),
         ("another-secre and more", "another-secre and more"),
-        // A mark that combines with the last letter makes another character of it.
+        // A mark that combines with the last letter makes a different character of it.
         ("another-secret\u{301}", "[redacted]\u{301}"), ("\u{301}another-secretä", "\u{301}[redacted]ä"),
-        // What is left of a key that is masked is no key.
+        // The rest of a masked key is no key.
         ("sk-pr********3+z=", "sk-pr********3+z="),
     ])
     func secretsAreReplaced(text: String, words: String) {
@@ -40,7 +40,7 @@ import Testing
         #expect(Self.words(text + "another-secret") == text + "[redacted]")
     }
 
-    /// A text may have been cut to a limit, wherever that ends.
+    /// A text may have been cut to a limit, at any place.
     @Test(arguments: 1..<14)
     func secretThatIsCutAtTheEndIsReplaced(count: Int) {
         let beginning = String(Self.key.prefix(count))
@@ -98,7 +98,7 @@ import Testing
         #expect(redaction.words(beginning + half) == beginning + "[redacted]")
     }
 
-    // MARK: What leaves the engine
+    // MARK: Redacted values
 
     @Test func eventsAreWithoutSecretsUnlessTheyAreOutput() {
         let secret = "another-secret"

@@ -1,4 +1,4 @@
-// What a person is told of the server's own words about an error.
+// The server's message about an error, as it is shown to a person.
 import Testing
 
 @testable import ChappieTransport

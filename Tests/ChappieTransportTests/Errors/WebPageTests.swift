@@ -1,4 +1,4 @@
-// Pages of what stands between: recognised in words, and never in what is done.
+// Web pages of intermediaries: they affect the text of an error, never the recovery.
 import StreamTransport
 import Testing
 
@@ -58,7 +58,7 @@ import Testing
         #expect(!WebPage.isContentType(nil))
     }
 
-    /// A captive portal answers everything with 200 and a page.
+    /// A captive portal answers all requests with 200 and a page.
     @Test(arguments: [("text/html; charset=utf-8", true), ("text/plain", false)])
     func webPageInPlaceOfTheStreamIsReported(contentType: String, isPage: Bool) async {
         let fixture = TurnFixture([

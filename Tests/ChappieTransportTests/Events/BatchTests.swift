@@ -1,4 +1,4 @@
-// The events of a response by the batch: the same ones, in the same order, with the same ends.
+// The events of a response in batches: the same events, order and ends.
 
 import StreamTransport
 import Testing

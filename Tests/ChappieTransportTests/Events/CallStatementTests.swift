@@ -1,4 +1,4 @@
-// A response says its calls several times: they are handed to who runs them only if it says the same each time.
+// A response states its calls several times: a call is run only if all statements agree.
 
 import StreamTransport
 import Testing
@@ -62,7 +62,7 @@ private enum Statement {
         #expect(response?.calls.map(\.payload) == payloads, "\(events)")
     }
 
-    // MARK: What contradicts
+    // MARK: Contradictions
 
     @Test func argumentsThatTheDeltasDoNotHaveAreAContradiction() async {
         let start = [Statement.added(Statement.item("")), Statement.delta(Self.one)]
@@ -104,7 +104,7 @@ private enum Statement {
         let done = Event.done(Statement.item(Self.one))
         await Self.expectContradiction([done, Statement.argumentsDone(Self.two), Event.completed])
         await Self.expectCalls([#"{"a":1}"#], [done, Statement.argumentsDone(Self.one), Event.completed])
-        // Another item's, at the same place.
+        // The arguments of another item at the same place.
         await Self.expectCalls(
             [#"{"a":1}"#, #"{"a":2}"#],
             [
@@ -113,7 +113,7 @@ private enum Statement {
             ])
     }
 
-    /// The terminal event does not tell which of the two is meant by an item that was finished twice.
+    /// The terminal event does not identify which of the two it means after an item was finished twice.
     @Test func callsAtOnePlaceOfWhichTheEndLeavesOneOutAreAContradiction() async {
         let calls = ["c", "d"].map { Statement.item(Self.one, callID: $0) }
         await Self.expectContradiction(calls.map { Event.done($0) } + [Statement.end(calls[0])])
@@ -138,7 +138,7 @@ private enum Statement {
         ])
     }
 
-    // MARK: What does not
+    // MARK: No contradictions
 
     @Test func theSameCallInAnotherSpellingIsTheSame() async {
         await Self.expectCalls(
@@ -205,7 +205,7 @@ private enum Statement {
         }
         #expect(payload.contains(#""output_index":0,"item":{"id":"fc","type":"function_call""#))
         #expect(payload.contains(#""arguments":"{\"a\":1}""#))
-        // What is not closed may have been cut.
+        // Text that is not closed may have been cut.
         await Self.expectCalls([], Array(events.prefix(2)) + [Event.completed])
     }
 

@@ -1,4 +1,4 @@
-// What a complete response leaves behind: its items as input, the calls that want an output, and what it cost.
+// The result of a complete response: its items as input, the calls that need an output, and its tokens.
 
 import StreamTransport
 import Testing
@@ -202,7 +202,7 @@ import Testing
             response?.itemTexts == [
                 WireItem.call("a"), WireItem.output("a"), WireItem.message("xy"), WireItem.call("b"),
             ])
-        // The call that has its output is not open any more.
+        // The call with an output is not open any more.
         #expect(response?.calls.map(\.callID) == ["b"])
     }
 
@@ -214,7 +214,7 @@ import Testing
             numbered(Event.created("r1"), 0), numbered(Event.done(WireItem.sentMessage("x"), at: 0), 1),
         ]
         let second = [
-            // One that came before the cut comes again.
+            // An item from before the cut comes again.
             numbered(Event.done(WireItem.sentMessage("x"), at: 0), 1),
             numbered(Event.done(WireItem.sentCall("a"), at: 1), 2), numbered(Event.completed("r1"), 3),
         ]
@@ -330,10 +330,10 @@ import Testing
     }
 
     @Test(arguments: [
-        // The end has it too, or has no list.
+        // The end lists it too, or has no list.
         (WireItem.sentCall("a"), #","output":[\#(WireItem.sentMessage("x")),\#(WireItem.sentCall("a"))]"#),
         (WireItem.sentCall("a"), #","output":[]"#), (WireItem.sentCall("a"), ""),
-        // The end has a call without an identifier, which may be this one.
+        // The end lists a call without an identifier, which may be this one.
         (
             WireItem.sentCall("a"),
             #","output":[\#(WireItem.sentMessage("x")),{"type":"function_call","name":"f","arguments":"{}"}]"#
@@ -372,7 +372,7 @@ import Testing
         #expect(response == nil)
         // The calls were not delivered to the consumer.
         #expect(outcome.report.replaySafety == .sentNoOutput)
-        // Who does not run them can look at them as they are.
+        // A caller that does not run them gets them unchanged.
         let (other, kept) = await Self.complete(events)
         #expect(other.error == nil)
         #expect(kept?.hasAmbiguousCalls == true)

@@ -1,4 +1,4 @@
-// Answers that the server ends in order without saying that they are complete, told apart from those that were cut.
+// Answers that the server ends normally without their terminal event, in contrast to those that were cut.
 import StreamTransport
 import Testing
 

@@ -152,7 +152,7 @@ import Testing
         let turn = fixture.instance.turn(Self.request)
         #expect(try await turn.next() == .textDelta("0"))
         #expect(try await turn.next() == .textDelta(large))
-        // What lies behind it is not read before it is asked for.
+        // The messages behind it are not read before they are requested.
         fixture.transport.connections[0].cancel()
         await #expect(throws: (any Error).self) { try await turn.next() }
     }

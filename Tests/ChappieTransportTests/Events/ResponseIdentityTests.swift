@@ -1,4 +1,4 @@
-// A response keeps its identity over every connection that it is fetched by.
+// A response keeps its identity over all of its connections.
 
 import StreamTransport
 import Testing
@@ -124,7 +124,7 @@ extension ChappieStreamingTransportPolicy {
 
     // MARK: An answer that begins anew
 
-    /// The first answer, and what follows it, on a connection that is not resumed.
+    /// The first answer, and its continuation, on a connection that is not resumed.
     private static func unbroken(_ events: [String], reportsDiagnostics: Bool = true) async -> TurnOutcome {
         let first = [
             Numbered.created(0), Numbered.inProgress(1), Numbered.added(2), Numbered.text(3, "The capital is "),
@@ -137,7 +137,7 @@ extension ChappieStreamingTransportPolicy {
         return await fixture.run()
     }
 
-    /// Its first events are those that have come, under the same numbers.
+    /// Its first events are repeated ones, under the same numbers.
     @Test(arguments: [
         [Numbered.created(0), Numbered.inProgress(1), Numbered.added(2), Numbered.text(3, "Berlin, ")],
         [Numbered.added(2), Numbered.text(3, "Berlin, ")],

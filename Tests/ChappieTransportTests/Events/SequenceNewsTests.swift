@@ -1,4 +1,4 @@
-// Numbers of events, and types of events, that are news: a response is read whatever they are.
+// Unusual numbers and types of events: they do not prevent the reading of a response.
 
 import StreamTransport
 import Testing
@@ -73,7 +73,7 @@ import Testing
         #expect(outcome.rawTypes.filter { $0 == "response.output_item.added" }.count == 2)
     }
 
-    /// The same text in two places is two events, whatever their numbers.
+    /// The same text in two places is two events, with any numbers.
     @Test func theSameNumberInAnotherPlaceIsAnotherEvent() async {
         let fixture = Self.fixture([
             [.opened(101), .request]
@@ -137,7 +137,7 @@ import Testing
         let news = outcome.diagnostics.filter { $0.kind == .unknownEvent }
         #expect(news.map(\.reason) == ["response.x", "response.y"])
         #expect(news.map(\.transport) == [.webSocket, .webSocket])
-        // What comes of an unknown type is passed on; a replay's are not repeated.
+        // Events of an unknown type are passed on; a replay's are not repeated.
         #expect(outcome.rawTypes.filter { $0 == "response.x" }.count == 3)
     }
 

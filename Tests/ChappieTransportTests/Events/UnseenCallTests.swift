@@ -23,7 +23,7 @@ import Testing
         ChappieStreamingTransportPolicy(maxWebSocketReconnectionAttempts: retries, fallsBackToHTTPSSE: false)
     }
 
-    // MARK: No promise
+    // MARK: Calls that may change
 
     @Test(
         arguments: [ChappieRawEvents.none, .unsurfaced], [ChappieRecoveryPolicy.verify, .resumeOnly])
@@ -90,7 +90,7 @@ import Testing
         #expect(fixture.transport.requests.count == 1)
     }
 
-    // MARK: Still promises
+    // MARK: Output that is still guaranteed
 
     @Test func textBeforeTheCallIsStillVerified() async {
         let cut = [Event.created("r1"), Event.text("Let me see."), Event.done(WireItem.sentCall("a"), at: 1)]
@@ -130,9 +130,9 @@ import Testing
         }
     }
 
-    // MARK: What has run
+    // MARK: Calls that have run
 
-    /// A carried call runs once, however often the connection breaks and whatever the model calls next.
+    /// A carried call runs once, for any number of breaks and any further calls of the model.
     @Test(arguments: [ChappieRecoveryPolicy.verify, .resumeOnly])
     func aCarriedCallIsSettled(recovery: ChappieRecoveryPolicy) async {
         let asked = LockedValue<[String]>([])

@@ -98,7 +98,7 @@ struct SentMessage {
     var streamID: String? { self.members["stream_id"] as? String }
     var isWarmUp: Bool { self.members["generate"] as? Bool == false }
 
-    /// The turn state that it echoes.
+    /// The turn state that it returns.
     var turnState: String? { (self.members["client_metadata"] as? [String: Any])?["x-codex-turn-state"] as? String }
 }
 

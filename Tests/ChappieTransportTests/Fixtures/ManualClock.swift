@@ -16,7 +16,7 @@ final class ManualClock: Sendable {
     private let state: LockedValue<State>
     private let fraction: Double
 
-    /// A clock that begins somewhere; `fraction` is what it draws for jitter.
+    /// Creates a clock with its first time; `fraction` returns the jitter.
     init(now: Duration = .seconds(1_000), fraction: Double = 0.5) {
         self.state = LockedValue(State(now: now))
         self.fraction = fraction
@@ -28,7 +28,7 @@ final class ManualClock: Sendable {
     /// Every delay that was slept through, in order.
     var sleeps: [Duration] { self.state.withLock { $0.sleeps } }
 
-    /// Lets time pass.
+    /// Advances the time.
     func advance(by duration: Duration) {
         let due = self.state.withLock { state in
             state.now += max(.zero, duration)
@@ -39,7 +39,7 @@ final class ManualClock: Sendable {
         for alarm in due { alarm.signal.send() }
     }
 
-    /// Returns once the test has moved the time to a moment.
+    /// Returns once the test has advanced the time to a value.
     private func alarm(at moment: Duration) async throws {
         let signal = Signal()
         let isDue = self.state.withLock { state in
@@ -51,7 +51,7 @@ final class ManualClock: Sendable {
         try Task.checkCancellation()
     }
 
-    /// Makes the next sleep last until its task is cancelled; `signal` says that it has begun.
+    /// Makes the next sleep last until its task is cancelled; `signal` reports its beginning.
     func hangInNextSleep(_ signal: Signal) {
         self.state.withLock { $0.hang = signal }
     }

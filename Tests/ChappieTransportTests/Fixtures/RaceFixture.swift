@@ -1,4 +1,4 @@
-// What tests of races, resumptions and retries ask of a scripted transport.
+// The queries of a scripted transport in tests of races, resumptions and retries.
 
 import StreamTransport
 
@@ -31,7 +31,7 @@ extension TurnFixture {
 }
 
 extension TransportRequest {
-    /// Indicates whether it asks for a WebSocket.
+    /// Indicates whether it requests a WebSocket.
     var isWebSocket: Bool {
         guard case .webSocket = self.exchange else { return false }
         return true
@@ -43,7 +43,7 @@ extension TransportRequest {
         return String(decoding: body, as: UTF8.self)
     }
 
-    /// Indicates whether it is a GET that asks for no WebSocket.
+    /// Indicates whether it is a GET other than an upgrade to a WebSocket.
     var isResumption: Bool {
         guard case .get = self.exchange else { return false }
         return true

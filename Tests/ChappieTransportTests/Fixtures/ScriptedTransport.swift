@@ -1,4 +1,4 @@
-// Connections that do what a test has written down, and remember what was done to them. Owned by the test; a lock each.
+// Connections that follow a test's script, and record the calls on them. Owned by the test; a lock each.
 
 import StreamTransport
 
@@ -75,7 +75,7 @@ final class ScriptedTransport: StreamTransport {
 
     /// Advances the time to the first event on any of the connections.
     ///
-    /// One that hangs holds time up for all of them.
+    /// A hanging connection stops the time of all of them.
     func wait(for connections: [any TransportConnection], atMost duration: Duration?) async -> TransportWaitOutcome {
         let scripted = connections.compactMap { $0 as? ScriptedConnection }
         precondition(scripted.count == connections.count, "connections of another transport")
@@ -378,7 +378,7 @@ private final class Loan: @unchecked Sendable {
         self.count = bytes.count
         self.memory = .allocate(byteCount: bytes.count + 64, alignment: 1)
         self.memory.copyBytes(from: bytes)
-        // What stands behind the bytes must not matter: a quotation mark is the worst there is.
+        // The bytes behind the lent ones must not matter: a quotation mark is the worst case.
         for index in bytes.count..<self.memory.count { self.memory[index] = UInt8(ascii: "\"") }
     }
 

@@ -1,4 +1,4 @@
-// One instance over scripted connections, what its consumer has seen, and the events that scripts are made of.
+// One instance over scripted connections, its consumer's events, and the events that scripts consist of.
 
 import Foundation
 import StreamTransport
@@ -122,7 +122,7 @@ enum Event {
             + windows.compactMap { $0 }.joined(separator: ",") + "}}"
     }
 
-    /// The event as an event stream has it.
+    /// The event in the form of an event stream.
     static func sse(_ event: String) -> String { "data: \(event)\n\n" }
 }
 

@@ -1,19 +1,19 @@
-// What a program's sinks were given, in order. Shared by a test and a turn, under a lock.
+// The lines and measurements that a program's sinks received, in order. Shared by a test and a turn, under a lock.
 import StreamTransport
 
 @testable import ChappieTransport
 
-/// Records lines and figures.
+/// Records lines and measurements.
 final class WatchRecorder: Sendable {
     private let state = LockedValue<(entries: [ChappieLogEntry], metrics: [ChappieMetric])>(([], []))
 
     /// The lines.
     var entries: [ChappieLogEntry] { self.state.withLock { $0.entries } }
 
-    /// The figures.
+    /// The measurements.
     var metrics: [ChappieMetric] { self.state.withLock { $0.metrics } }
 
-    /// Listens to the turns of a configuration.
+    /// Records the turns of a configuration.
     func listen(to configuration: inout ChappieTransportConfiguration) {
         configuration.log = { entry in self.state.withLock { $0.entries.append(entry) } }
         configuration.metrics = { metric in self.state.withLock { $0.metrics.append(metric) } }
@@ -25,6 +25,6 @@ final class WatchRecorder: Sendable {
     /// The first line with a message.
     func entry(_ message: String) -> ChappieLogEntry? { self.entries.first { $0.message == message } }
 
-    /// The figures in short: operation and outcome.
+    /// The measurements in short: operation and outcome.
     var outcomes: [String] { self.metrics.map { "\($0.operation) \($0.outcome)" } }
 }

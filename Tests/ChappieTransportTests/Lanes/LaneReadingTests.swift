@@ -1,4 +1,4 @@
-// Who reads a shared socket, when readers come and go.
+// The reader of a shared socket, while members come and leave.
 
 import StreamTransport
 import Testing

@@ -1,4 +1,4 @@
-// Lanes: a connection of its own for each, what it remembers, and forks.
+// Lanes: each has its own connection and its own memory, and may be forked.
 
 import StreamTransport
 import Testing
@@ -134,11 +134,11 @@ import Testing
         #expect(message?.streamID == "b")
         #expect(message?.previousResponseID == "a1")
         #expect(message?.inputCount == 1)
-        // The lane that it comes from is where it was.
+        // The original lane is unchanged.
         fixture.transport.connections[0].append(.again(Event.created("a2"), Event.completed("a2")))
         _ = await fixture.run(Self.request(Self.more, lane: "a"))
         #expect(SentMessage(fixture.messages[0].last)?.previousResponseID == "a1")
-        // And from now on the fork has a memory of its own.
+        // From now on the fork has its own memory.
         fixture.transport.connections[1].append(.again(Event.created("b2"), Event.completed("b2")))
         let items = Self.more + [WireItem.message("b1"), WireItem.user("on")]
         _ = await fixture.run(Self.request(items, lane: "b", forkedFrom: "a"))

@@ -1,4 +1,4 @@
-// Lanes of one socket, over connections in the test's hands.
+// Lanes of one socket, over connections that the test controls.
 
 import StreamTransport
 import Testing
@@ -162,7 +162,7 @@ import Testing
         sockets.sockets[0].push(
             .text(created), .text(added("a", "m1")), .text(added("b", "m2")), .text(delta(nil, "m2")),
             .text(delta(nil, "m1")), .text(end(nil, "r1")))
-        // The third has the lane of the first, of which more comes.
+        // The third has the lane of the first, of which more messages come.
         sockets.sockets[0].push(
             .text(delta("a", "m1")), .text(end("a", "r1")), .text(added("a", "m3")), .text(delta(nil, "m1")),
             .text(delta("a", "m3")), .text(end("a", "r3")))
@@ -275,7 +275,7 @@ import Testing
         var statistics = TransportStatistics()
         (statistics.connected, statistics.lastPinged, statistics.lastReceived) = (.seconds(1), .seconds(4), .seconds(5))
         sockets.sockets[0].statistics = statistics
-        // A ping is one, for all of them; times count from when the lane came.
+        // The lanes share one ping; times count from a lane's beginning.
         #expect((lanes + [late]).map(\.statistics.lastHeard) == [.seconds(4), .seconds(4), .seconds(1)])
         #expect((lanes + [late]).map(\.statistics.connected) == [.seconds(1), .seconds(1), nil])
         #expect(late.statistics.lastReceived == .seconds(2))

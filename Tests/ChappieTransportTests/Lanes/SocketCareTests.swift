@@ -1,4 +1,4 @@
-// A WebSocket between two turns: kept, asked whether it is alive, rotated, replaced.
+// A WebSocket between two turns: kept, checked for liveness, rotated, replaced.
 
 import StreamTransport
 import Testing

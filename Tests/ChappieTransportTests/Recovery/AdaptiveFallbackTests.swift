@@ -1,4 +1,4 @@
-// The way back to WebSockets: a handshake in background, and never a request to find out.
+// The return to WebSockets: a handshake in the background, never a request as a test.
 
 import StreamTransport
 import Testing
@@ -47,7 +47,7 @@ import Testing
         #expect(third.report.attempts.map(\.reusedConnection) == [true])
         #expect(fixture.transport.requests.count == 4)
         #expect(fixture.transport.connections[2].messages.count == 1)
-        // And it is trusted as before.
+        // It is trusted as before.
         fixture.transport.connections[2].append(Self.webSocket)
         #expect(await fixture.run().text == "w")
     }
@@ -81,7 +81,7 @@ import Testing
         #expect(await fixture.run().text == "h")
         #expect(await fixture.run().text == "h")
         #expect(Self.kinds(fixture) == [true, false, true, false, false, false])
-        // It was quiet for long, and is asked whether it is alive.
+        // It was silent for long, and is pinged before its use.
         fixture.transport.connections[2].append([.opened(101), .pong] + Self.webSocket)
         #expect(await fixture.run().text == "w")
     }

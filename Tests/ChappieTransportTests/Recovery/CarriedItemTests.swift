@@ -89,7 +89,7 @@ private enum Item {
         }
     }
 
-    // MARK: What is carried
+    // MARK: Carried items
 
     @Test(arguments: [false, true])
     func aFinishedMessageIsGivenBackAndTheRestIsVerified(isHTTP: Bool) async {

@@ -1,4 +1,4 @@
-// An endpoint that keeps failing is left alone for a while.
+// An endpoint that keeps failing gets no requests for a while.
 import Foundation
 import StreamTransport
 import Testing
@@ -71,7 +71,7 @@ import Testing
                 group.addTask { await TurnFixture.read(handle) }
                 await signal.wait()
             }
-            // All four wait. Each connection fails when its turn comes to look again.
+            // All four wait. Each connection fails when its turn checks again.
             for connection in fixture.transport.connections { connection.breakNow() }
             for await outcome in group { #expect(outcome.transportFailure?.code == .connectionLost) }
         }
@@ -94,7 +94,7 @@ import Testing
         #expect(await fixture.run().transportFailure?.code == .circuitOpen)
         fixture.clock.advance(by: .seconds(1))
         #expect(await fixture.run().error == nil)
-        // It begins to count anew.
+        // The count begins anew.
         #expect(await fixture.run().transportFailure?.code == .unreachable)
         #expect(await fixture.run().error == nil)
     }
@@ -126,7 +126,7 @@ import Testing
         #expect(Self.codes(outcomes) == [.unreachable, nil, .unreachable, nil])
     }
 
-    /// Others need not wait until the trial has ended: its first output shows that the server works.
+    /// Other turns need not wait until the trial has ended: its first output shows that the server works.
     @Test func theFirstOutputOfATrialClosesTheCircuit() async throws {
         let hang = Signal()
         let fixture = Self.fixture([

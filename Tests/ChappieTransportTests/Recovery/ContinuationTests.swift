@@ -1,4 +1,4 @@
-// What a turn sends on a connection that has carried another: only what is new, or everything.
+// The request on a connection that has carried another one: only the new part, or the whole.
 
 import StreamTransport
 import Testing
@@ -10,7 +10,7 @@ import Testing
     private static let first = conversation([WireItem.question])
     private static let second = conversation([WireItem.question, WireItem.call("a"), WireItem.output("a")])
 
-    /// An instance whose first turn ends in a call, and what its connections do after that.
+    /// An instance whose first turn ends in a call, and the script of its connections after that.
     private static func afterCall(
         kept: [ScriptStep], fresh: [[ScriptStep]] = [], clock: ManualClock = ManualClock(),
         _ configure: (inout ChappieTransportConfiguration) -> Void = { _ in }
@@ -60,7 +60,7 @@ import Testing
         #expect(messages.map { $0?.previousResponseID } == [nil] + (1...19).map { "r\($0)" })
     }
 
-    // MARK: Everything is sent
+    // MARK: The whole request is sent
 
     @Test(arguments: [
         conversation([WireItem.question, WireItem.call("a"), WireItem.output("a")], #""model":"n""#),
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test func aResponseThatDidNotCompleteIsNotContinued() async {
-        // An incomplete response fails its turn, and the connection goes with it.
+        // An incomplete response fails its turn, and its connection is closed.
         let fixture = TurnFixture([.socket([Event.created("r1"), Event.incomplete]), .socket(Self.call)])
         #expect(await fixture.run(Self.first).error != nil)
         _ = await fixture.run(Self.second)
@@ -254,7 +254,7 @@ import Testing
         let large = WireItem.output("a").replacing("4", with: String(repeating: "y", count: 16_800_000))
         let outcome = await fixture.run(conversation([WireItem.question, WireItem.call("a"), large]))
         #expect(outcome.report.attempts.map(\.transport) == [.httpSSE])
-        // The socket still has the response before.
+        // The socket still has the previous response.
         #expect(await fixture.run(Self.second).error == nil)
         #expect(Self.sent(fixture, connection: 0, 1)?.previousResponseID == "r1")
     }

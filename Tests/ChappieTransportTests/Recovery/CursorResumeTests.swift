@@ -1,4 +1,4 @@
-// Responses made in background and stored: a cut is followed by a request for the rest.
+// Responses made in the background and stored: after a cut the rest is requested.
 
 import Foundation
 import StreamTransport
@@ -6,7 +6,7 @@ import Testing
 
 @testable import ChappieTransport
 
-/// Events with numbers, of a response that can be resumed.
+/// Numbered events of a resumable response.
 enum Numbered {
     static func created(_ number: Int, id: String = "r") -> String {
         #"{"type":"response.created","sequence_number":\#(number),"response":{"id":"\#(id)"}}"#
@@ -170,7 +170,7 @@ enum Numbered {
         #expect(outcome.report.pathTimeLimit == nil)
     }
 
-    // MARK: The rung
+    // MARK: The recovery step
 
     @Test func aBackgroundResponseIsAskedForOverHTTPAtOnce() async {
         let fixture = Self.fixture([.eventStream(Numbered.created(0), Numbered.text(1, "a"), Numbered.completed(2))])

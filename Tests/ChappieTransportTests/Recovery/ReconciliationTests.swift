@@ -1,4 +1,4 @@
-// A response says its content twice: in deltas, and in the events that close a part, an item and the response.
+// A response states its content twice: in deltas, and in the events that close a part, an item and the response.
 
 import StreamTransport
 import Testing
@@ -70,7 +70,7 @@ private enum Closing {
         #expect(outcome.outcomes == ["event.contradictory"])
     }
 
-    // MARK: What is missing
+    // MARK: Missing output
 
     @Test(arguments: [
         Closing.textDone("Hello world"), Closing.partDone("Hello world"), Closing.itemDone("Hello world"),
@@ -113,11 +113,11 @@ private enum Closing {
         #expect(outcome.text == "Hello")
     }
 
-    // MARK: Where it belongs
+    // MARK: The slot of a closing text
 
     private static let end = Closing.completed(Closing.message("Hello"))
 
-    /// An identifier decides over an index, and output of one index is closed under another.
+    /// An identifier has precedence over an index, and output of one index is closed under another.
     @Test(arguments: [
         [
             Closing.added(id: "m", at: 1), Closing.delta("Hel"), Closing.delta("lo"), Closing.itemDone("Hello", at: 1),
@@ -248,7 +248,7 @@ private enum Closing {
         #expect(response.status == "incomplete")
     }
 
-    // MARK: What contradicts
+    // MARK: Contradictions
 
     @Test(arguments: [
         [Closing.message("Hello, too")], [Closing.message("Hello"), Closing.message(" and more", id: "x")],
@@ -315,7 +315,7 @@ private enum Closing {
         Self.expectContradiction(outcome, "one one ", "closing-differs at output 0, part 0")
     }
 
-    /// Two items of one index are continued in turn: two answers are written at once.
+    /// Two items of one index are continued alternately: two answers are written at once.
     @Test func itemsThatWriteInTurnAtOneIndexAreAContradiction() async {
         let outcome = await Self.run([
             Closing.added(id: "a"), Closing.added(id: "b"), Closing.delta("one ", id: "a"),
@@ -335,7 +335,7 @@ private enum Closing {
         #expect(outcome.text == "one two")
     }
 
-    /// An equal closing text shows that the numbers are wrong, and not the order.
+    /// An equal closing text shows that the numbers are wrong, rather than the order.
     @Test(arguments: [[], [Closing.textDone("one threetwo ")]])
     func overtakenOutputWithoutClosingEventsIsAContradiction(_ end: [String]) async {
         let texts = [(1, "one "), (3, "three"), (2, "two ")]
@@ -535,7 +535,7 @@ private enum Closing {
         #expect(outcome.transportFailure?.details.limit == 10)
     }
 
-    // MARK: What is left of the response before
+    // MARK: Late events of the previous response
 
     private static let first = [
         #"{"type":"response.created","sequence_number":0,"response":{"id":"r1"}}"#, added(1, "a"), delta(2, "one", "a"),

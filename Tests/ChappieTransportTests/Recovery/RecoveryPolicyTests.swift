@@ -1,4 +1,4 @@
-// How far a broken response is recovered, and what a turn says about sending its request again, however it ends.
+// The extent to which a broken response is recovered, and the replay safety of a turn after every end.
 
 import StreamTransport
 import Testing
@@ -10,9 +10,9 @@ import Testing
     enum Break: CaseIterable {
         /// The upgrade was not answered.
         case beforeSending
-        /// The request went out, and there was no event.
+        /// The request was sent, and no event came.
         case withoutEvents
-        /// There were events, and no output.
+        /// Events came, but no output.
         case withoutOutput
         /// Output was delivered.
         case afterOutput
@@ -91,7 +91,7 @@ import Testing
         #expect(outcome.text == "a")
     }
 
-    /// A refusal with a status code has not begun to work on the request.
+    /// A server that refuses with a status code has not begun to work on the request.
     @Test(arguments: ChappieRecoveryPolicy.allCases, [429, 503, 401])
     func aRefusedPOSTMayBeSentAgain(_ policy: ChappieRecoveryPolicy, _ status: Int) async {
         let fixture = TurnFixture([.refusal(status), .eventStream(Event.text("a"), Event.completed)]) {

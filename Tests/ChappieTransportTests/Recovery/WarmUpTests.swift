@@ -1,4 +1,4 @@
-// Preparing a server: the socket that the next turn uses, and no consequences of a failure.
+// Preparing a server: the next turn uses the socket, and a failure has no consequences.
 
 import StreamTransport
 import Testing
@@ -142,7 +142,7 @@ import Testing
         #expect(await fixture.run(Self.request).transportFailure?.code == .circuitOpen)
         await fixture.instance.prewarm(Self.request)
         #expect(fixture.messages.last?.count == 1)
-        // Nor does its success close the circuit.
+        // Its success does not close the circuit either.
         #expect(await fixture.run(Self.request).transportFailure?.code == .circuitOpen)
     }
 }

@@ -1,4 +1,4 @@
-// The digests of keys as people write them.
+// The digests of keys in their common spellings.
 
 import ChappieTransport
 import Testing
@@ -31,7 +31,7 @@ import Testing
         (digest + digest, .notBase64), ("sha256//" + digest.dropLast(), .notBase64), (digest + " ", .notBase64),
         ("sha256//" + digest + "\n", .notBase64), ("sha256// " + digest, .notBase64),
         ("47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU=", .notBase64),
-        // The last digit has bits that no byte has.
+        // The last digit has bits that belong to no byte.
         ("47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFV=", .notBase64),
         ("pin-sha256=\"" + digest + "\"", .notBase64),
         ("47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFUA", .wrongLength),

@@ -92,7 +92,7 @@ private let settings: [Setting] =
         configuration.proxy = .none
         configuration.usesLanes = usesLanes
         setting.set(&configuration)
-        // Refused at once, so often as the policy says: what has no end is cancelled.
+        // Connections are refused at once, as often as the policy permits; a configuration without an end is cancelled.
         configuration.maxHTTPRetries = min(1, configuration.maxHTTPRetries)
         if configuration.policy.maxWebSocketReconnectionAttempts > 1 || configuration.reconnectDelay > .seconds(1) {
             return

@@ -1,4 +1,4 @@
-// One exchange with any server: what is sent, what comes back whatever the status code, and how it fails.
+// One exchange with any server: the request, the answer with any status code, and the failures.
 
 import Foundation
 import StreamTransport

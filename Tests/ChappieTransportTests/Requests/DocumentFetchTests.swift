@@ -1,4 +1,4 @@
-// A document beside the responses: where it is asked for, what comes back, and how that fails.
+// A document beside the responses: its address, its answer, and the failures.
 
 import Foundation
 import StreamTransport
@@ -103,7 +103,7 @@ import Testing
         #expect(fixture.transport.requests.count == 2)
     }
 
-    /// Some servers echo the credential.
+    /// Some servers repeat the credential.
     @Test(arguments: [400, 401])
     func noErrorRepeatsTheCredential(status: Int) async {
         let words = #"{"error":{"code":"no-secret-token-2","message":"secret-token-1 secret-token-2 key-in-a-field"}}"#

@@ -1,4 +1,4 @@
-// Where the requests of a base URL go.
+// The addresses of requests for a base URL.
 import Foundation
 import StreamTransport
 import Testing
@@ -23,7 +23,7 @@ import Testing
         "http://[::1]:18446744073709551696/v1", "https://u:p@h:18446744073709551617",
     ])
     func anotherPortIsAnInvalidRequest(url: String) async throws {
-        // Some versions of Foundation make no URL of it at all.
+        // Some versions of Foundation reject it as a URL.
         guard let url = URL(string: url) else { return }
         #expect(TransportEndpoint(baseURL: url) == nil)
         #expect(TransportEndpoint(url: url) == nil)

@@ -1,4 +1,4 @@
-// What a report counts between batches, and how reports of several responses become one.
+// The time between batches in a report, and the combination of several responses' reports.
 import Foundation
 import StreamTransport
 import Testing
@@ -21,7 +21,7 @@ import Testing
         .pause(.milliseconds(300)), .text(Event.text("d")), .pause(.seconds(3)),
     ]
 
-    /// The wait for the first output is not among them, nor is the one for the end.
+    /// The waits for the first output and for the end are not included.
     @Test(arguments: [false, true]) func gapsAreFromOutputToOutput(reportsDiagnostics: Bool) async throws {
         let gaps = try #require(await Self.gaps(Self.steps) { $0.reportsDiagnostics = reportsDiagnostics })
         #expect(gaps.count == 3)

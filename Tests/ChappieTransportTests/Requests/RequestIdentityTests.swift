@@ -1,4 +1,4 @@
-// What a request is called: on the wire, in the report, in errors, and in every line.
+// The names of a request: on the wire, in the report, in errors, and in every log line.
 import StreamTransport
 import Testing
 
@@ -96,7 +96,7 @@ import Testing
         return text
     }
 
-    /// PROTOCOL 1.5.1: what would be a field of each request travels in `client_metadata`.
+    /// PROTOCOL 1.5.1: the values of per-request fields travel in `client_metadata`.
     @Test func aWebSocketsMessageCarriesThemWhenTheEndpointKnowsThem() async {
         let text = await Self.message(true, body: #"{"client_metadata":{"x-client-request-id":"old","own":"1"}}"#)
         #expect(
@@ -126,7 +126,7 @@ import Testing
         #expect(!String(decoding: body, as: UTF8.self).contains("client_metadata"))
     }
 
-    // MARK: The way back
+    // MARK: The server's trace
 
     @Test(
         arguments: [

@@ -1,4 +1,4 @@
-// What is asked of the transport: where, with which fields, and with which limits.
+// The requests to the transport: their addresses, fields and limits.
 
 import Foundation
 import StreamTransport
@@ -138,7 +138,7 @@ import Testing
         }
         let names = fields.map { $0.name.lowercased() }
         #expect(Set(names).count == names.count)
-        // The caller's own wish wins, except over the credential.
+        // The caller's own value has precedence, except over the credential.
         for name in own { #expect(fields.first { $0.name == name }?.value == "own") }
         #expect(fields.first { $0.name == "Authorization" }?.value == "Bearer t")
         #expect(fields.first { $0.name == "ChatGPT-Account-ID" }?.value == "acc")

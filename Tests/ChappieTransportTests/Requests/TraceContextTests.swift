@@ -1,4 +1,4 @@
-// W3C Trace Context, level 1: what is sent on, and what is not.
+// W3C Trace Context, level 1: the fields that are sent, and those that are not.
 import Testing
 
 @testable import ChappieTransport

@@ -1,4 +1,4 @@
-// The log and the metrics of turns: which lines, with which facts, and none with content or a secret.
+// The log and the metrics of turns: the lines and their facts, without content or a secret.
 import Foundation
 import StreamTransport
 import Testing
@@ -127,7 +127,7 @@ import Testing
         #expect(self.recorder.entries.last?.level == .error && self.recorder.entries.last?.tag == tag)
     }
 
-    /// Returns whether or not the consumer wants diagnostics.
+    /// Runs with and without diagnostics for the consumer.
     @Test(arguments: [true, false]) func aStallIsLogged(reportsDiagnostics: Bool) async {
         let outcome = await self.run([
             [.opened(101), .request, .text(Event.created), .pause(.seconds(45)), .text(Event.completed)]
@@ -223,7 +223,7 @@ import Testing
 
     // MARK: Secrets
 
-    /// Some servers echo the key.
+    /// Some servers repeat the key.
     @Test(arguments: [true, false]) func aSecretThatTheServerRepeatsIsTakenOut(isHTTP: Bool) async {
         let body = #"{"error":{"code":"invalid","message":"Bad key SECRET-token or SECRET-extra, PUBLIC-field"}}"#
         let scripts: [[ScriptStep]] =

@@ -1,4 +1,4 @@
-// What the driver does, in which order, and with which delays.
+// The driver's actions, their order, and their delays.
 
 import StreamTransport
 import Testing
@@ -268,7 +268,7 @@ import Testing
         let first = await fixture.run()
         #expect(first.events == [.textDelta("a"), .completed])
         #expect(first.error == nil)
-        // The connection is out of step, and the next turn does not read its leftovers.
+        // The connection is out of step, and the next turn does not read its late events.
         let second = await fixture.run()
         #expect(second.text == "c")
         #expect(fixture.transport.connections.count == 2)

@@ -1,4 +1,4 @@
-// Budgets of time, on a clock that advances only when a caller waits.
+// Time budgets, on a clock that advances only when a caller waits.
 
 import StreamTransport
 import Testing
@@ -64,7 +64,7 @@ import Testing
             .pause(.seconds(seconds)), .text(Event.completed),
         ]) { $0.idle = .seconds(5) }
         let outcome = await fixture.run()
-        // What comes in the very moment counts.
+        // Data that comes at the very moment counts.
         #expect(outcome.outcomes == [seconds == 5 ? "completed" : failure ?? "completed"])
     }
 
@@ -162,7 +162,7 @@ import Testing
         #expect(fixture.clock.now - start == .seconds(6))
     }
 
-    /// The turn ends with the failure that it would have waited for, and not with the end of the wait.
+    /// The turn ends with the failure before the wait, and not with the end of the wait.
     @Test(arguments: [(503, 20, 6), (429, 20, 6), (503, 6, 6), (429, 6, 6)])
     func aDelayThatWouldOutlastTheTotalIsNotBegun(status: Int, delay: Int, total: Int) async {
         let fixture = TurnFixture([.refusal(status, body: "busy", fields: ["retry-after": "\(delay)"])]) {
@@ -213,7 +213,7 @@ import Testing
         #expect(fixture.clock.now - start == .seconds(5))
     }
 
-    /// The status code has arrived: the body is waited for no longer than a ping's answer.
+    /// The status code has arrived: the body has only the time limit of a ping's answer.
     @Test(arguments: [false, true], [nil, Duration.seconds(60)])
     func aRefusalWhoseBodyStopsIsNotWaitedFor(isHTTP: Bool, firstEvent: Duration?) async {
         let fixture = Self.fixture(

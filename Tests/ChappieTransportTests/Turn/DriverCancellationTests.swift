@@ -1,4 +1,4 @@
-// Cancellation, at each place where a turn can be.
+// Cancellation in each state of a turn.
 
 import StreamTransport
 import Testing

@@ -1,4 +1,4 @@
-// What the caller gets when a turn fails: the error, its facts, and the report.
+// The results of a failed turn for its caller: the error, its facts, and the report.
 
 import StreamSession
 import StreamTransport
@@ -184,7 +184,7 @@ import Testing
         for count in [9, 10, 11, 25] {
             let body = String(repeating: "x", count: count)
             let fixture = TurnFixture([
-                // The rest never arrives, and is not waited for.
+                // The rest never arrives, and is not awaited.
                 [.opened(403), .body(String(body.prefix(4))), .body(String(body.dropFirst(4)))]
                     + (count < 10 ? [.ended(.complete)] : [])
             ]) {

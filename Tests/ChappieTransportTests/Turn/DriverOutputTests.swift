@@ -1,4 +1,4 @@
-// What of the wire reaches the consumer, and in which form.
+// The wire's events that reach the consumer, and their form.
 
 import Foundation
 import StreamTransport
@@ -198,7 +198,7 @@ import Testing
         #expect(outcome.usageLimits.first?.planType == "pro")
     }
 
-    /// Milliseconds in place of seconds are the year 506713; others are further away than any date.
+    /// Milliseconds in place of seconds give the year 506713; other values are beyond every date.
     @Test(arguments: ["15928371200000", "9223372036854775807", "1e30"])
     func usageLimitWithoutAResetTimeIsAnError(resetsAt: String) async {
         let fixture = TurnFixture([

@@ -1,4 +1,5 @@
-// A slow upgrade, and a connection over HTTP beside it: who carries the request, and what becomes of the other one.
+// A slow upgrade, and an HTTP connection beside it: the choice of the one that carries the request, and the other's
+// end.
 
 import StreamTransport
 import Testing
@@ -12,7 +13,7 @@ import Testing
         TurnFixture(scripts) { $0.reportsDiagnostics = true }
     }
 
-    // MARK: Whether there is one
+    // MARK: The conditions of a hedge
 
     @Test(arguments: [0, 1_999, 2_000])
     func upgradeAnsweredInTimeIsNotHedged(milliseconds: Int) async {
@@ -86,7 +87,7 @@ import Testing
         #expect(fixture.sentRequestCount == 2)
     }
 
-    // MARK: Who sends
+    // MARK: The sending attempt
 
     @Test func anUpgradeThatOpensFirstCarriesTheRequest() async {
         let upgrade: [ScriptStep] = .webSocket(Event.text("a"), Event.completed)
@@ -133,7 +134,7 @@ import Testing
         }
     }
 
-    // MARK: The turns after it
+    // MARK: Later turns
 
     @Test func aParkedUpgradeThatOpensCarriesTheNextTurn() async {
         let fixture = Self.fixture([[], Self.held])
@@ -175,7 +176,7 @@ import Testing
         _ = await fixture.run()
         let second = await fixture.run()
         #expect(second.outcomes == ["parked", "completed"])
-        // Of two pending upgrades the newer one is waited for.
+        // Of two pending upgrades the newer one is awaited.
         #expect(fixture.calls(0) == [.cancel])
         #expect(fixture.calls(2) == [])
         fixture.transport.connections[2].append(.webSocket(Event.text("c"), Event.completed))

@@ -1,4 +1,4 @@
-// A program that looks at each request before it goes out, and may refuse it.
+// A program that examines each request before it is sent, and may refuse it.
 
 import Foundation
 import StreamTransport
@@ -44,7 +44,7 @@ import Testing
 
     private static let request = conversation([WireItem.question])
 
-    // MARK: What is asked
+    // MARK: The questions
 
     @Test func eachMessageIsShownAsItGoesOut() async {
         let asked = Asked()

@@ -1,4 +1,4 @@
-// Closures of the program's that take time, or never end: a turn does not wait for them once it is cancelled or late.
+// Closures of the program that are slow, or never end: a cancelled or late turn does not wait for them.
 import Foundation
 import StreamTransport
 import Testing
@@ -67,7 +67,7 @@ private enum Closure: CaseIterable, Sendable {
         }
     }
 
-    /// The number of connections by then.
+    /// The number of connections at that time.
     var connectionCount: Int {
         switch self {
         case .credential, .willSendOverHTTP: 0
@@ -111,7 +111,7 @@ private enum Closure: CaseIterable, Sendable {
         #expect(outcome.clientError?.tag.hasPrefix("timeout.") == true)
         #expect(outcome.report.replaySafety == (closure == .toolOutput ? .outputDelivered : .notSent))
         #expect(fixture.transport.connections.count == closure.connectionCount)
-        // The program was slow, and not the server: the next turn is let through.
+        // The program was slow, rather than the server: the next turn is permitted.
         #expect(await fixture.run(conversation([WireItem.question])).transportFailure?.code != .circuitOpen)
     }
 
@@ -125,7 +125,7 @@ private enum Closure: CaseIterable, Sendable {
         #expect(fixture.transport.connections.count == closure.connectionCount)
     }
 
-    /// The documents beside a response are asked for with the same closures.
+    /// The documents beside a response use the same closures.
     @Test(arguments: [false, true]) func cancelledFetchDoesNotWait(asksCredential: Bool) async {
         let stubborn = Stubborn()
         let fixture = TurnFixture([]) { configuration in

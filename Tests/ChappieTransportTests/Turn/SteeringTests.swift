@@ -21,7 +21,7 @@ import Testing
         Event.done(WireItem.sentMessage(text), at: index)
     }
 
-    /// A turn that has read `before` and was steered, and what its server answers.
+    /// A turn that has read `before` and was steered, and the script of its server.
     private struct Steered {
         let fixture: TurnFixture
         let turn: TurnDriver
@@ -65,7 +65,7 @@ import Testing
         .text(Event.text("two")), .text(done("two")), .text(Event.completed("r2")),
     ]
 
-    // MARK: It works
+    // MARK: Success
 
     @Test func theStreamGoesOnWithTheSuccessor() async {
         let steered = await Steered(after: Self.successor)
@@ -88,7 +88,7 @@ import Testing
         let response = steered.turn.completedResponse
         #expect(response?.id == "r2")
         #expect(response?.itemTexts == [WireItem.message("one "), WireItem.user("more"), WireItem.message("two")])
-        // And the connection remembers the same.
+        // The connection records the same.
         steered.fixture.transport.connections[0].append(.again(Event.created("r3"), Event.completed("r3")))
         let items = [WireItem.question] + (response?.itemTexts ?? []) + [WireItem.user("next")]
         _ = await steered.fixture.run(conversation(items))
@@ -173,7 +173,7 @@ import Testing
         #expect(fixture.messages[0].last?.contains(WireItem.user("more")) == true)
     }
 
-    // MARK: It does not
+    // MARK: Failure
 
     @Test func refusedSteeringLeavesTheResponseUnchanged() async {
         for (code, reason) in [("too_many_pending_steers", "too_many_pending_steers"), ("secret", nil)] {
@@ -281,7 +281,7 @@ import Testing
     }
 
     @Test func aReplayThatHasNotCaughtUpCannotBeSteeredOn() async {
-        // The second attempt has repeated "one " and not what followed it when it is steered.
+        // The second attempt has repeated "one " but not its continuation when it is steered.
         let fixture = TurnFixture([
             .socket([Event.created("r1"), Event.text("one "), Event.text("two")], isBroken: true),
             .socket([Event.created("r2"), Event.text("one ")]) + [
@@ -377,7 +377,7 @@ import Testing
         #expect(sentences.allSatisfy { $0.hasSuffix(".") })
     }
 
-    // MARK: A program that looks at requests
+    // MARK: A program that examines requests
 
     @Test func willSendReceivesSteeringMessages() async throws {
         let bodies = LockedValue<[String]>([])

@@ -1,4 +1,4 @@
-// The routing state that a server hands out in a turn, and where it is echoed.
+// The routing state that a server sends in a turn, and the requests that return it.
 
 import StreamTransport
 import Testing
@@ -65,7 +65,7 @@ import Testing
         let fixture = TurnFixture([.socket([Self.metadata("ts-2"), Event.completed("r1")])])
         let (_, response) = await fixture.complete(Self.request("ts-1"))
         #expect(SentMessage(fixture.messages[0].first)?.turnState == "ts-1")
-        // It stays the first one.
+        // The first value is kept.
         #expect(response?.turnState == "ts-1")
     }
 

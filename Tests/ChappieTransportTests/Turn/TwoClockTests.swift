@@ -1,4 +1,4 @@
-// Whether the server lives, and whether the response gets on: two clocks that do not excuse each other.
+// The server's signs of life and the response's progress: two clocks, neither of which replaces the other.
 
 import Foundation
 import StreamTransport

@@ -107,7 +107,7 @@ import Testing
         #expect(Self.close(rest, longer) == .rewritten)
     }
 
-    // MARK: Where a closing text belongs
+    // MARK: The slot of a closing text
 
     private static func place(
         _ ledger: ReplayLedger, _ text: String, _ slot: ReplaySlot, mayBeElsewhere: Bool = false
@@ -124,7 +124,7 @@ import Testing
         #expect(ledger.close(text.span, in: .text(3)) == .whole)
         #expect(Self.place(ledger, "Hello", .text(3, part: 1)) == .text(3))
         #expect(Self.place(ledger, "Hello", .text(3, part: 2)) == .text(3, part: 2))
-        // What came before is another item's.
+        // The earlier output belongs to another item.
         ledger.beginItem(3)
         #expect(Self.place(ledger, "Hello", .text(3, part: 1)) == .text(3, part: 1))
         ledger.beginReplay()
@@ -135,7 +135,7 @@ import Testing
         var ledger = Self.ledger(("Hel", .text(3)), ("lo", .text(3)))
         #expect(Self.place(ledger, "Hello", .text(3, part: 1)) == .text(3))
         #expect(Self.place(ledger, "Hello world", .text(3, part: 1)) == .text(3))
-        // Whether so little closes it is for the comparison to say.
+        // The comparison decides whether so short a text closes it.
         #expect(Self.place(ledger, "Hel", .text(3, part: 1)) == .text(3))
         #expect(Self.place(ledger, "Help", .text(3, part: 1)) == .text(3, part: 1))
         #expect(Self.place(ledger, "", .text(3, part: 1)) == .text(3, part: 1))
@@ -167,7 +167,7 @@ import Testing
         #expect(Self.close(ledger, all: ["abc", "12"]) == .whole)
         #expect(Self.close(ledger, all: ["12", "abc"]) == .differs)
         #expect(Self.close(ledger, "abcd") == .rest(from: 3))
-        // More of the second slot would stand behind the end of the first.
+        // More of the second slot would follow the end of the first.
         #expect(Self.close(ledger, "123", .text(1)) == .outOfPlace)
         #expect(Self.close(ledger, all: ["abc", "123"]) == .outOfPlace)
     }
@@ -245,12 +245,12 @@ import Testing
         #expect(ledger.admit("0123456789", in: .text(0)) == .deliver(from: 0))
         #expect(ledger.admit("0", in: .text(0)) == .tooMuch)
         #expect(ledger.deliveredText == "0123456789")
-        // Of another kind there may be as much.
+        // Another kind may have as much.
         let reasoning = ReplaySlot(.reasoningText, outputIndex: 0)
         #expect(ledger.admit("0", in: reasoning) == .deliver(from: 0))
     }
 
-    /// However a text is cut into deltas of slots, and wherever it stops, the closing texts complete it.
+    /// With any division of a text into deltas of slots, and any cut, the closing texts complete it.
     @Test(arguments: 0..<200 as Range<UInt64>)
     func anyPrefixIsCompletedByTheClosingTexts(seed: UInt64) {
         var random = SplitMix64(seed: seed)

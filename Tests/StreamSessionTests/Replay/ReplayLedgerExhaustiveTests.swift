@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    /// One transport sends word by word, with reasoning in between, what another sends in a few pieces.
+    /// One transport sends word by word, with reasoning in between; another sends the same in a few pieces.
     @Test func theSameResponseIsTheSameOverAnyTransport() {
         var ledger = ReplayLedger()
         for piece in ["It ", "is ", "21", " °C"] {
@@ -124,7 +124,7 @@ import Testing
             var ledger = ReplayLedger()
             _ = ledger.admit("Hello", in: .text(0))
             ledger.beginReplay()
-            // The text itself would be the same, one item further on.
+            // The text itself would be equal, one item further on.
             #expect(ledger.admit("Well", in: ReplaySlot(kind, outputIndex: 0)) == .diverged)
             #expect(ledger.admit("Hello", in: .text(1)) == .diverged)
         }

@@ -1,4 +1,4 @@
-// What is remembered beside the delivered text.
+// The memory beside the delivered text.
 import StreamSession
 import Testing
 

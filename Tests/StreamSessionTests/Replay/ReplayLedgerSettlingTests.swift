@@ -165,7 +165,7 @@ import Testing
         _ = ledger.admit("Hello", in: .text(0))
         ledger.beginReplay()
         #expect(!ledger.canSettle(itemCount: 1))
-        // This attempt ends its item short of what was delivered.
+        // This attempt ends its item before all delivered output has been repeated.
         _ = ledger.admit("Hell", in: .text(0))
         #expect(!ledger.canSettle(itemCount: 1))
         _ = ledger.admit("o", in: .text(0))
@@ -218,7 +218,7 @@ import Testing
         var ledger = ReplayLedger()
         _ = ledger.admit("Hello", in: .message)
         _ = ledger.admitRaw(type: "x", outputIndex: 0)
-        // The connection breaks; what comes next is what would have come.
+        // The connection breaks; the next events are the same as without the break.
         #expect(ledger.admit(" world", in: .message) == .deliver(from: 0))
         #expect(ledger.admitRaw(type: "x", outputIndex: 0) == true)
         ledger.beginReplay()
@@ -272,7 +272,7 @@ import Testing
         counts.rewind()
         for index in 10..<RawEventCounts.maximumItemCount { #expect(counts.admit("a", outputIndex: index) == false) }
         for index in 0..<10 {
-            // Each has a count of its own.
+            // Each has a separate count.
             #expect(counts.admit("a", outputIndex: RawEventCounts.maximumItemCount + index) == true)
         }
         #expect(counts.admit("a") == true)

@@ -1,4 +1,4 @@
-// Tool calls happen once, and raw events are counted.
+// Tool calls are delivered once, and raw events are counted.
 
 import Testing
 
@@ -128,7 +128,7 @@ import Testing
         var counts = RawEventCounts()
         for index in 0..<count { #expect(counts.admit("type \(index)") == true) }
         counts.rewind()
-        // One type past the table has been passed on without a count of its own, so another such one is withheld.
+        // One type beyond the table was passed on without its own count, so another one is withheld.
         #expect(counts.admit("another") == (excess <= 0))
         for index in 0..<RawEventCounts.maximumTypeCount - 1 { #expect(counts.admit("type \(index)") == false) }
     }

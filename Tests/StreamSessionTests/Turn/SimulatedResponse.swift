@@ -1,4 +1,4 @@
-// What the random walk's server says, what its consumer holds, and the dice.
+// The random walk's server responses, its consumer's output, and its random numbers.
 import StreamSession
 import StreamTransport
 
@@ -96,12 +96,12 @@ struct SimulatedResponse {
     ]
 }
 
-/// Holds what was delivered, piece by piece, and compares it with the response that it is to be a prefix of.
+/// The delivered output, piece by piece, compared with the response that it must be a prefix of.
 struct SimulatedConsumer {
     private var channels: [ReplaySlot.Kind: [SimulatedResponse.Piece]] = [:]
     private var calls: [SimulatedResponse.Piece] = []
 
-    /// The text deltas, one behind the other.
+    /// The concatenated text deltas.
     var text: String {
         var text = ""
         for piece in self.channels[.text] ?? [] {
@@ -110,7 +110,7 @@ struct SimulatedConsumer {
         return text
     }
 
-    /// Takes what was delivered of one delta, or one call, and checks every channel.
+    /// Adds the delivered part of one delta, or one call, and checks every channel.
     mutating func consume(_ response: SimulatedResponse, _ range: Range<Int>, from offset: Int) throws {
         var skipped = 0
         var start = range.lowerBound
@@ -126,7 +126,7 @@ struct SimulatedConsumer {
                 self.channels[piece.slot.kind, default: []].append(piece)
             }
         }
-        // Every channel: what is new may belong to another response than what was delivered elsewhere.
+        // Every channel is checked: new output may belong to another response than the output of another channel.
         try self.checkPrefix(of: response)
     }
 

@@ -1,5 +1,5 @@
-// Many thousand turns against servers that fail in every way, and the promise that is kept in each of them: what was
-// delivered is a prefix of one response, without a gap and without a duplicate, and every turn ends.
+// Many thousand turns against servers that fail in every way, with the guarantee in each of them: the delivered output
+// is a prefix of one response, without a gap and without a duplicate, and every turn ends.
 import StreamSession
 import StreamTransport
 import Testing
@@ -35,7 +35,7 @@ import Testing
     }
 }
 
-/// A broken promise.
+/// A violation of the guarantee.
 struct BrokenPromise: Error {
     let what: String
 }
@@ -109,7 +109,7 @@ struct RandomWalk: ~Copyable {
         }
     }
 
-    /// An upgrade and a connection over HTTP beside it: whatever happens to them, at most one carries the request.
+    /// An upgrade and an HTTP connection beside it: in every case at most one carries the request.
     private mutating func race() throws -> TurnStateMachine.Action? {
         let upgrade = self.attempt
         guard case .openHedge(let opening) = self.machine.hedgeDue(attempt: upgrade), opening.attempt == upgrade + 1,
@@ -153,7 +153,7 @@ struct RandomWalk: ~Copyable {
     }
 
     private mutating func begin(_ opening: TurnStateMachine.Opening) throws {
-        // The connection beside an upgrade has a number of its own, whether or not it was needed.
+        // The connection beside an upgrade has a number of its own, needed or not.
         guard self.attemptIsOver, opening.attempt > self.attempt, opening.attempt == self.machine.attemptCount else {
             throw BrokenPromise(what: "attempt \(opening.attempt) after \(self.attempt)")
         }

@@ -1,6 +1,6 @@
-// The picture of the state machine in the documentation, made from the machine itself.
+// The diagram of the state machine in the documentation, generated from the machine itself.
 //
-// `CHAPPIE_WRITE_DIAGRAM=1` writes it; without, a picture that is not the machine's fails.
+// `CHAPPIE_WRITE_DIAGRAM=1` writes it; otherwise a diagram that differs from the machine's fails the test.
 import Foundation
 import StreamSession
 import StreamTransport
@@ -45,7 +45,7 @@ import Testing
         let input: String
     }
 
-    /// An input, by its name in the picture.
+    /// An input, by its name in the diagram.
     private enum Input: CaseIterable {
         case started, opened, hedgeDue, ready, upgradeOpened, timerFired, delayOutlastsTurn
         case credentialRefreshed, credentialUnchanged, completed, rejected, cancelled
@@ -71,7 +71,7 @@ import Testing
             }
         }
 
-        /// Gives the input to a machine; false when its contract forbids it in this state.
+        /// Passes the input to a machine; returns false when its contract forbids it in this state.
         func perform(on machine: inout TurnStateMachine, attempt: Int) -> Bool {
             let state = machine.stateName
             if let failure {
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    /// The state behind a sequence of inputs; nil for a sequence that the contract forbids.
+    /// Returns the state after a sequence of inputs; nil for a sequence that the contract forbids.
     private static func state(after inputs: [Input]) -> String? {
         var streaming = StreamingPolicy()
         streaming.hedgeDelay = .seconds(2)
@@ -112,12 +112,12 @@ import Testing
         return machine.stateName
     }
 
-    /// The number that an input about the attempt at hand carries: during a wait, the next one's.
+    /// The attempt number of an input: during a wait, the next one's.
     private static func attempt(of machine: borrowing TurnStateMachine) -> Int {
         ["backingOff", "refreshing"].contains(machine.stateName) ? machine.attemptCount + 1 : machine.attemptCount
     }
 
-    /// All transitions behind sequences of up to five inputs.
+    /// Returns all transitions after sequences of up to five inputs.
     private static func transitions() -> Set<Transition> {
         var transitions: Set<Transition> = []
         var sequences: [[Input]] = [[]]

@@ -1,4 +1,4 @@
-// A slow upgrade and HTTP beside it: whatever happens to the two, one of them sends, once.
+// A slow upgrade and an HTTP connection beside it: in every case one of them sends the request, once.
 import StreamSession
 import StreamTransport
 import Testing
@@ -140,7 +140,7 @@ import Testing
         let next = TurnStateMachine.Opening(
             attempt: 3, transport: .http, reason: .reconnect(retry: 1, limit: 5, .endedEarly), rung: .again())
         #expect(action == .wait(.milliseconds(200), then: next))
-        // What the upgrade says then is stale.
+        // An answer of the upgrade is stale then.
         #expect(machine.opened(attempt: 1) == .ignore)
     }
 

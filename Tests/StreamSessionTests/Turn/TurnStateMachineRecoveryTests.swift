@@ -1,4 +1,4 @@
-// The rungs of the recovery ladder, and what each policy allows of them.
+// The recovery steps, and the ones that each policy permits.
 import StreamSession
 import StreamTransport
 import Testing

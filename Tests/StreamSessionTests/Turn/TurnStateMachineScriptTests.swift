@@ -267,7 +267,7 @@ import Testing
     }
 }
 
-/// A driver that performs waits at once, and remembers what it was told.
+/// A driver that performs waits at once, and records the actions.
 struct ScriptedTurn: ~Copyable {
     var machine: TurnStateMachine
     /// The newest action.

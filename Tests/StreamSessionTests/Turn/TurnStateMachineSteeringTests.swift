@@ -1,4 +1,4 @@
-// Responses that are continued, refused, steered and followed, and requests that wait for leave.
+// Responses that are continued, refused, steered and followed, and requests that wait for permission.
 import StreamSession
 import StreamTransport
 import Testing
@@ -33,7 +33,7 @@ import Testing
         #expect(machine.failed(Self.forgotten, attempt: 1, jitter: 0.5) == Self.replacement)
         #expect(machine.reconnectCount == 0)
         #expect(machine.attemptCount == 1)
-        // The one that takes its place holds everything, so the same words are a failure like any other.
+        // Its replacement holds all of the input, so the same error is a failure like any other.
         #expect(machine.opened(attempt: 1) == .send)
         let next = machine.failed(Self.forgotten, attempt: 1, jitter: 0.5)
         guard case .wait(.milliseconds(200), let opening) = next else {
@@ -81,7 +81,7 @@ import Testing
         #expect(machine.timerFired(attempt: 2) != .ignore)
     }
 
-    // MARK: Answers that make no sense
+    // MARK: Contradictory answers
 
     @Test func aRejectedResponseIsTheEnd() {
         var machine = Self.exchanging()
@@ -151,7 +151,7 @@ import Testing
         #expect(machine.replaySafety == .completed)
     }
 
-    // MARK: Leave to send
+    // MARK: Permission to send
 
     private static func asking(_ transport: TransportKind) -> TurnStateMachine {
         var machine = TurnStateMachine(

@@ -3,12 +3,12 @@ import StreamSession
 import Testing
 
 @Suite struct TurnStateMachineTests {
-    /// A state of the machine, and how it is reached.
+    /// A state of the machine, and the inputs that lead to it.
     enum Place: CaseIterable {
         case connectingWebSocket, connectingHTTP, exchangingWebSocket, exchangingHTTP
         case backingOff, refreshing, completed, failed
 
-        /// The number that an input about the attempt in hand carries: during a wait, the next one's.
+        /// The attempt number of an input: during a wait, the next one's.
         var attempt: Int { self == .backingOff || self == .refreshing ? 2 : 1 }
 
         var transport: TransportKind { self == .connectingHTTP || self == .exchangingHTTP ? .http : .webSocket }
