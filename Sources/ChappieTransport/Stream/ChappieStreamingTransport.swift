@@ -39,7 +39,7 @@ public final class ChappieStreamingTransport: Sendable {
     ///
     /// No request is sent before the stream is read. Dropping the stream, or cancelling the task that reads it, closes
     /// the connection. A stream cancelled while its consumer waits throws `CancellationError`; a task that is cancelled
-    /// between two elements may see the stream end without an error, as the standard library defines.
+    /// between two elements may see the stream end without an error, which the standard library causes.
     public func stream(_ request: ChappieTransportRequest) -> AsyncThrowingStream<ChappieStreamEvent, any Error> {
         self.streamHandle(request).events
     }

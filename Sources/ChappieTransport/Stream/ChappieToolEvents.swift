@@ -4,7 +4,7 @@
 public enum ChappieToolPolicy: String, Sendable, Codable, CaseIterable {
     /// It runs at once.
     case automatic
-    /// A person, or the program, is asked first.
+    /// A person, or a rule, is asked first.
     case ask
     /// It does not run; the model is informed.
     case deny

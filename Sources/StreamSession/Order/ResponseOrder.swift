@@ -9,7 +9,7 @@
 /// most of what they do is harmless, because neither identifiers nor announcements decide what is delivered: the
 /// replay ledger compares slots and bytes. So little is a violation:
 ///
-/// | what comes | verdict |
+/// | event | verdict |
 /// |---|---|
 /// | a response that is created again before it has output | tolerated: a gateway asked another server |
 /// | a response that is created again after it has output | violation: its text would follow text of the first |
@@ -20,17 +20,17 @@
 /// | an index below 0 or above 65,535 | violation: it is no position, and what is remembered is bounded |
 /// | output before the response is created, or of items never added | tolerated: some servers send no announcements |
 /// | an item added or done twice, and its output after that | tolerated: some servers give several items one index |
-/// | output of an item that was added once and is done | violation: it was complete, and someone may have acted on it |
-/// | deltas of two named items of one index in turn | violation: two answers are written at once |
+/// | output of an item that was added once and is done | violation: it was complete, and may have been acted on |
+/// | deltas of two named items of one index alternately | violation: two answers are written at once |
 /// | an item with output is said to be another agent's | violation: its text was taken for the root's |
 /// | an end with another response identifier, no item open | tolerated, it ends the response: some change identifiers |
-/// | such an end that has more than has come, while no identifier has changed before | violation: it is another response's |
+/// | such an end with further content, while no identifier has changed before | violation: it is another response's |
 /// | such an end in the middle of an item | foreign: the response it names is another one |
 /// | output before the response is created, on a connection whose responses were created | foreign |
-/// | an end, or news, of the response before on this connection | foreign |
+/// | an end, or news, of the previous response on this connection | foreign |
 /// | any event after the end: a second end, another response | foreign |
 /// | on a connection that resumes the response: another identifier, while none has changed before | violation |
-/// | there: an item is named otherwise than before, while none has changed before | the same |
+/// | there: an item is named differently than before, while none has changed before | the same |
 /// | there: such an event whose number has come before | the same |
 ///
 /// A response that is resumed is judged by its earlier events, too: it is the same value. One that is fetched again
@@ -44,7 +44,7 @@
 /// connection whose responses named each item once (`EarlierResponses`), they identify late events of an earlier
 /// response:
 ///
-/// | what comes on such a connection | verdict |
+/// | event on such a connection | verdict |
 /// |---|---|
 /// | output, or the end, of an item that an earlier response had and this one has not announced | foreign |
 /// | the same without a name, of an item that has one or was not announced | foreign |
@@ -52,7 +52,7 @@
 ///
 /// On a connection whose responses announced their items, with names or without:
 ///
-/// | what comes on such a connection | verdict |
+/// | event on such a connection | verdict |
 /// |---|---|
 /// | output, or the end, of an item that this response has not announced, while it has announced others | foreign |
 /// | the end of a response that lists no items, after such output | violation: it may have been its own |
@@ -112,7 +112,7 @@ package struct ResponseOrder: Sendable {
     /// Open items with output that were announced again: more deltas of theirs would belong to an answer that begins
     /// anew.
     private var begunAgain = ItemIndexSet()
-    /// The slot of the last input, if that was output with the verdict `fine`: more of it is fine as well.
+    /// The slot of the last input, if that was output with the verdict `fine`: more of it is fine and changes no state.
     private var running: ReplaySlot?
     /// The fingerprint of its item's identifier; 0 when it has none.
     private var runningName: UInt64 = 0
@@ -354,7 +354,7 @@ package struct ResponseOrder: Sendable {
         }
     }
 
-    /// Returns whether a delta is more output of the slot and the item that the last one was output of.
+    /// Returns whether a delta continues the last one's slot and item.
     @inline(__always)
     package func isRunning(_ shape: UInt) -> Bool { shape != 0 && shape == self.runningShape }
 
@@ -440,7 +440,7 @@ package struct ResponseOrder: Sendable {
     /// Indicates whether an item was added that is not done.
     var hasOpenItem: Bool { self.added.hasIndex(beyond: self.done) }
 
-    /// Returns whether the identifier is that of the response before, and not also that of the one that is read.
+    /// Returns whether the identifier is the previous response's, and not also that of the one that is read.
     private func isPrevious(_ responseID: String?) -> Bool {
         guard let responseID, let previous = self.previousResponseID, responseID.utf8.elementsEqual(previous.utf8)
         else {

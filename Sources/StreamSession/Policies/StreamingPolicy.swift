@@ -41,7 +41,7 @@ package struct StreamingPolicy: Sendable, Equatable {
 
 /// The extent to which a broken response is recovered.
 package enum RecoveryPolicy: String, Sendable, Hashable, CaseIterable {
-    /// Every recovery step: the request is sent again, and what was delivered is compared.
+    /// Every recovery step: the request is sent again, and the delivered output is compared.
     case verify
     /// The request is not sent again once output was delivered; a response that can be resumed is.
     case resumeOnly

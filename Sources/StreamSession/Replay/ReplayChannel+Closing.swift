@@ -120,7 +120,7 @@ extension ReplayChannel {
         return pieces
     }
 
-    /// Returns whether a text begins with a part of what was delivered.
+    /// Returns whether a text begins with a part of the delivered output.
     private func begins(_ text: Span<UInt8>, with piece: Range<Int>) -> Bool {
         guard piece.count <= text.count else { return false }
         // Both have the same number of bytes.

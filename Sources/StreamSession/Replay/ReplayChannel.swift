@@ -96,7 +96,7 @@
         return true
     }
 
-    /// Compares output with what was delivered, in the case of nearly every delta of a replay: it ends before the run
+    /// Compares output with the delivered output, in the case of nearly every delta of a replay: it ends before the run
     /// does, and it is equal.
     ///
     /// - Returns: false in every other case; the channel is unchanged then.
@@ -109,7 +109,7 @@
         return true
     }
 
-    /// Compares output with what was delivered; the channel must not be caught up.
+    /// Compares output with the delivered output; the channel must not be caught up.
     ///
     /// - Returns: the number of compared bytes, which is less than the count only when the channel has caught up with
     ///   them; nil for a contradiction.
@@ -126,7 +126,7 @@
 
     @inline(__always)
     private func continues(with replayed: Span<UInt8>, count: Int) -> Bool {
-        // Both have `count` bytes there: the run ends within what was delivered, and `replayed` has no fewer.
+        // Both have `count` bytes there: the run ends within the delivered output, and `replayed` has no fewer.
         unsafe replayed.withUnsafeBytes { replayed in
             guard let expected = unsafe self.start, let found = replayed.baseAddress else { return count == 0 }
             return unsafe Self.areEqual(UnsafeRawPointer(expected) + self.cursor, found, count)

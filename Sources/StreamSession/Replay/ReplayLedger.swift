@@ -70,7 +70,7 @@ package struct ReplayLedger: Sendable {
         case deliver(from: Int)
         /// All of it was delivered before.
         case swallow
-        /// It contradicts what was delivered.
+        /// It contradicts the delivered output.
         case diverged
         /// It exceeds the limit on a response's output, and none of it was recorded.
         case tooMuch

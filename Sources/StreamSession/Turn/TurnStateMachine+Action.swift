@@ -120,7 +120,7 @@ package struct TurnFailure: Error, Equatable, Sendable {
     package enum Kind: String, Sendable, Equatable, CaseIterable {
         /// The retries are used up.
         case exhausted
-        /// A replay contradicts what was delivered.
+        /// A replay contradicts the delivered output.
         case diverged
         /// Another attempt would fail in the same way.
         case fatal
