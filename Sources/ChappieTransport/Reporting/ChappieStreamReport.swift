@@ -64,9 +64,9 @@ public struct ChappieStreamReport: Sendable, Equatable, Codable {
     public var pathTimeLimit: Double?
     /// Indicates whether the server ended the last broken answer normally, but without its terminal event.
     ///
-    /// A normal end means that no event was cut, and the body had the announced length or was chunked, perhaps without its
-    /// last chunk, or that the WebSocket was closed with 1000. Only the terminal event is known to be missing then, and
-    /// a diverging replay is no evidence about the network: see `ChappieRecoveryPolicy.never`. Nil otherwise.
+    /// A normal end means that no event was cut, and the body had the announced length or was chunked, perhaps without
+    /// its last chunk, or that the WebSocket was closed with 1000. Only the terminal event is known to be missing then,
+    /// and a diverging replay is no evidence about the network: see `ChappieRecoveryPolicy.never`. Nil otherwise.
     public var endedWithoutTerminalEvent: Bool?
     /// Bytes of replayed output that were compared and withheld.
     public var verifiedReplayByteCount = 0
