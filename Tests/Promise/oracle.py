@@ -366,20 +366,19 @@ def plain_event(event):
 
 def events_of(exchange):
     """Returns the events of an answer as (event, annotations of the script); only JSON objects are events."""
-    events = [sent.get("event") for sent in exchange["sent"]]
+    # The events of other lanes are dropped, over HTTP too.
+    events = [(sent["event"], sent) for sent in exchange["sent"] if isinstance(sent.get("event"), dict)
+              and sent["event"].get("stream_id", "") in ("", exchange["request"].get("stream_id"))]
     # On a kept WebSocket what comes before the response is created may be an earlier one's, and so may an event without a
     # number where the response is created under one.
     created, is_numbered = 0, False
-    if exchange.get("earlier"):
-        created = next((place for place, event in enumerate(events) if isinstance(event, dict)
-                        and event.get("type") == "response.created"), 0)
-        is_numbered = bool(events) and isinstance(events[created], dict) and "sequence_number" in events[created]
-    for place, (event, sent) in enumerate(zip(events, exchange["sent"])):
-        if place < created or is_numbered and isinstance(event, dict) and "sequence_number" not in event:
+    if exchange.get("earlier") and events:
+        created = next((place for place, (event, _) in enumerate(events) if event.get("type") == "response.created"), 0)
+        is_numbered = "sequence_number" in events[created][0]
+    for place, (event, sent) in enumerate(events):
+        if place < created or is_numbered and "sequence_number" not in event:
             sent = dict(sent, late=True)
-        # The events of other lanes are dropped, over HTTP too.
-        if isinstance(event, dict) and event.get("stream_id", "") in ("", exchange["request"].get("stream_id")):
-            yield plain_event(event), sent
+        yield plain_event(event), sent
 
 
 def identifiers(event):

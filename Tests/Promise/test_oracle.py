@@ -454,6 +454,14 @@ class OracleTests(unittest.TestCase):
         self.assertTrue(oracle.judge([exchange(t)], outcome("ax0 ax1 ax2 ")))
         self.assertTrue(oracle.judge([exchange(t, earlier=["resp_e"])], outcome("late ", "ax0 ax1 ax2 ")))
 
+    def test_created_of_another_lane_on_a_kept_connection(self):
+        t = told()
+        for step in t.steps:
+            step.get("event", {}).pop("sequence_number", None)
+        t.steps.insert(0, {"event": {"type": "response.created", "stream_id": "b", "sequence_number": 0}})
+        t.steps.insert(0, {"event": {"type": lies.TEXT, "output_index": 0, "content_index": 0, "delta": "late "}})
+        self.accept([exchange(t, earlier=["resp_e"])], outcome("ax0 ax1 ax2 "))
+
     def test_half_of_a_pair_that_stays_alone(self):
         t = told()
         for step, delta in zip(t.events(lies.TEXT), ("a\ud83d", "b", "end\ud800")):
