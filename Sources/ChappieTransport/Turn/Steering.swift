@@ -3,7 +3,7 @@ import StreamTransport
 
 /// The steering of a turn: items that are added to the response that is being made.
 ///
-/// `steer` and `refusal` may be called from any task; the rest belongs to the turn's driver.
+/// `steer`, `cancel` and `refusal` may be called from any task; the rest belongs to the turn's driver.
 final class Steering: Sendable {
     /// The response that can be steered now.
     private enum Target {
@@ -32,12 +32,14 @@ final class Steering: Sendable {
 
     private struct State {
         var target = Target.none
+        var isCancelled = false
         var isUsed = false
         var entries: [Entry] = []
         var refusal: (any Error)?
 
         /// Returns the response and the connection that can be steered.
         func running() throws(ChappieSteeringError) -> (id: String, connection: any TransportConnection) {
+            guard !self.isCancelled else { throw .notRunning }
             switch self.target {
             case .none: throw .notRunning
             case .unnamed: throw .notCreated
@@ -98,6 +100,9 @@ final class Steering: Sendable {
 
     /// The error of the program when it did not permit a steering; nil otherwise.
     var refusal: (any Error)? { self.state.withLock { $0.refusal } }
+
+    /// Ends steering for good: the turn is cancelled, whatever its driver still does.
+    func cancel() { self.state.withLock { $0.isCancelled = true } }
 
     private func send(_ message: [UInt8], _ items: [[UInt8]], to responseID: String) throws {
         let connection = try self.state.withLock { state in

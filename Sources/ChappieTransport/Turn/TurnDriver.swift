@@ -358,7 +358,7 @@ import StreamTransport
             return shared.connections
         }
         self.questions.giveUp()
-        _ = self.steering.end()
+        self.steering.cancel()
         for connection in connections { connection.cancel() }
         // A turn whose consumer has stopped reading never ends by itself.
         self.abandonTicket()

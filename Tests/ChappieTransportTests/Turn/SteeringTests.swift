@@ -1,5 +1,6 @@
 // Adding input to a response that is being generated, and its consequences.
 
+import Foundation
 import ResponseEvents
 import StreamTransport
 import Testing
@@ -339,6 +340,18 @@ import Testing
         while (try? await turn.next()) != nil {}
         #expect(handles.withLock { $0?.error } == .notRunning)
         handles.withLock { $0 = nil }
+    }
+
+    @Test func steeringAfterACancellationIsRefusedWhateverTheDriverStillDoes() {
+        let permission = SendingPermission(
+            ChappieTransportConfiguration(baseURL: URL(filePath: "/")) { _ in nil }, requestID: "r")
+        let steering = Steering()
+        steering.begin(over: .webSocket)
+        steering.cancel()
+        steering.begin(over: .webSocket)
+        #expect(throws: ChappieSteeringError.notRunning) {
+            try steering.steer(Array("[{}]".utf8), permission, attempt: 1) {}
+        }
     }
 
     @Test func steeringBeforeTheResponseIDIsRefused() async throws {
