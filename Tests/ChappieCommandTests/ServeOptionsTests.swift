@@ -50,7 +50,9 @@ private func withFile(_ content: String, _ body: (String) throws -> Void) throws
             #expect(throws: UsageError.self) { try configuration("--scenario", path) }
         }
         try withFile("{\"name\":\"x\",\"summary\":\"y\"}") { path in
-            #expect(throws: UsageError.self) { try configuration("--scenario", path) }
+            #expect(throws: UsageError("\(path) is not a scenario: the member 'server' is missing")) {
+                try configuration("--scenario", path)
+            }
         }
     }
 

@@ -129,13 +129,15 @@ extension DecodingError {
     /// The place and the description of an error in a JSON text.
     fileprivate var place: String {
         let context: Context
+        var fault: String?
         switch self {
-        case .typeMismatch(_, let found), .valueNotFound(_, let found), .keyNotFound(_, let found),
-            .dataCorrupted(let found):
+        case .keyNotFound(let key, let found):
             context = found
+            fault = "the member '\(key.stringValue)' is missing"
+        case .typeMismatch(_, let found), .valueNotFound(_, let found), .dataCorrupted(let found): context = found
         @unknown default: return "it cannot be decoded"
         }
         let path = context.codingPath.map(\.stringValue).joined(separator: ".")
-        return path.isEmpty ? context.debugDescription : "\(path): \(context.debugDescription)"
+        return (path.isEmpty ? "" : "\(path): ") + (fault ?? context.debugDescription)
     }
 }

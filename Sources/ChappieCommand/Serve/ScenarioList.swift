@@ -1,4 +1,4 @@
-// What `chappie serve --list-scenarios` prints. Pure: scenarios in, text out.
+// The text of `chappie serve --list-scenarios`. Pure: scenarios in, text out.
 
 import ChappieTestServer
 
