@@ -36,7 +36,11 @@
     @inline(__always)
     package func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
         self.lock()
-        defer { self.unlock() }
+        defer {
+            self.unlock()
+            // The pointers alone would not keep the memory of a local value.
+            unsafe withExtendedLifetime(self.storage) {}
+        }
         return unsafe try body(&self.value.pointee)
     }
 

@@ -67,7 +67,7 @@ final class RequestSender {
 
     // MARK: Facts
 
-    /// Indicates whether the turn may begin with a WebSocket.
+    /// The availability of a WebSocket for this request.
     var webSocketAvailability: TurnStateMachine.WebSocketAvailability {
         self.engine.availability(for: self.outgoing, self.credential)
     }
