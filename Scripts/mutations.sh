@@ -301,9 +301,9 @@ for path, anchor, replacement in edits:
 # A fresh copy of the tree, with the same times, so that only what differs is built again.
 copy_tree() {
     mkdir -p "$work/tree/Benchmarks"
-    rm -rf "$work"/tree/{Sources,Tests,Scripts} "$work"/tree/Benchmarks/{Sources,Product,Runner}
+    rm -rf "$work"/tree/{Sources,Tests,Scripts} "$work"/tree/Benchmarks/{Sources,Runner}
     cp -a "$root"/{Sources,Tests,Scripts,Package.swift} "$work/tree/"
-    cp -a "$root"/Benchmarks/{Sources,Product,Runner,Package.swift,budgets.tsv} "$work/tree/Benchmarks/"
+    cp -a "$root"/Benchmarks/{Sources,Runner,budgets.tsv} "$work/tree/Benchmarks/"
 }
 
 build() {
