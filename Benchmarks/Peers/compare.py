@@ -87,6 +87,10 @@ def keeps_bar(speeds):
     factor = ours / medians[fastest]
     print(f"{BAR_WORKLOAD}: {factor:.2f} times as fast as {fastest}; the bar is {BAR}: "
           f"{'ok' if factor >= BAR else 'MISSED'}", flush=True)
+    if factor < BAR:
+        # No figure has this bar, so the runner learns of it here.
+        print(f"bench-peers.sh: parser/{BAR_WORKLOAD}: {factor:.2f} times as fast as {fastest}, the bar is {BAR}",
+              file=sys.stderr, flush=True)
     return factor >= BAR
 
 

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -67,14 +68,16 @@ def run(program: pathlib.Path, wanted: str, log: pathlib.Path, time_limit: float
 def failure(status: int, errors: str, found: figures.Lines, name: str) -> str | None:
     """Why a program counts as failed; None when it does not.
 
-    Status 1 is a missed bar when a figure of the program misses one and the program itself complains of nothing.
+    Status 1 is a missed bar when a figure of the program misses one and there is no line about an error.
     """
-    complaint = " / ".join(line for line in errors.splitlines()[-3:] if line.strip())
+    lines = errors.splitlines()
+    complaints = [line for line in lines if re.match(rf"{re.escape(name)}: |Traceback |(\S+: )?error: ", line)]
+    complaint = " / ".join(line for line in (complaints or lines)[-3:] if line.strip())
     if found.broken:
         return "; ".join(found.broken[:3])
     if status not in (0, 1):
         return f"it ended with status {status}: {complaint}"
-    if status == 1 and (f"{name}: " in errors or all(figure.is_held is not False for figure in found.figures)):
+    if status == 1 and (complaints or all(figure.is_held is not False for figure in found.figures)):
         return complaint or "it ended with status 1, and none of its figures says why: see programs.log"
     return None if found.figures or found.missing else "it wrote no figures"
 

@@ -26,27 +26,43 @@ CHOSEN = [
 def write(results: Results, repository: pathlib.Path) -> None:
     """Writes a run's figures into RESULTS.md, and the README's table from there."""
     target = repository / "Benchmarks" / "RESULTS.md"
-    target.write_text(document(results), encoding="utf-8")
     top = repository / "README.md"
-    text = top.read_text(encoding="utf-8")
-    before, rest = text.split(BEGIN)
-    rows = [row for start in CHOSEN for row in rows_of(target.read_text(encoding="utf-8")) if row.startswith(f"| {start} |")]
+    before, _, behind = parts(top.read_text(encoding="utf-8"))
+    written = document(results)
+    rows = chosen(rows_of(written), "this run")
     content = [f"On {machine.sentence(results)}.", "", *heading_rows(), *rows]
-    top.write_text("\n".join([f"{before}{BEGIN}", *content, END]) + rest.split(END)[1], encoding="utf-8")
+    target.write_text(written, encoding="utf-8")
+    top.write_text("\n".join([f"{before}{BEGIN}", *content, END]) + behind, encoding="utf-8")
     print(f"written: {target}\nwritten: {top}")
 
 
 def check(repository: pathlib.Path) -> int:
     """Status 1 when the README has a figure that RESULTS.md does not have."""
     known = set(rows_of((repository / "Benchmarks" / "RESULTS.md").read_text(encoding="utf-8")))
-    text = (repository / "README.md").read_text(encoding="utf-8")
+    rows = rows_of(parts((repository / "README.md").read_text(encoding="utf-8"))[1])
+    chosen(rows, "README.md")
+    strangers = [row for row in rows if row not in known]
+    for row in strangers:
+        print(f"readme: not in Benchmarks/RESULTS.md: {row}", file=sys.stderr)
+    return 1 if strangers else 0
+
+
+def parts(text: str) -> tuple[str, str, str]:
+    """What stands in a README before its table, in it, and behind it."""
     if text.count(BEGIN) != 1 or text.count(END) != 1:
         raise ResultsError(f"README.md has no pair of lines {BEGIN} and {END}")
-    rows = rows_of(text.split(BEGIN)[1].split(END)[0])
-    strangers = [row for row in rows if row not in known]
-    for row in strangers or ([] if rows else ["no row at all"]):
-        print(f"readme: not in Benchmarks/RESULTS.md: {row}", file=sys.stderr)
-    return 0 if rows and not strangers else 1
+    before, rest = text.split(BEGIN)
+    inside, behind = rest.split(END)
+    return before, inside, behind
+
+
+def chosen(rows: list[str], place: str) -> list[str]:
+    """The rows of the README among others; each has to be there."""
+    found = {start: [row for row in rows if row.startswith(f"| {start} |")] for start in CHOSEN}
+    absent = [start for start, same in found.items() if not same]
+    if absent:
+        raise ResultsError(f"{place} has no row {'; '.join(absent)}")
+    return [row for same in found.values() for row in same]
 
 
 def rows_of(text: str) -> list[str]:

@@ -6,13 +6,15 @@ import io
 import pathlib
 import tempfile
 import unittest
+import unittest.mock
 
 from Runner import page, quantities, readme, table
-from Runner.figures import Figure
+from Runner.figures import Figure, ResultsError
 from Runner.results import Results
 
 EVENTS = ("end-to-end", "websocket-plain-1")
 UNCLOSED = {"meta"}
+CHOSEN = ["end-to-end/websocket-plain-1, for try await, throughput", "latency/websocket-1000, for try await, latency-p99"]
 
 
 def made_up():
@@ -88,7 +90,9 @@ class Tables(unittest.TestCase):
         self.assertNotIn("<b>", page.html(results))
 
     def test_a_page_without_figures_is_whole(self):
-        Balance().feed(page.html(Results()))
+        balance = Balance()
+        balance.feed(page.html(Results()))
+        self.assertEqual(balance.open, [])
 
 
 class Readmes(unittest.TestCase):
@@ -97,6 +101,9 @@ class Readmes(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
         (self.folder / "Benchmarks").mkdir()
+        rows = unittest.mock.patch.object(readme, "CHOSEN", CHOSEN)
+        rows.start()
+        self.addCleanup(rows.stop)
         self.readme = self.folder / "README.md"
         self.readme.write_text(f"before\n{readme.BEGIN}\n| stale | 1 | `make bench` |\n{readme.END}\nafter\n")
 
@@ -120,8 +127,20 @@ class Readmes(unittest.TestCase):
         self.assertEqual(self.quietly(readme.check, self.folder), 1)
 
     def test_a_readme_without_figures_is_found(self):
-        self.quietly(readme.write, Results(), self.folder)
-        self.assertEqual(self.quietly(readme.check, self.folder), 1)
+        self.quietly(readme.write, made_up(), self.folder)
+        text = self.readme.read_text()
+        self.readme.write_text("\n".join(line for line in text.splitlines() if not line.startswith(f"| {CHOSEN[1]}")))
+        with self.assertRaisesRegex(ResultsError, CHOSEN[1]):
+            readme.check(self.folder)
+
+    def test_a_run_of_some_figures_changes_no_file(self):
+        before = self.readme.read_text()
+        results = made_up()
+        results.figures = results.figures[:2]
+        with self.assertRaisesRegex(ResultsError, CHOSEN[1]):
+            readme.write(results, self.folder)
+        self.assertEqual(self.readme.read_text(), before)
+        self.assertFalse((self.folder / "Benchmarks" / "RESULTS.md").exists())
 
 
 class Quantities(unittest.TestCase):

@@ -42,6 +42,9 @@ class Runs(unittest.TestCase):
         self.assertEqual((outcome.figures[0].is_held, outcome.failure), (False, None))
         outcome = self.run_script(f"echo '{LINE % BAR}' >>\"$2\"; echo 'program: wrong text' >&2; exit 1")
         self.assertEqual(outcome.failure, "program: wrong text")
+        for line in ["error: no product named 'chappie'", "Traceback (most recent call last):"]:
+            outcome = self.run_script(f"echo '{LINE % BAR}' >>\"$2\"; echo \"{line}\" >&2; echo done >&2; exit 1")
+            self.assertEqual(outcome.failure, line)
 
     def test_failures_say_why_and_keep_the_figures(self):
         outcome = self.run_script(f"echo '{LINE % ''}' >>\"$2\"; echo broken >&2; exit 1")
