@@ -171,17 +171,6 @@ let package = Package(
     cxxLanguageStandard: .cxx17
 )
 
-// The sanitizers and `make quick` build what they run, and nothing else: the names of test targets, with spaces between them.
-if let chosen = Context.environment["CHAPPIE_TEST_TARGETS"] {
-    let wanted = Set(chosen.split(separator: " ").map(String.init))
-        // What the tests of the whole stack are linked with, or start.
-        .union(["CTLSHandshake", "CTLSServer", "CProcessMemory", "connection-churn", "credential-probe"])
-    package.targets.removeAll { target in
-        let isOfTests = target.type == .test || target.path?.hasPrefix("Tests/") == true
-        return isOfTests && !wanted.contains(target.name)
-    }
-}
-
 /// Builds tools and the targets that they are made of, and nothing else.
 @MainActor func build(only tools: [Target]) {
     let known = Dictionary(uniqueKeysWithValues: (package.targets + tools).map { ($0.name, $0) })
@@ -207,10 +196,11 @@ func fuzz(_ name: String, _ dependencies: Target.Dependency...) -> Target {
         swiftSettings: baseSettings)
 }
 
-// Scripts/bench.sh and Scripts/budgets.sh.
+// A variable chooses what is built: the benchmarks (Scripts/bench.sh, Scripts/budgets.sh), the fuzz targets
+// (Scripts/fuzz.sh), or some test targets, by their names with spaces between them (the sanitizers, `make quick`).
 if Context.environment["CHAPPIE_BENCHMARKS"] != nil {
     build(only: [
-        // What the programs say of what they have measured.
+        // The lines that the programs write about their measurements.
         .target(
             name: "BenchmarkResults", dependencies: ["CMachine"], path: "Benchmarks/Sources/BenchmarkResults",
             swiftSettings: baseSettings),
@@ -220,28 +210,25 @@ if Context.environment["CHAPPIE_BENCHMARKS"] != nil {
         .target(name: "CMachine", path: "Benchmarks/Sources/CMachine"),
         benchmark("sse-throughput", ["BenchmarkResults", "CAllocationCounter", "CMachine", "ServerSentEvents"]),
         benchmark("event-stream-adapter", ["ServerSentEvents"]),
-        // The counter is not asked, but its functions are part of what the budgets have counted.
+        // It never calls the counter; without it, calls of the allocator, and so the budgets, would count otherwise.
         benchmark("event-cost", ["CAllocationCounter", "ChappieTransport", "ResponseEvents", "StreamTransport"]),
 
-        // What a connection costs: a server, a thread in read beside it, and the client's side.
+        // The cost of a connection: a server, a thread in read beside it, and the client's side.
         .target(name: "CStreamScript", path: "Benchmarks/Sources/CStreamScript"),
         .target(name: "CBareClient", dependencies: ["CStreamScript"], path: "Benchmarks/Sources/CBareClient"),
         benchmark("stream-server", ["CStreamScript"], libraries: ["crypto", "ssl", "z"]),
         benchmark(
             "connection-cost", ["BenchmarkResults", "CBareClient", "CMachine", "CStreamScript", "ChappieTransport"]),
 
-        // What recovery costs, against the test server of the package.
+        // The cost of recovery, against the test server of the package.
         benchmark("recovery-figures", ["BenchmarkResults", "Chappie", "ChappieTestServer", "ChappieTransport"]),
-        // What other people's programs must have found in that server's responses, and one of them.
+        // The facts that peers must find in that server's responses, and one of the peers.
         benchmark("stream-facts", ["CStreamScript"], libraries: ["z"]),
         // The walks over a server's words, each with twice as many of them.
         benchmark("walk-growth", ["CMachine", "ChappieTransport", "ResponseEvents", "ServerSentEvents"]),
         benchmark("urlsession-peer", []),
     ])
-}
-
-// Scripts/fuzz.sh.
-if Context.environment["CHAPPIE_FUZZ"] != nil {
+} else if Context.environment["CHAPPIE_FUZZ"] != nil {
     build(only: [
         .target(name: "Invariants", path: "Fuzz/Sources/Invariants", swiftSettings: baseSettings),
         .target(name: "CSanitizerOptions", path: "Fuzz/Sources/CSanitizerOptions"),
@@ -256,4 +243,12 @@ if Context.environment["CHAPPIE_FUZZ"] != nil {
             "FuzzEngine", "CSanitizerOptions", "ChappieTransport", "LibwebsocketsTransport", "PromiseRecord",
             "StreamTransport"),
     ])
+} else if let chosen = Context.environment["CHAPPIE_TEST_TARGETS"] {
+    let wanted = Set(chosen.split(separator: " ").map(String.init))
+        // The targets that the tests of the whole stack are linked with, or start.
+        .union(["CTLSHandshake", "CTLSServer", "CProcessMemory", "connection-churn", "credential-probe"])
+    package.targets.removeAll { target in
+        let isOfTests = target.type == .test || target.path?.hasPrefix("Tests/") == true
+        return isOfTests && !wanted.contains(target.name)
+    }
 }

@@ -77,7 +77,7 @@ def heading_rows() -> list[str]:
 def document(results: Results) -> str:
     """RESULTS.md: a table for each group, a row for each figure of the package."""
     lines = ["# Results of one run", "",
-             f"`{results.command}` on {machine.sentence(results)}. `make bench-readme` writes this file from the last run.",
+             f"`{results.command}` on {machine.sentence(results)}. `make bench-readme` writes this file from a whole run of `make bench-peers`.",
              "The spread is the distance of the lowest and the highest run, as a share of the median.",
              "× is how many times as good this package's median is."]
     for group, questions in results.questions():
