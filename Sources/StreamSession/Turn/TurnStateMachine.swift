@@ -4,7 +4,7 @@ import StreamTransport
 ///
 /// It performs no I/O, reads no clock, starts no task and draws no random number. Its owner is the stream's one
 /// consumer, whose driver performs the actions and reports their results: this file has all inputs, and
-/// `TurnStateMachine+Action.swift` all actions.
+/// `TurnStateMachine+Action.swift` all actions. Facts about the content of events go to `delivery` directly.
 ///
 /// It is not copyable: there is one for a turn, and a copy would duplicate the delivered output.
 ///
@@ -96,8 +96,8 @@ package struct TurnStateMachine: ~Copyable, Sendable {
 // MARK: - Questions
 
 extension TurnStateMachine {
-    /// The name of the state, for the diagram in the documentation.
-    package var stateName: String { String("\(self.state)".prefix { $0 != "(" }) }
+    /// The state with its values, for the picture in the documentation.
+    package var stateDescription: String { "\(self.state)" }
 
     /// Indicates whether the instance's later turns should begin with HTTP.
     ///
@@ -271,12 +271,11 @@ extension TurnStateMachine {
 
     /// Ends the turn with the failure before the delay, because the delay would exceed the rest of the turn's time.
     package mutating func delayOutlastsTurn(attempt: Int) -> Action {
-        guard case .backingOff(let opening) = self.state, opening.attempt == attempt,
-            let failure = self.recovery.failureBeforeDelay
-        else {
+        guard case .backingOff(let opening) = self.state, opening.attempt == attempt else {
             // A cancellation has cut the delay short.
             return self.ignoreStale()
         }
+        guard let failure = self.recovery.failureBeforeDelay else { preconditionFailure("a delay follows a failure") }
         return self.fail(failure.kind, failure.failure)
     }
 
