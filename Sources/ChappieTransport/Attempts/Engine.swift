@@ -75,14 +75,13 @@ final class Engine: Sendable {
 
     /// Returns whether a turn may be tried.
     ///
-    /// A ticket is answered once: with `succeeded`, `failed` or `abandoned`.
+    /// A ticket is answered once: with `answered` or `abandoned`.
     func permission() -> CircuitBreaker.Permission {
         let now = self.clock.now()
         return self.state.withLock { $0.breaker.permission(now: now) }
     }
 
-    /// Records that a turn has shown that the server works.
-    func succeeded(_ ticket: CircuitBreaker.Ticket) {
+    private func succeeded(_ ticket: CircuitBreaker.Ticket) {
         self.state.withLock { $0.breaker.succeeded(ticket) }
     }
 

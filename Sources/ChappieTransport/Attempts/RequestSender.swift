@@ -15,8 +15,8 @@ final class RequestSender {
         case unanswered(any Error)
         /// The program does not permit the request.
         case refused(any Error)
-        /// A client's turn has a reason of its own.
-        case own(any Error)
+        /// The request's own source of tool outputs has thrown: the turn ends with its error, unchanged.
+        case toolFailed(any Error)
     }
 
     /// The connection of an attempt.
@@ -87,10 +87,12 @@ final class RequestSender {
         self.request.toolOutput ?? self.engine.configuration.toolOutput
     }
 
-    /// Returns whether a finished item goes back as input if the response breaks.
-    func carries(_ item: ItemSummary) -> Bool {
-        self.engine.configuration.policy.carriesFinishedItems
-            && self.outgoing.canCarry(item, hasOutputs: self.toolOutput != nil)
+    /// Indicates whether finished items go back as input if the response breaks.
+    var carriesItems: Bool { self.engine.configuration.policy.carriesFinishedItems }
+
+    /// Returns whether a finished item can go back.
+    func canCarry(_ json: [UInt8], isCall: Bool) -> Bool {
+        self.outgoing.canCarry(json, isCall: isCall, hasOutputs: self.toolOutput != nil)
     }
 
     // MARK: Credentials
@@ -225,8 +227,8 @@ final class RequestSender {
         }
     }
 
-    /// Returns the output of a call; a client's turn answers inside `next()` and ends its waits by itself, which a
-    /// program need not.
+    /// Returns the output of a call: the request's own source ends its waits by itself, while the configuration's may not,
+    /// and is asked like the program's other closures.
     private func output(
         of call: String, _ source: @escaping ChappieTransportConfiguration.ToolOutputSource, by end: Duration?
     ) async throws(Failure) -> [UInt8] {
@@ -234,8 +236,7 @@ final class RequestSender {
             if self.request.toolOutput != nil { return try await source(call) }
             return try await self.questions.answer(by: end) { try await source(call) }
         } catch {
-            // A client's turn has its own reason, such as its time limit.
-            throw self.request.toolOutput == nil ? .unanswered(error) : .own(error)
+            throw self.request.toolOutput == nil ? .unanswered(error) : .toolFailed(error)
         }
     }
 
@@ -291,15 +292,12 @@ final class RequestSender {
         do {
             try await self.questions.answer(by: end, question)
         } catch {
-            if error is ProgramQuestions.TotalPassedError || self.isGivenUp { throw .unanswered(error) }
+            if error is ProgramQuestions.TotalPassedError || self.shared.isGivenUp { throw .unanswered(error) }
             throw .refused(error)
         }
         // A caller that cancels in the meantime does not want the message to be sent.
-        if self.isGivenUp { throw .stopped }
+        if self.shared.isGivenUp { throw .stopped }
     }
-
-    /// Indicates whether the stream was cancelled, or the task that reads it.
-    var isGivenUp: Bool { self.shared.withLock { $0.isCancelled } || Task.isCancelled }
 
     // MARK: Connections for later turns
 

@@ -82,7 +82,7 @@ struct DocumentFetch {
     }
 
     private func ask(_ request: TransportRequest, attempt: Int) async throws {
-        let permission = SendingPermission(self.engine.configuration, requestID: self.identity.requestID)
+        let permission = SendingPermission(self.engine, requestID: self.identity.requestID)
         guard let question = permission.question(about: request, attempt: attempt) else { return }
         do {
             try await ProgramTask(question).result().get()

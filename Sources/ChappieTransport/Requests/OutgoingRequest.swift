@@ -117,14 +117,13 @@ struct OutgoingRequest {
     /// A call may go back only with its output, so without a source of outputs no items from the first call on can be
     /// carried. The same applies to an item that no server takes back: the model makes it again, and the later items as
     /// well.
-    func canCarry(_ item: ItemSummary, hasOutputs: Bool) -> Bool {
-        guard self.bodies.takesItems, !item.isCall || hasOutputs else { return false }
-        return unsafe InputItem(Array(item.json.utf8)) != nil
+    func canCarry(_ json: [UInt8], isCall: Bool, hasOutputs: Bool) -> Bool {
+        self.bodies.takesItems && (!isCall || hasOutputs) && InputItem(json) != nil
     }
 
     /// Stores an item that the attempt has finished.
-    mutating func finished(_ item: ItemSummary) {
-        self.finishedItems.append(FinishedItem(json: unsafe Array(item.json.utf8), isCall: item.isCall))
+    mutating func finished(_ json: [UInt8], isCall: Bool) {
+        self.finishedItems.append(FinishedItem(json: json, isCall: isCall))
     }
 
     /// Forgets the finished items, as another response follows.

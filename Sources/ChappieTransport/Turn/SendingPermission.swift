@@ -13,34 +13,35 @@ struct SendingPermission {
     /// A closure that asks the program; throws when it does not permit the request.
     typealias Question = @Sendable () async throws -> Void
 
-    private let configuration: ChappieTransportConfiguration
+    private let engine: Engine
     private let requestID: String
 
-    /// Creates the permission of a request, by its caller's name for it.
-    init(_ configuration: ChappieTransportConfiguration, requestID: String) {
-        self.configuration = configuration
+    /// Creates the permission of a request of an instance, by its caller's name for it.
+    init(_ engine: Engine, requestID: String) {
+        self.engine = engine
         self.requestID = requestID
     }
 
     /// Indicates whether the program examines requests.
-    var isAsked: Bool { self.configuration.willSend != nil }
+    var isAsked: Bool { self.engine.configuration.willSend != nil }
 
     /// Returns the question about a request over HTTP; nil when the program is not asked.
     func question(about request: TransportRequest, attempt: Int) -> Question? {
-        self.question(about: request.body, to: request, attempt: attempt)
+        self.question(about: request.body, over: .httpSSE, to: request, attempt: attempt)
     }
 
-    /// Returns the question about a message on a WebSocket; nil when the program is not asked, or the base URL is
-    /// invalid.
+    /// Returns the question about a message on a WebSocket; nil when the program is not asked.
     func question(about message: [UInt8], attempt: Int) -> Question? {
-        let builder = TransportRequestBuilder(configuration: self.configuration, credential: nil)
-        return builder.upgrade().flatMap { self.question(about: message, to: $0, attempt: attempt) }
+        let builder = TransportRequestBuilder(configuration: self.engine.configuration, credential: nil)
+        return self.question(about: message, over: .webSocket, to: builder.upgrade(), attempt: attempt)
     }
 
-    private func question(about body: [UInt8], to request: TransportRequest, attempt: Int) -> Question? {
-        guard let willSend = self.configuration.willSend else { return nil }
+    private func question(
+        about body: [UInt8], over transport: ChappieTransportKind, to request: TransportRequest?, attempt: Int
+    ) -> Question? {
+        guard let willSend = self.engine.configuration.willSend else { return nil }
         let outgoing = ChappieOutgoingRequest(
-            url: request.url ?? self.configuration.baseURL, transport: request.kind, body: body,
+            url: request?.url ?? self.engine.configuration.baseURL, transport: transport, body: body,
             requestID: self.requestID, attempt: attempt)
         return { try await willSend(outgoing) }
     }
@@ -67,17 +68,11 @@ extension TransportRequest {
         }
     }
 
-    fileprivate var kind: ChappieTransportKind {
-        switch self.exchange {
-        case .webSocket: .webSocket
-        case .post, .get: .httpSSE
-        }
-    }
-
     /// The address of the request; nil for an endpoint that a URL cannot name.
     fileprivate var url: URL? {
-        let isWebSocket = self.kind == .webSocket
-        let scheme = (isWebSocket ? "ws" : "http") + (self.endpoint.isSecure ? "s" : "")
+        var scheme = "http"
+        if case .webSocket = self.exchange { scheme = "ws" }
+        if self.endpoint.isSecure { scheme += "s" }
         let host = self.endpoint.host.contains(":") ? "[\(self.endpoint.host)]" : self.endpoint.host
         let port = self.endpoint.port == (self.endpoint.isSecure ? 443 : 80) ? "" : ":\(self.endpoint.port)"
         return URL(string: "\(scheme)://\(host)\(port)\(self.endpoint.target)")

@@ -57,3 +57,8 @@ struct SharedTurnState {
         return batch
     }
 }
+
+extension LockedValue where Value == SharedTurnState {
+    /// Indicates whether the stream was cancelled, or the task that reads it.
+    var isGivenUp: Bool { self.withLock { $0.isCancelled } || Task.isCancelled }
+}

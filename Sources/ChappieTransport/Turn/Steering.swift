@@ -83,8 +83,9 @@ final class Steering: Sendable {
         }
         let responseID = try self.state.withLock { try $0.running().id }
         let message = SteeringMessage.json(previousResponseID: responseID, input: input)
-        guard permission.isAsked else { return try self.send(message, items, to: responseID) }
-        guard let question = permission.question(about: message, attempt: attempt) else { return }
+        guard let question = permission.question(about: message, attempt: attempt) else {
+            return try self.send(message, items, to: responseID)
+        }
         Task {
             do {
                 try await question()

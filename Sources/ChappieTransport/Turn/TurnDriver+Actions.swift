@@ -113,7 +113,7 @@ extension TurnDriver {
         case .refused(let error):
             self.closeAttempt(outcome: "request.refused")
             self.end(.failed(ChappieClientError.refusal(error)))
-        case .own(let error):
+        case .toolFailed(let error):
             self.end(.failed(error))
         }
     }
@@ -245,7 +245,7 @@ extension TurnDriver {
             self.recorder.refreshed(in: self.engine.clock.now() - start)
             self.action = self.reader.machine.credentialRefreshed(attempt: opening.attempt, changed: isNew)
         } catch {
-            if !self.isGivenUp {
+            if !self.shared.isGivenUp {
                 self.recorder.refreshed(in: self.engine.clock.now() - start, error: self.redaction.error(error))
             }
             self.endUnanswered(error)

@@ -151,10 +151,12 @@ extension TurnDriver {
 
     /// Stores a finished item, to give it back if the response breaks.
     private func finished(_ item: ItemSummary, at outputIndex: Int, attempt: Int) {
-        guard self.sender?.carries(item) == true else { return }
+        guard let sender = self.sender, sender.carriesItems else { return }
+        let json = unsafe Array(item.json.utf8)
+        guard sender.canCarry(json, isCall: item.isCall) else { return }
         let place = self.reader.machine.delivery.place(of: item.fingerprint, at: outputIndex)
         guard self.reader.machine.itemFinished(outputIndex: place, attempt: attempt) else { return }
-        self.sender?.outgoing.finished(item)
+        sender.outgoing.finished(json, isCall: item.isCall)
     }
 
     /// Handles the end of the attempt that the reader has found, if there is one.

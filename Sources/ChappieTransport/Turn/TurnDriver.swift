@@ -6,8 +6,9 @@ import StreamTransport
 /// Performs one turn: passes the connection's events to the state machine, and performs its actions.
 ///
 /// It has no policy. `next()` belongs to the stream's one consumer, whose task does all the work; `cancel()`,
-/// `steer(_:)` and `report` may be called from any task.
-/// - Safety: all variables are accessed inside `next()` only, and `shared.isBusy` admits one `next()` at a time.
+/// `steer(_:)`, `serverMessage` and `report` may be called from any task.
+/// - Safety: variables are accessed by the consumer's task (`next()`, `nextBatch()`, `redaction`, `completedResponse`) and by
+///   `deinit`; `shared.isBusy` admits one `next()` at a time.
 @safe package final class TurnDriver: StreamedTurn, @unchecked Sendable {
     let engine: Engine
     private let request: ChappieTransportRequest
@@ -18,7 +19,8 @@ import StreamTransport
     let questions: ProgramQuestions
     let permission: SendingPermission
 
-    // The parts that an event goes through. One task at a time uses them, so their exclusive access is not checked again.
+    // The parts that an event goes through, whose exclusive access is not checked at run time: `next()` runs in one task at a
+    // time, and a closure that is passed to a member of a part, or is the program's, does not access the same part.
 
     /// Reads the events, and decides the turn's next action.
     @safe @exclusivity(unchecked) var reader: EventReader
@@ -64,7 +66,7 @@ import StreamTransport
         self.request = request
         self.identity = RequestIdentity(requestID: request.requestID, traceContext: request.traceContext)
         self.questions = ProgramQuestions(clock: engine.clock)
-        self.permission = SendingPermission(configuration, requestID: self.identity.requestID)
+        self.permission = SendingPermission(engine, requestID: self.identity.requestID)
         let watch = RequestWatch(configuration, identity: self.identity)
         self.recorder = TurnRecorder(watch, report: self.liveReport)
         self.deadlines = Deadlines(
@@ -166,7 +168,7 @@ import StreamTransport
 
     /// Performs one step of the turn: one action, or one event of the connection.
     private func advance() async {
-        if self.isGivenUp { return self.stop() }
+        if self.shared.isGivenUp { return self.stop() }
         guard self.deadlines.startedAt != nil else { return await self.begin() }
         switch self.performNow() {
         case .nothing: break
@@ -175,9 +177,6 @@ import StreamTransport
         }
         self.noteReplaySafety()
     }
-
-    /// Indicates whether the stream was cancelled, or the task that reads it.
-    var isGivenUp: Bool { self.shared.withLock { $0.isCancelled } || Task.isCancelled }
 
     // MARK: The beginning
 
@@ -292,7 +291,7 @@ import StreamTransport
 
     /// Ends the turn because the program has not answered a question: with its error, as cancelled, or late.
     func endUnanswered(_ error: any Error) {
-        if self.isGivenUp { return self.stop() }
+        if self.shared.isGivenUp { return self.stop() }
         guard error is ProgramQuestions.TotalPassedError else {
             self.closeAttempt(outcome: "cancelled")
             return self.end(.failed(error))
@@ -357,6 +356,7 @@ import StreamTransport
             shared.isCancelled = true
             return shared.connections
         }
+        // After the flag: the driver that a given-up question wakes finds the turn cancelled.
         self.questions.giveUp()
         self.steering.cancel()
         for connection in connections { connection.cancel() }

@@ -28,7 +28,7 @@ import Testing
         private let questions = LockedValue<[Question]>([])
         var all: [Question] { self.questions.withLock { $0 } }
 
-        /// Permits the first requests.
+        /// Permits the first `count` requests.
         func hook(
             agreeing count: Int = .max, _ refusal: any Error = No()
         ) -> @Sendable (ChappieOutgoingRequest) async throws -> Void {

@@ -1,6 +1,5 @@
 // Adding input to a response that is being generated, and its consequences.
 
-import Foundation
 import ResponseEvents
 import StreamTransport
 import Testing
@@ -343,8 +342,8 @@ import Testing
     }
 
     @Test func steeringAfterACancellationIsRefusedWhateverTheDriverStillDoes() {
-        let permission = SendingPermission(
-            ChappieTransportConfiguration(baseURL: URL(filePath: "/")) { _ in nil }, requestID: "r")
+        let turn = TurnFixture([.socket([])]).instance.turn(conversation([WireItem.question]))
+        let permission = turn.permission
         let steering = Steering()
         steering.begin(over: .webSocket)
         steering.cancel()
