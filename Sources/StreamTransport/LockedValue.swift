@@ -6,9 +6,10 @@
 
 /// A value that several threads share, behind a lock held for a few lines.
 ///
-/// Copies share the value. A pthread mutex, because the thread sanitizer cannot follow the standard library's `Mutex`. The
-/// mutex and the value are one allocation.
-/// - Safety: `value` is touched between lock and unlock only, and both pointers are valid as long as `storage` is.
+/// Copies share the value. A pthread mutex, because the thread sanitizer cannot follow the standard library's `Mutex`.
+/// The mutex and the value are one allocation.
+/// - Safety: `value` is accessed between lock and unlock only. Both pointers are valid as long as `storage` is: the header
+///   and the elements of a `ManagedBuffer` do not move, although its documentation does not promise this.
 @safe package struct LockedValue<Value>: @unchecked Sendable {
     /// The value, with the mutex behind it.
     @unsafe private final class Storage: ManagedBuffer<Value, pthread_mutex_t> {
@@ -36,11 +37,7 @@
     @inline(__always)
     package func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
         self.lock()
-        defer {
-            self.unlock()
-            // The pointers alone would not keep the memory of a local value.
-            unsafe withExtendedLifetime(self.storage) {}
-        }
+        defer { self.unlock() }
         return unsafe try body(&self.value.pointee)
     }
 
@@ -48,5 +45,9 @@
     package func lock() { unsafe pthread_mutex_lock(self.mutex) }
 
     /// Gives the lock back.
-    package func unlock() { unsafe pthread_mutex_unlock(self.mutex) }
+    package func unlock() {
+        unsafe pthread_mutex_unlock(self.mutex)
+        // The pointers alone would not keep the memory of a local value.
+        unsafe withExtendedLifetime(self.storage) {}
+    }
 }
