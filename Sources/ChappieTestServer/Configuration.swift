@@ -51,7 +51,7 @@ extension ChappieTestServer {
         public var connectionLifetime: Duration?
         /// The largest message that a WebSocket client may send, in bytes; a larger one is closed with 1009.
         public var maximumMessageByteCount = 16 * 1024 * 1024
-        /// Indicates whether `codex.rate_limits` and `response.metadata` precede a response on a WebSocket.
+        /// The connections on which `codex.rate_limits` and `response.metadata` precede a response.
         public var limitEvents: LimitEvents = .onChatGPTPath
         /// Indicates whether `response.steer` adds input to a response on a WebSocket.
         public var supportsSteering = true

@@ -7,21 +7,20 @@ import Testing
 @Suite struct ScenarioFileTests {
     typealias Scenario = ChappieTestServer.Scenario
 
-    /// The files in the folder.
-    private static let files: [[UInt8]] = {
+    /// Reads the files in the folder.
+    private static func files() throws -> [[UInt8]] {
         let folder = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "../../Sources/ChappieTestServer/Scenarios").standardized
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
-        return names.filter { $0.hasSuffix(".json") }.compactMap { name in
-            (try? Data(contentsOf: folder.appending(path: name))).map { [UInt8]($0) }
-        }
-    }()
+        return try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".json") }
+            .map { [UInt8](try Data(contentsOf: folder.appending(path: $0))) }
+    }
 
-    @Test func everyFileIsListed() {
-        #expect(Self.files.count > 10)
-        #expect(ChappieTestServer.scenarioFiles.count == Self.files.count)
+    @Test func everyFileIsListed() throws {
+        let files = try Self.files()
+        #expect(files.count > 10)
+        #expect(ChappieTestServer.scenarioFiles.count == files.count)
         // A Boolean, because a failure would print every byte of the files.
-        let isEveryFileListed = Set(ChappieTestServer.scenarioFiles) == Set(Self.files)
+        let isEveryFileListed = Set(ChappieTestServer.scenarioFiles) == Set(files)
         #expect(isEveryFileListed)
     }
 
@@ -54,17 +53,26 @@ import Testing
 
     @Test func everyMemberOfAScenarioFileIsKnown() throws {
         let members: Set = ["title", "description", "defaults", "scenarios"]
-        for bytes in Self.files {
+        let least = try #require(JSONValue(Array(#"{"name":"n","summary":"s","server":{"faults":[]}}"#.utf8)))
+        for bytes in try Self.files() {
             let file = try #require(JSONValue(bytes))
             guard case .object(let ownMembers) = file else {
                 Issue.record("not an object")
                 continue
             }
             #expect(members.isSuperset(of: ownMembers.map(\.name)))
-            for row in try #require(ChappieTestServer.ScenarioFamily.rows(of: file)) {
+            let rows = try #require(ChappieTestServer.ScenarioFamily.rows(of: file))
+            #expect(!rows.isEmpty)
+            // A default counts even where every row replaces it.
+            for row in rows + (file["defaults"].map { [least.merging($0)] } ?? []) {
                 let scenario = try Scenario(jsonText: row.text)
                 let understood = try #require(JSONValue(Array(scenario.jsonText.utf8)))
                 #expect(row.missing(from: understood) == [], "\(scenario.name)")
+            }
+            // A null that removes nothing is a member's misspelt name.
+            guard case .array(let ownRows)? = file["scenarios"] else { continue }
+            for row in ownRows {
+                #expect(row.nulls(without: file["defaults"] ?? .object([])) == [], "\(row["name"]?.string ?? "")")
             }
         }
     }
@@ -136,6 +144,16 @@ import Testing
 }
 
 extension JSONValue {
+    /// The paths of nulls that remove nothing from other defaults.
+    fileprivate func nulls(without defaults: JSONValue?, at path: String = "") -> [String] {
+        guard case .object(let members) = self else { return [] }
+        return members.flatMap { member -> [String] in
+            let place = path + "." + member.name
+            if member.value == .null { return defaults?[member.name] == nil ? [place] : [] }
+            return member.value.nulls(without: defaults?[member.name], at: place)
+        }
+    }
+
     /// The paths of members that this value has and another one lacks.
     fileprivate func missing(from other: JSONValue?, at path: String = "") -> [String] {
         switch self {

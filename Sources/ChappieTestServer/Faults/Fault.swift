@@ -122,7 +122,7 @@ extension ChappieTestServer.Fault {
         case cutAfterTerminal(with: ConnectionCut? = nil)
         /// Keep the connection open but neither read nor write after this number of bytes.
         case stall(afterByte: Int, origin: ByteOrigin? = nil)
-        /// Send no further bytes after an event, except answers to pings.
+        /// Send only signs of life after an event, as configured; pings are answered.
         case hang(afterEvent: Int)
         /// Pause after an event, and then continue; signs of life are sent meanwhile as configured.
         case pause(afterEvent: Int, seconds: Double)

@@ -181,7 +181,7 @@ extension ChappieTestServer.Scenario {
     public struct Turn: Codable, Hashable, Sendable {
         /// The user's message.
         public var prompt: String?
-        /// Replaces the message by one of so many bytes.
+        /// Replaces the message by one of this length in bytes.
         public var promptByteCount: Int?
         /// Members of the request's body.
         ///
