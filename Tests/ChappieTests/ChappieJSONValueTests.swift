@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: [(511, true), (512, false)])
-    func deepestAllowedNestingIsRead(depth: Int, isRead: Bool) {
+    func nestingIsReadUpToItsLimit(depth: Int, isRead: Bool) {
         let text = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
         #expect((ChappieJSONValue(jsonText: text) != nil) == isRead)
     }

@@ -26,7 +26,7 @@ struct Exchange {
         self.bytes = bytes
     }
 
-    /// Reads the response in pieces of up to so many bytes.
+    /// Reads the response in pieces of at most this many bytes.
     func read(longestPiece: Int, using random: inout some RandomNumberGenerator) -> Reading {
         var reading = Reading(
             reader: ResponseReader(method: self.method, acceptsUpgrade: self.acceptsUpgrade, limits: HTTPLimits()))

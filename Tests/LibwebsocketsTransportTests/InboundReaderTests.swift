@@ -63,7 +63,7 @@ import WebSocketProtocol
         #expect(result.slices >= 4)
     }
 
-    @Test func outputEndsNoSlice() throws {
+    @Test func readingWithOutputIsNotSliced() throws {
         let records = (0..<2_000).map { _ in
             (bytes: [UInt8](repeating: 0x61, count: 1_000), piece: nil as MessagePiece?)
         }

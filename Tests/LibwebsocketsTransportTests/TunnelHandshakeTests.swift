@@ -130,7 +130,7 @@ import Testing
         ("Content-Length: x", TransportFailure.Cause.notHTTP), ("Content-Length: 5, 6", .notHTTP),
         ("Transfer-Encoding: gzip", .unsupportedTransferCoding),
     ])
-    func refusalWithAFaultyLengthIsNotHTTP(_ line: String, cause: TransportFailure.Cause) {
+    func refusalWithInvalidFramingFailsWithItsCause(_ line: String, cause: TransportFailure.Cause) {
         #expect(Self.progress("HTTP/1.1 407 Why\r\n\(line)\r\n\r\n").outcome == .failed(cause))
     }
 

@@ -383,7 +383,7 @@ import Testing
     }
 
     /// Not recorded of a server, but used by tests: items that are done without other events may all have one name.
-    @Test func nameOfDoneItemsOnlyIsNotDecisive() {
+    @Test func nameOfADoneItemDoesNotMoveANewItem() {
         var order = ResponseOrder()
         #expect(order.created(responseID: "a") == .fine)
         #expect(order.itemDone(0, name: 7) == .tolerated(.itemNotAdded))

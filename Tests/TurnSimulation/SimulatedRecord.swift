@@ -11,7 +11,7 @@ struct SimulatedRecord {
     private(set) var turns: [PromiseRecord.Turn] = []
     /// The answers of the newest turn that connections carry, by connection.
     private var openExchanges: [Int: Int] = [:]
-    /// The messages of connections that were not requested in the newest turn.
+    /// The messages of connections on which the newest turn has sent no request, by connection.
     private var earlyMessages: [Int: [[UInt8]]] = [:]
 
     mutating func beginTurn() {

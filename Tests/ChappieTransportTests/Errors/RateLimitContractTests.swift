@@ -132,7 +132,7 @@ private enum Way: CaseIterable, Sendable {
         #expect(limited.outcome.clientError?.tag == "usage-limit")
     }
 
-    @Test(arguments: Way.allCases) fileprivate func bodyWithoutFactsIsPassedOn(way: Way) async {
+    @Test(arguments: Way.allCases) fileprivate func rateLimitWithoutFactsEndsAsHTTP429(way: Way) async {
         let (_, outcome) = await Self.run(way, body: way == .event ? Self.plain : "<html>", count: 3)
         #expect(outcome.clientError?.tag == "http.429")
     }

@@ -185,7 +185,7 @@ import Testing
     }
 
     @Test(arguments: [(false, ChappieReplaySafety.sentNoOutput), (true, .outputDelivered)])
-    func terminalErrorOfTheServerDeterminesReplaySafety(hasOutput: Bool, safety: ChappieReplaySafety) async {
+    func replaySafetyAfterAServersEndDependsOnOutputOnly(hasOutput: Bool, safety: ChappieReplaySafety) async {
         let last = [
             Event.failed(code: "server_error"), Event.failed(code: "invalid_prompt"), Event.incomplete,
             #"{"type":"error","error":{"type":"t","code":"c","message":"m"}}"#, "{",

@@ -233,7 +233,7 @@ import Testing
         #expect(program.server.signInLog.isEmpty)
     }
 
-    @Test func noOpenOptionWithADeviceCodeIsAUsageError() async throws {
+    @Test func noOpenFlagRequiresTheBrowserFlag() async throws {
         let program = try CommandProgram()
         let outcome = try await program.run(["login", "--no-open"] + program.client)
         #expect(outcome.status == 64)

@@ -40,7 +40,7 @@ import Testing
         #expect(flow.clock.sleeps == [.seconds(5), .seconds(5), .seconds(5)])
     }
 
-    @Test func requestsOfTheAuthorizationCodeFlow() async throws {
+    @Test func authorizationCodeFlowSendsItsRequestsInOrder() async throws {
         let flow = try Flow(.authorizationCode)
         _ = try await flow.session.startDeviceCodeSignIn().complete()
         let log = flow.server.signInLog

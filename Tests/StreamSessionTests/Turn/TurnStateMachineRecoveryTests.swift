@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test(arguments: RecoveryPolicy.allCases)
-    func recoveryWithDeliveredOutput(recovery: RecoveryPolicy) {
+    func deliveredOutputIsRecoveredOnlyByVerification(recovery: RecoveryPolicy) {
         var turn = Self.turn(recovery)
         turn.open()
         turn.receive("Hello")
@@ -139,7 +139,7 @@ import Testing
     }
 
     @Test(arguments: RecoveryPolicy.allCases)
-    func recoveryWithoutASentRequest(recovery: RecoveryPolicy) {
+    func unsentRequestIsRepeatedUnderEveryPolicy(recovery: RecoveryPolicy) {
         var turn = Self.turn(recovery)
         turn.fail(.transport(TransportFailure(phase: .connect, cause: .unreachable(code: 111))))
         #expect(turn.openings.map(\.rung) == [.first, .first])

@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func successorResponseDeliversOnlyNewOutput() {
+    @Test func outputOfASuccessorIsAllNew() {
         var machine = Self.exchanging()
         machine.steered()
         let slot = ReplaySlot(.text, outputIndex: 0)

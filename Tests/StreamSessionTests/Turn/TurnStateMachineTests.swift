@@ -1,5 +1,6 @@
 // Every state against every input, comparing whole actions.
 import StreamSession
+import StreamTransport
 import Testing
 
 @Suite struct TurnStateMachineTests {
@@ -174,6 +175,27 @@ import Testing
         #expect(machine.timerFired(attempt: attempt) == .ignore)
         #expect(machine.credentialRefreshed(attempt: attempt, changed: true) == .ignore)
         #expect(machine.delivery.deliveredText == "")
+    }
+
+    /// A transport that has carried content is not doubted when it cannot be reached later; a stale event proves nothing.
+    @Test(arguments: [(1, true), (0, false), (2, false)])
+    func contentProvesATransportUnlessItIsStale(attempt: Int, isProven: Bool) {
+        let unreachable = AttemptFailure.transport(TransportFailure(phase: .connect, cause: .unreachable(code: 111)))
+        var machine = Place.exchangingWebSocket.machine
+        machine.contentReceived(attempt: attempt)
+        _ = machine.failed(.endedEarly, attempt: 1, jitter: 0.5)
+        for attempt in 2...3 {
+            _ = machine.timerFired(attempt: attempt)
+            let action = machine.failed(unreachable, attempt: attempt, jitter: 0.5)
+            guard attempt == 3 else { continue }
+            if case .wait(_, let opening) = action {
+                #expect(isProven && opening.transport == .webSocket)
+            } else if case .open(let opening) = action {
+                #expect(!isProven && opening.transport == .http)
+            } else {
+                Issue.record("\(action)")
+            }
+        }
     }
 
     @Test(arguments: [Place.backingOff, .refreshing])
