@@ -179,8 +179,8 @@ public final class ChappieClient: Sendable {
 
     /// Returns another, empty conversation over the same engine.
     ///
-    /// With `ChappieConfiguration.usesLanes`, it uses the lane of this name on the same WebSocket: 1 to 256 of `A–Z a–z
-    /// 0–9 _ . -`. Elsewhere each running response has a connection of its own.
+    /// With `ChappieConfiguration.usesLanes`, it uses the lane of this name on the same WebSocket: 1 to 256 of
+    /// `A–Z a–z 0–9 _ . -`. Elsewhere each running response has a connection of its own.
     public func lane(_ name: String) -> ChappieClient {
         ChappieClient(
             configuration: self.configuration, transport: self.transport,

@@ -225,7 +225,8 @@ struct ChunkReader: Sendable {
         }
     }
 
-    /// Reads a byte behind a size, but no LF: RFC 9112 section 2.2 lets a single LF end only field lines and the start line.
+    /// Reads a byte behind a size, but no LF: RFC 9112 section 2.2 lets a single LF end only field lines and the start
+    /// line.
     private mutating func readByteBehindSize(_ byte: UInt8) throws(HTTPError) {
         switch byte {
         case .carriageReturn: self.state = .lineFeed

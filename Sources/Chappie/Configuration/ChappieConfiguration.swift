@@ -47,8 +47,8 @@ public struct ChappieConfiguration: Sendable {
     /// Indicates whether several responses share one WebSocket, each conversation on its lane.
     ///
     /// Default false: each running response has a WebSocket of its own, so that it does not process the events
-    /// of others, and is not delayed by their readers. Where the endpoint does not support lanes (`ChappieEndpoint.supportsLanes`),
-    /// true has no effect.
+    /// of others, and is not delayed by their readers. Where the endpoint does not support lanes
+    /// (`ChappieEndpoint.supportsLanes`), true has no effect.
     public var usesLanes = false
 
     /// The rules by which turns choose and change their transport.

@@ -1,8 +1,8 @@
 /// The reading of a turn in batches: the times of output, and the time for which a peer was read without a pause.
 ///
 /// A value that belongs to the turn's driver. It reads no clock. A batch is the data that is available when the driver
-/// checks: `begin` opens it, `end` closes it, and in between output is recorded in one of two ways: `delivered` for
-/// output that the driver has handled, `queued` for output that the reader has handled alone.
+/// checks: `begin` opens it, `end` closes it, and in between output is recorded in one of two ways: `queued` for deltas that
+/// the reader has queued in one step, `delivered` for output of the events that take its three steps.
 struct BatchMeter {
     /// The time at which the current batch was taken.
     private(set) var time = Duration.zero
@@ -10,7 +10,7 @@ struct BatchMeter {
     private var slice = ReadingSlice()
     /// Indicates whether output of the current batch was delivered.
     private var hasDelivered = false
-    /// Indicates whether the batch had output that the driver has not handled piece by piece.
+    /// Indicates whether the batch had deltas that were queued in one step.
     private var hasQueued = false
 
     /// Begins a batch.
@@ -23,7 +23,7 @@ struct BatchMeter {
     /// Records that a piece of output was delivered.
     mutating func delivered() { self.hasDelivered = true }
 
-    /// Records that output was queued which the driver has not handled.
+    /// Records that deltas were queued in one step.
     mutating func queued() {
         self.hasQueued = true
         self.hasDelivered = true

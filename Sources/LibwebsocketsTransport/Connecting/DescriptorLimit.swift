@@ -13,7 +13,7 @@ enum DescriptorLimit {
         Self.errorOfOpening(count) == EMFILE ? Self.current : nil
     }
 
-    /// Returns whether so many descriptors can be opened at this moment.
+    /// Returns whether this number of descriptors can be opened at this moment.
     static func hasRoom(for count: Int) -> Bool { Self.errorOfOpening(count) == 0 }
 
     /// Opens `count` descriptors and closes them again; returns the `errno` of the first that could not be opened, or

@@ -59,10 +59,10 @@ package enum UntypedEvent {
         }
     }
 
-    /// The JSON of an object without a type, with the event type of its server-sent event added as its type, where that is
-    /// one of the Responses API's; nil for any other event type.
+    /// Returns an object without a type, with the type of its server-sent event added, if that is one of the Responses
+    /// API's; nil otherwise.
     ///
-    /// Behind the JSON are `ResponseEventDecoder.paddingByteCount` zeros.
+    /// The last `ResponseEventDecoder.paddingByteCount` bytes are zeros.
     package static func adding(type: UnsafeRawBufferPointer, to json: UnsafeRawBufferPointer) -> [UInt8]? {
         let name = unsafe Array(type)
         let object = unsafe Array(json)

@@ -2,7 +2,7 @@
 /// it.
 ///
 /// A value of the turn's state machine. Members that are called for every event are mutating, so that they access the
-/// value in place: for a nonmutating access it is copied first, and Swift 6.3.1 without optimisation destroys that copy
+/// value in place: to read `order` in another module copies it, and Swift 6.3.1 without optimisation destroys that copy
 /// incorrectly.
 package struct Delivery: ~Copyable, Sendable {
     /// The treatment of an event, by its number.

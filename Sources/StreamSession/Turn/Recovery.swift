@@ -3,7 +3,7 @@ import StreamTransport
 /// Decides what follows a failed attempt: a retry, the other transport, a wait, another credential, or the end.
 ///
 /// A value of the turn's state machine: it counts the turn's retries, and keeps its findings about the transports. It
-/// has no access to connections and responses.
+/// changes no response, and knows no connection.
 struct Recovery: Sendable {
     /// An attempt that has just failed, and its possible successor.
     struct BrokenAttempt {
@@ -49,7 +49,8 @@ struct Recovery: Sendable {
         var count = 0
         /// The retries that followed a failure that probably persists.
         var probable = 0
-        /// The retries that followed a failure of the connection rather than of the server or the network.
+        /// The retries that followed a failure of the connection rather than of the server or the network; they matter on
+        /// the WebSocket.
         var doubts = 0
 
         /// Records a retry after a failure of this class.
