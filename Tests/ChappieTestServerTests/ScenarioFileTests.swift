@@ -53,7 +53,8 @@ import Testing
 
     @Test func everyMemberOfAScenarioFileIsKnown() throws {
         let members: Set = ["title", "description", "defaults", "scenarios"]
-        let least = try #require(JSONValue(Array(#"{"name":"n","summary":"s","server":{"faults":[]}}"#.utf8)))
+        let least = try #require(
+            JSONValue(Array(#"{"name":"n","summary":"s","server":{"faults":[]},"expectation":{"turns":[]}}"#.utf8)))
         for bytes in try Self.files() {
             let file = try #require(JSONValue(bytes))
             guard case .object(let ownMembers) = file else {
