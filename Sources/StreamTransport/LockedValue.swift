@@ -18,15 +18,17 @@
         }
     }
 
-    private let storage: ManagedBuffer<Value, pthread_mutex_t>
+    /// The owner of the memory; its full type would cost a metadata lookup at every unlock.
+    private let storage: AnyObject
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     /// The value, for a caller of `lock()` until its `unlock()`: the lock is all the exclusivity that is needed.
     package let value: UnsafeMutablePointer<Value>
 
     /// Guards a value.
     package init(_ value: sending Value) {
-        unsafe self.storage = Storage.create(minimumCapacity: 1) { _ in value }
-        unsafe (self.value, self.mutex) = unsafe self.storage.withUnsafeMutablePointers { unsafe ($0, $1) }
+        let storage = unsafe Storage.create(minimumCapacity: 1) { _ in value }
+        unsafe self.storage = storage
+        unsafe (self.value, self.mutex) = unsafe storage.withUnsafeMutablePointers { unsafe ($0, $1) }
         unsafe self.mutex.initialize(to: pthread_mutex_t())
         unsafe pthread_mutex_init(self.mutex, nil)
     }
@@ -48,6 +50,6 @@
     package func unlock() {
         unsafe pthread_mutex_unlock(self.mutex)
         // The pointers alone would not keep the memory of a local value.
-        unsafe withExtendedLifetime(self.storage) {}
+        extendLifetime(self.storage)
     }
 }
