@@ -57,8 +57,10 @@ extension SimulatedResponse {
 extension SimulatedServer.Answer {
     /// Indicates whether the engine may leave it before its end: an event is lost, or it is another response's.
     var isLeft: Bool {
-        [.resumedWithGap, .gapBesideUnnumbered, .otherIdentity, .restartedResponse, .continuedItem]
-            .contains(where: self.facts.contains)
+        let isAmbiguous = self.facts.contains(.resumed) && self.facts.contains(.sharedIndices)
+        return isAmbiguous
+            || [.resumedWithGap, .gapBesideUnnumbered, .otherIdentity, .restartedResponse, .continuedItem]
+                .contains(where: self.facts.contains)
     }
 
     /// Changes a new response.

@@ -151,7 +151,10 @@ struct SimulatedServer {
             content: kept.content, bytes: kept.bytes, events: Array(kept.events[start...]), sizeBefore: sizeBefore,
             responseID: responseID, facts: [.resumed], heldCalls: kept.heldCalls)
         // An item at the index of one that is done looks like another response's: the engine may stop reading there.
-        if kept.sharesIndices { answer.events.doubt() }
+        if kept.sharesIndices {
+            answer.events.doubt()
+            answer.facts.append(.sharedIndices)
+        }
         guard random.chance(settings.faultPercent) else {
             answer.tellLiesOfResumption(percent: settings.liePercent, options: options, &random)
             return .answer(answer)
