@@ -1,6 +1,6 @@
 """Runs this parser and its peers over the same streams on one core, in rounds.
 
-Usage: compare.py --ours SSE-THROUGHPUT --corpora FOLDER [--core N] [--results FILE] [--rounds N] WORKLOADS PEERS
+Usage: compare.py --ours SSE-THROUGHPUT --corpora FOLDER [--results FILE] WORKLOADS PEERS
 
 WORKLOADS are names with commas between them, PEERS a JSON list of {"peer": name, "command": [program, argument...]};
 each command is given the folder, the name and the workloads. In each round every parser is a process of its own, and so
@@ -10,14 +10,13 @@ medians, or when a peer gave no answer.
 
 import argparse
 import json
-import os
 import pathlib
 import shutil
 import statistics
 import subprocess
 import sys
 
-from results import Results, end_on_request, in_rounds, last_line, report, run_limited
+from results import CLIENT_CORE, Results, end_on_request, in_rounds, last_line, report, run_limited
 
 # How many times as fast as the fastest peer this parser has to be, and on which workload.
 BAR = 2.5
@@ -25,15 +24,14 @@ BAR_WORKLOAD = "model-deltas/16384"
 # A parser that takes so many seconds hangs.
 TIME_LIMIT = 600
 OURS = {"peer": "chappie"}
+ROUNDS = 5
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--ours", required=True)
     parser.add_argument("--corpora", type=pathlib.Path, required=True)
-    parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)))
     parser.add_argument("--results")
-    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("workloads", type=lambda text: text.split(","))
     parser.add_argument("peers", type=json.loads)
     return parser.parse_args()
@@ -41,7 +39,7 @@ def arguments():
 
 def ask(options, peer):
     """A peer's answers; raises RuntimeError with the reason when it gives none."""
-    pinned = ["taskset", "--cpu-list", str(options.core)] if shutil.which("taskset") else []
+    pinned = ["taskset", "--cpu-list", str(CLIENT_CORE)] if shutil.which("taskset") else []
     try:
         process = run_limited([*pinned, *peer["command"], options.corpora, peer["peer"], *options.workloads],
                               TIME_LIMIT)
@@ -106,7 +104,7 @@ def main():
 
     def measure(peer, turn):
         if peer is OURS:
-            words = ["--core", str(options.core), "--repetitions", "5", *options.workloads]
+            words = ["--core", str(CLIENT_CORE), "--repetitions", "5", *options.workloads]
             for figure in results.own(options.ours, words, turn, TIME_LIMIT):
                 if (figure["subject"], figure["measure"]) == (OURS["peer"], "throughput"):
                     speeds.setdefault((OURS["peer"], figure["workload"]), []).extend(figure["runs"])
@@ -121,7 +119,7 @@ def main():
             elif key not in failed:
                 speeds.setdefault(key, []).extend(take(results, answer, turn))
 
-    in_rounds(options.rounds, [OURS, *options.peers], measure, fail)
+    in_rounds(ROUNDS, [OURS, *options.peers], measure, fail)
     for (peer, workload), runs in speeds.items():
         report(f"{peer}, {workload}", [run / 1e6 for run in runs], "MB/s")
     is_held = keeps_bar(speeds)

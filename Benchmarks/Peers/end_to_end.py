@@ -1,6 +1,7 @@
 """Reads whole responses of stream-server with this package and with other people's clients, in rounds on one core.
 
-Usage: end_to_end.py --bin FOLDER --python FILE --node FILE [--results FILE] [--filter TEXT] [--seconds N] [--rounds N]
+Usage: end_to_end.py --bin FOLDER --python FILE --node FILE [--foundation-version TEXT] [--results FILE]
+                     [--filter TEXT]
        end_to_end.py --names
 
 FOLDER has the programs of the benchmarks. In each round every client is a process of its own, and so is this package. A
@@ -12,18 +13,21 @@ each that is timed. A client that fails, or finds something else, is named.
 import argparse
 import dataclasses
 import json
-import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 
-from results import Results, end_on_request, environment, in_rounds, last_line, report, run_limited
+from results import (
+    CLIENT_CORE, SERVER_CORE, Results, end_on_request, environment, in_rounds, last_line, report, run_limited)
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 SIZES = {1: [1024, 4096, 16384, 65536, 262144, 1048576, 4194304], 100: [64, 128, 256, 512, 1024, 2048, 4096, 8192]}
+ROUNDS = 5
 # How many runs of a process are timed.
 RUN_COUNT = 4
+# How long a run may take.
+SECONDS = 0.2
 # A run of a client whose machine code is made while it runs, and whose garbage comes and goes, is so much longer.
 LONG = 3
 # A client that takes so many seconds for all its runs hangs.
@@ -56,7 +60,7 @@ CLIENTS = [
     Client("Node", "WebSocket", False, "node", "websocket-bare", (SOCKET, SOCKETS)),
     Client("Node", "WebSocket, JSON.parse", True, "node", "websocket-json", (SOCKET, DEFLATE, SOCKET_TLS, SOCKETS)),
     Client("curl", "to /dev/null", False, "curl", "", (SSE, GZIP, SSE_TLS)),
-    Client("URLSession", "delegate", False, "urlsession", "body", (SSE, GZIP, SSE_TLS, SSES)),
+    Client("URLSession", "delegate", False, "urlsession", "", (SSE, GZIP, SSE_TLS, SSES)),
     Client("aiohttp", "lines, json.loads", True, "python", "aiohttp-lines-json", (SSE, GZIP, SSES)),
     Client("httpx-sse", "json.loads", True, "python", "httpx-sse", (SSE, GZIP, SSE_TLS)),
     Client("openai", "responses.create(stream=True)", True, "python", "openai-sse", (SSE, GZIP, SSE_TLS)),
@@ -69,16 +73,15 @@ CLIENTS = [
 class Servers:
     """Servers of one response each, started when somebody wants them."""
 
-    def __init__(self, program, core, folder):
+    def __init__(self, program, folder):
         self.program = program
-        self.core = core
         self.folder = folder
         self.processes = {}
 
     def port(self, delta_count, is_secure, is_compressed):
         key = (delta_count, is_secure, is_compressed)
         if key not in self.processes:
-            words = [self.program, "flood", "--messages", str(delta_count), "--core", str(self.core)]
+            words = [self.program, "flood", "--messages", str(delta_count), "--core", str(SERVER_CORE)]
             words += ["--deflate", "--gzip"] if is_compressed else []
             words += ["--tls", self.certificate(*key)] if is_secure else []
             process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -102,7 +105,7 @@ class Servers:
                 process.wait()
 
 
-def task_for(client, workload, servers, seconds):
+def task_for(client, workload, servers):
     """What a client is asked, as stream_peers.py has it."""
     transport, *compression, security, stream_count = workload.split("-")
     is_secure, sizes = security == "tls", SIZES[int(stream_count)]
@@ -115,7 +118,7 @@ def task_for(client, workload, servers, seconds):
         key = (size, is_secure, bool(compression))
         described.append([size, f"{scheme}://127.0.0.1:{servers.port(*key)}", servers.certificate(*key)])
     return {"sizes": described, "streamCount": int(stream_count), "isCompressed": bool(compression),
-            "seconds": seconds * (LONG if client.program == "node" else 1), "runCount": RUN_COUNT}
+            "seconds": SECONDS * (LONG if client.program == "node" else 1), "runCount": RUN_COUNT}
 
 
 def command(options, client, task):
@@ -125,7 +128,7 @@ def command(options, client, task):
         "curl": [options.python, FOLDER / "curl_peer.py"],
         "urlsession": [options.bin / "urlsession-peer"],
     }
-    return ["taskset", "--cpu-list", str(options.client_core), *programs[client.program], json.dumps(task)]
+    return ["taskset", "--cpu-list", str(CLIENT_CORE), *programs[client.program], json.dumps(task)]
 
 
 def mistake(found, facts):
@@ -209,7 +212,7 @@ class Peer:
         self.rates = {f"{client.subject}, {client.way}": []}
 
     def measure(self, results, turn):
-        self.task = self.task or task_for(self.client, self.workload, self.servers, self.options.seconds)
+        self.task = self.task or task_for(self.client, self.workload, self.servers)
         answer = ask(self.options, self.client, self.task)
         expected = self.facts[answer["deltaCount"]]
         if wrong := judge(answer, self.task, expected):
@@ -228,11 +231,7 @@ def arguments():
     parser.add_argument("--node", required=True)
     parser.add_argument("--results")
     parser.add_argument("--filter", default="")
-    parser.add_argument("--seconds", type=float, default=0.2)
-    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--foundation-version", default="")
-    parser.add_argument("--server-core", type=int, default=min(os.sched_getaffinity(0)))
-    parser.add_argument("--client-core", type=int, default=max(os.sched_getaffinity(0)))
     return parser.parse_args()
 
 
@@ -266,13 +265,13 @@ def main():
     lines = subprocess.run([options.bin / "stream-facts", *map(str, sizes)], check=True, capture_output=True, text=True)
     facts = {item["deltaCount"]: item for item in map(json.loads, lines.stdout.splitlines())}
     with tempfile.TemporaryDirectory() as folder:
-        servers = Servers(options.bin / "stream-server", options.server_core, pathlib.Path(folder))
+        servers = Servers(options.bin / "stream-server", pathlib.Path(folder))
         try:
             for workload, clients in chosen(options.filter).items():
                 print(f"end-to-end {workload}", flush=True)
                 subjects = [Ours(options, workload)]
                 subjects += [Peer(options, facts, servers, client, workload) for client in clients]
-                in_rounds(options.rounds, subjects, lambda subject, turn: subject.measure(results, turn),
+                in_rounds(ROUNDS, subjects, lambda subject, turn: subject.measure(results, turn),
                           lambda subject, error: results.missing(subject.name, f"{workload}: {error}"))
                 for subject in subjects:
                     for name, rates in subject.rates.items():

@@ -21,7 +21,8 @@ import sys
 import tempfile
 import time
 
-from results import Results, end_on_request, environment, in_rounds, last_line, report, run_limited
+from results import (
+    CLIENT_CORE, SERVER_CORE, Results, end_on_request, environment, in_rounds, last_line, report, run_limited)
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 INTEROPERABILITY = FOLDER.parents[1] / "Tests" / "Interoperability"
@@ -85,7 +86,7 @@ class Server:
     """`chappie serve` on the server's core."""
 
     def __init__(self, options, workload, recording):
-        words = ["taskset", "--cpu-list", str(options.server_core), options.chappie, "serve", "--recording", recording]
+        words = ["taskset", "--cpu-list", str(SERVER_CORE), options.chappie, "serve", "--recording", recording]
         self.process = subprocess.Popen([*words, *SCENARIOS[workload]], stdout=subprocess.PIPE, text=True)
         self.url = self.process.stdout.readline().removeprefix("listening on ").strip()
 
@@ -101,11 +102,11 @@ class Server:
             self.process.wait()
 
 
-def timed(options, words, found, limit, **environment_members):
+def timed(words, found, **environment_members):
     """Milliseconds from the start of a process to the piece of its output with the text in it, by `found`."""
     start = time.perf_counter()
-    words = ["timeout", "--foreground", "--kill-after", "5", str(limit),
-             "taskset", "--cpu-list", str(options.client_core), *words]
+    words = ["timeout", "--foreground", "--kill-after", "5", str(LIMIT),
+             "taskset", "--cpu-list", str(CLIENT_CORE), *words]
     moment, output = None, b""
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
@@ -118,15 +119,15 @@ def timed(options, words, found, limit, **environment_members):
         log.seek(0)
         errors = log.read().decode(errors="replace")
     if status in (124, -signal.SIGKILL, 128 + signal.SIGKILL):
-        raise RuntimeError(f"no text after {limit} s")
+        raise RuntimeError(f"no text after {LIMIT} s")
     if moment is None:
         raise RuntimeError(last_line(errors or output.decode(errors="replace")))
     return (moment - start) * 1000
 
 
-def time_chappie(options, url, folder, limit):
+def time_chappie(options, url, folder):
     words = [options.chappie, "stream", "--base-url", url, "--api-key", "sk-fake", "--model", "paper-and-ink", "Hello"]
-    return timed(options, words, lambda output: TEXT in output, limit)
+    return timed(words, lambda output: TEXT in output)
 
 
 def says_text(output):
@@ -138,7 +139,7 @@ def says_text(output):
     return False
 
 
-def time_codex(options, url, folder, limit):
+def time_codex(options, url, folder):
     home = folder / "codex"
     (home / "project").mkdir(parents=True, exist_ok=True)
     port = url.rsplit(":", 1)[1].split("/")[0]
@@ -146,13 +147,13 @@ def time_codex(options, url, folder, limit):
     (home / "config.toml").write_text(configuration.replace("@PORT@", port).replace("@WEBSOCKETS@", "true"))
     words = [options.codex, "exec", "--skip-git-repo-check", "--sandbox", "read-only", "--json", "--disable", "plugins",
              "--cd", home / "project", "Hello"]
-    return timed(options, words, says_text, limit, CODEX_HOME=str(home), LOOPBACK_KEY="sk-fake")
+    return timed(words, says_text, CODEX_HOME=str(home), LOOPBACK_KEY="sk-fake")
 
 
 def time_openai_process(transport):
-    def run(options, url, folder, limit):
+    def run(options, url, folder):
         words = [options.python, INTEROPERABILITY / "openai_client.py", transport, url]
-        return timed(options, words, lambda output: TEXT in output, limit)
+        return timed(words, lambda output: TEXT in output)
     return run
 
 
@@ -163,7 +164,7 @@ TIMERS = {"chappie": time_chappie, "codex": time_codex, "openai-websocket-proces
 def time_in_process(options, subject, workload, url):
     """Runs of a client that stays in one process."""
     words = [options.python, FOLDER / "first_text_openai.py", subject.kind.removeprefix("openai-"), workload, url, TEXT]
-    process = run_limited(["taskset", "--cpu-list", str(options.client_core), *words], LIMIT, env=environment())
+    process = run_limited(["taskset", "--cpu-list", str(CLIENT_CORE), *words], LIMIT, env=environment())
     if process.returncode != 0:
         raise RuntimeError(last_line(process.stderr))
     return json.loads(process.stdout)
@@ -182,8 +183,8 @@ def runs_of(options, results, subject, workload, recording, folder, turn):
         home = folder / f"{subject.kind}-{workload}"
         # The first makes what later ones find made: files of a new home, pages of the program.
         if turn == 1 and workload != "black-holed-upgrade":
-            timer(options, server.url, home, LIMIT)
-        return [timer(options, server.url, home, LIMIT)]
+            timer(options, server.url, home)
+        return [timer(options, server.url, home)]
 
 
 def version_of(options, subject):
@@ -232,8 +233,6 @@ def arguments():
     parser.add_argument("--codex", required=True)
     parser.add_argument("--results")
     parser.add_argument("--filter", default="")
-    parser.add_argument("--server-core", type=int, default=min(os.sched_getaffinity(0)))
-    parser.add_argument("--client-core", type=int, default=max(os.sched_getaffinity(0)))
     return parser.parse_args()
 
 

@@ -10,6 +10,10 @@ import subprocess
 import sys
 import tempfile
 
+# The first core is the server's, the last one the client's: neighbours may be halves of one core.
+CORES = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else {0}
+SERVER_CORE, CLIENT_CORE = min(CORES), max(CORES)
+
 
 class Results:
     """A file of lines. Without one, figures are only printed."""

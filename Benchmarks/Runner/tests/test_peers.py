@@ -108,7 +108,7 @@ class Parsers(unittest.TestCase):
         self.assertEqual(mistake({"error": "broken"}, self.FACTS), "broken")
 
     def test_no_answer_has_a_reason(self):
-        options = argparse.Namespace(core=0, corpora=PEERS, workloads=["model-deltas/16384"])
+        options = argparse.Namespace(corpora=PEERS, workloads=["model-deltas/16384"])
         wanted = {"echo broken >&2; exit 1": "broken", "true": "no answer", "echo {": "cannot be read"}
         for script, why in wanted.items():
             with self.assertRaisesRegex(RuntimeError, why), unittest.mock.patch("shutil.which", return_value=None):
