@@ -13,9 +13,7 @@ from . import machine, page, programs, readme, table
 from .figures import ResultsError
 from .results import Results
 
-BENCHMARKS = pathlib.Path(__file__).resolve().parent.parent
-REPOSITORY = BENCHMARKS.parent
-OUTPUT = BENCHMARKS.parent / ".build" / "benchmarks-results"
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 
 
 def options(arguments: list[str]) -> argparse.Namespace:
@@ -25,17 +23,18 @@ def options(arguments: list[str]) -> argparse.Namespace:
     run = commands.add_parser("run", help="measure; write results.json and report.html; print the table")
     run.add_argument("--programs", type=pathlib.Path, required=True, help="the folder of the programs")
     run.add_argument("--filter", default="", help="part of a group and a workload, such as parser/tiny")
-    run.add_argument("--output", type=pathlib.Path, default=OUTPUT, help="the folder of what is written")
+    run.add_argument("--output", type=pathlib.Path, required=True, help="the folder of what is written")
     run.add_argument("--peers", type=pathlib.Path, help="the script that measures the peers")
     run.add_argument("--said", default="", help="the command that results.json names")
-    run.add_argument("--load-before", type=float, help="the load before the programs were built")
+    run.add_argument("--load-before", type=float, required=True, help="the load before the programs were built")
 
     report = commands.add_parser("report", help="make report.html again from results.json")
-    report.add_argument("results", type=pathlib.Path, nargs="?", default=OUTPUT / "results.json")
+    report.add_argument("results", type=pathlib.Path)
 
     tables = commands.add_parser("readme", help="write RESULTS.md and the README's table")
-    tables.add_argument("--check", action="store_true", help="write nothing; status 1 when they differ")
-    tables.add_argument("--results", type=pathlib.Path, default=OUTPUT / "results.json")
+    task = tables.add_mutually_exclusive_group(required=True)
+    task.add_argument("--check", action="store_true", help="write nothing; status 1 when they differ")
+    task.add_argument("--results", type=pathlib.Path, help="the results.json to read")
     return parser.parse_args(arguments)
 
 

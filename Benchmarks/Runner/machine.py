@@ -32,8 +32,8 @@ def text_of(path: str) -> str:
         return ""
 
 
-def describe(load_before: float | None = None) -> dict:
-    """The machine; a load that was read before a build is better than that of this moment."""
+def describe(load_before: float) -> dict:
+    """The machine, with its load before the benchmarks were built."""
     information = text_of("/proc/cpuinfo")
     memory = re.search(r"^MemTotal:\s+(\d+) kB", text_of("/proc/meminfo"), re.MULTILINE)
     system = re.search(r'^PRETTY_NAME="?([^"\n]*)', text_of("/etc/os-release"), re.MULTILINE)
@@ -44,7 +44,7 @@ def describe(load_before: float | None = None) -> dict:
         "system": system[1] if system else platform.platform(),
         "kernel": platform.release(),
         "virtualization": virtualization(information),
-        "loadBefore": round(os.getloadavg()[0] if load_before is None else load_before, 2),
+        "loadBefore": round(load_before, 2),
     }
     return {name: value for name, value in machine.items() if value is not None}
 

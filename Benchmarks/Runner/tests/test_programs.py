@@ -82,6 +82,7 @@ class Runs(unittest.TestCase):
 
     def test_a_filter_that_no_figure_has_in_its_name_is_an_error(self):
         self.program("none", "exit 2")
-        words = ["run", "--programs", str(self.folder), "--output", str(self.folder / "out"), "--filter", "x"]
+        words = ["run", "--programs", str(self.folder), "--output", str(self.folder / "out"), "--filter", "x",
+                 "--load-before", "0"]
         with mock.patch.object(programs, "ALL", ["none"]), contextlib.redirect_stderr(io.StringIO()):
             self.assertEqual(command.main(words), 2)
