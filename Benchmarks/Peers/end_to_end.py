@@ -165,17 +165,13 @@ def ask(options, client, task):
     return json.loads(last_line(process.stdout))
 
 
-def record(results, client, workload, answer, task, facts, version, turn):
+def record(results, client, workload, answer, task, version, turn):
     """Appends two figures; the runs of the first."""
     count = answer["deltaCount"] * task["streamCount"]
     rates = [count / run["seconds"] for run in answer["runs"]]
     costs = [run["processorSeconds"] * 1e9 / count for run in answer["runs"]]
-    kind = "text" if client.decodes else next(
-        name.removesuffix("Checksum") for name in answer["check"]["streams"][0] if name.endswith("Checksum"))
-    work = {"eventCount": count, "byteCount": facts[f"{kind}ByteCount"] * task["streamCount"],
-            "checksum": f"crc32:{facts[f'{kind}Checksum']:08x}"}
     common = {"group": "end-to-end", "workload": workload, "subject": client.subject, "way": client.way,
-              "work": work, "decodes": client.decodes, "version": version, "turn": turn}
+              "decodes": client.decodes, "version": version, "turn": turn}
     results.figure(measure="throughput", unit="events/s", better="higher", runs=rates, **common)
     results.figure(measure="processor-time", unit="ns/event", better="lower", runs=costs, **common)
     return rates
@@ -220,7 +216,7 @@ class Peer:
         # The size that was found to be right is that of all rounds.
         self.task["sizes"] = [size for size in self.task["sizes"] if size[0] == answer["deltaCount"]]
         version = answer["version"] or self.options.foundation_version
-        rates = record(results, self.client, self.workload, answer, self.task, expected, version, turn)
+        rates = record(results, self.client, self.workload, answer, self.task, version, turn)
         self.rates[f"{self.client.subject}, {self.client.way}"] += rates
 
 

@@ -221,8 +221,7 @@ def record(options, results, subject, workload, runs):
         results.missing(subject.name, f"first-text {workload}, {subject.way}: no version: {error}")
         return
     results.figure(group="first-text", workload=workload, subject=subject.name, way=subject.way, measure="time",
-                   unit="ms", better="lower", runs=runs, version=version, decodes=True,
-                   work={"eventCount": 1, "byteCount": len(TEXT.encode())})
+                   unit="ms", better="lower", runs=runs, version=version, decodes=True)
 
 
 def arguments():

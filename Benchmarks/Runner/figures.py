@@ -3,13 +3,12 @@
 Each program is called as `PROGRAM --results FILE [FILTER]` and appends one JSON object a line, as soon as it has it:
 
     {"group": "parser", "workload": "tiny-events/16384", "subject": "chappie", "way": "", "measure": "throughput",
-     "unit": "bytes/s", "better": "higher", "runs": [1.8e9, 1.7e9], "bar": {"atLeast": 5.4e8},
-     "work": {"eventCount": 7456540, "byteCount": 67108864}}
+     "unit": "bytes/s", "better": "higher", "runs": [1.8e9, 1.7e9], "bar": {"atLeast": 5.4e8}}
 
 `subject` is `chappie`, `machine` or a peer, and `way` is which of the subject's interfaces was used. `bar` has `atLeast`
-or `atMost`, and `quantile` where it applies to a run other than the median. `decodes` says whether the JSON of each
-event was decoded, `version` is the peer's, and `turn` is the round in which the figure was measured in turn with others.
-A line {"missing": {"subject": "…", "why": "…"}} names what could not be measured.
+or `atMost`, and `quantile` where it applies to a run other than the median. `decodes` (whether the JSON of each event is
+decoded) and `version` are those of a peer. `turn` is the number of the round, in a figure that is measured in rounds with
+others. A line {"missing": {"subject": "…", "why": "…"}} names a subject without a figure, and the reason.
 """
 
 from __future__ import annotations
@@ -44,7 +43,6 @@ class Figure:
     way: str = ""
     better: str | None = None
     bar: dict | None = None
-    work: dict | None = None
     decodes: bool | None = None
     version: str | None = None
     turn: int | None = None

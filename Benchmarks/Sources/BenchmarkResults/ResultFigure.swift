@@ -28,26 +28,6 @@ public struct ResultFigure: Codable, Equatable, Sendable {
         }
     }
 
-    /// What went through in one run, and was checked.
-    public struct Work: Codable, Equatable, Sendable {
-        /// How many events there were.
-        public var eventCount: Int
-        /// How many bytes of what the workload says: of text, of data, of a body.
-        public var byteCount: Int
-        /// A checksum of them, with the name of its algorithm before a colon; nil where bytes were compared.
-        public var checksum: String?
-        /// Where the generator began; nil when nothing in it is random.
-        public var seed: UInt64?
-
-        /// Makes the account of a run.
-        public init(eventCount: Int, byteCount: Int, checksum: String? = nil, seed: UInt64? = nil) {
-            self.eventCount = eventCount
-            self.byteCount = byteCount
-            self.checksum = checksum
-            self.seed = seed
-        }
-    }
-
     /// The subject that is this package.
     public static let ownSubject = "chappie"
     /// The subject that is the machine: what no program can pass.
@@ -71,14 +51,11 @@ public struct ResultFigure: Codable, Equatable, Sendable {
     public var runs: [Double]
     /// What the value in the middle may be, or another that it names; nil when there is no bar.
     public var bar: Bar?
-    /// What went through in a run; nil when nothing did.
-    public var work: Work?
-    /// Whether what went through was taken apart as far as this package does: JSON decoded, text in the hand.
-    public var decodes: Bool?
-    /// Makes a figure; what only some have is set afterwards.
+
+    /// Makes a figure.
     public init(
         group: String, workload: String, subject: String = Self.ownSubject, way: String = "", measure: String,
-        unit: String, better: Direction? = .lower, runs: [Double], bar: Bar? = nil, work: Work? = nil
+        unit: String, better: Direction? = .lower, runs: [Double], bar: Bar? = nil
     ) {
         self.group = group
         self.workload = workload
@@ -89,7 +66,6 @@ public struct ResultFigure: Codable, Equatable, Sendable {
         self.better = better
         self.runs = runs
         self.bar = bar
-        self.work = work
     }
 }
 

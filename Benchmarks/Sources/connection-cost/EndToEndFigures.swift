@@ -63,23 +63,22 @@ enum EndToEndFigures {
                     })
             }
         }
-        let work = expected.work(responseCount: responseCount * wire.streamCount)
-        return zip(consumers, times).flatMap { Self.readings($0, $1, wire, work) }
+        let eventCount = messageCount * responseCount * wire.streamCount
+        return zip(consumers, times).flatMap { Self.readings($0, $1, wire, eventCount: Double(eventCount)) }
     }
 
     private static func readings(
-        _ consumer: Consumer, _ times: [RunTimes], _ wire: Wire, _ work: ResultFigure.Work
+        _ consumer: Consumer, _ times: [RunTimes], _ wire: Wire, eventCount: Double
     ) -> [Reading] {
         let bars = Bars(wire, consumer.kind)
-        let eventCount = Double(work.eventCount)
         return [
             Reading(
                 Self.group, wire.name, way: consumer.way, "throughput", times.map { eventCount / $0.wall }, "events/s",
-                better: .higher, bar: bars.throughput.map { .init(atLeast: $0) }, work: work),
+                better: .higher, bar: bars.throughput.map { .init(atLeast: $0) }),
             Reading(
                 Self.group, wire.name, way: consumer.way, "processor-time",
                 times.map { $0.processor / eventCount * 1e9 }, "ns/event",
-                bar: bars.processorTime.map { .init(atMost: $0) }, work: work),
+                bar: bars.processorTime.map { .init(atMost: $0) }),
         ]
     }
 
@@ -93,16 +92,5 @@ enum EndToEndFigures {
             self.throughput = kind == .events ? 1.5e6 : 3.5e6
             if wire.form == .webSocket { self.processorTime = kind == .events ? 650 : 300 }
         }
-    }
-}
-
-extension ExpectedResponse {
-    /// What goes through in a run, for the results.
-    ///
-    /// The bytes are those of the deltas' JSON, the checksum is that of the text of one response.
-    fileprivate func work(responseCount: Int) -> ResultFigure.Work {
-        let eventCount = self.messageCount * responseCount
-        return ResultFigure.Work(
-            eventCount: eventCount, byteCount: eventCount * 250, checksum: "fnv1a64:" + String(self.hash(), radix: 16))
     }
 }

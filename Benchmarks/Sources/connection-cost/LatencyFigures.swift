@@ -74,13 +74,11 @@ enum LatencyFigures {
         _ ours: Latencies, _ machine: Latencies, _ pace: Pace, at quantile: Double, name: String
     ) -> [Reading] {
         let (own, bare) = (ours.values(at: quantile), machine.values(at: quantile))
-        let work = ResultFigure.Work(
-            eventCount: pace.messageCount, byteCount: pace.messageCount * Int(CSS_MESSAGE_SIZE))
         let readings = [
-            Reading("latency", pace.workload, way: "for try await", "latency-\(name)", own, "µs", work: work),
+            Reading("latency", pace.workload, way: "for try await", "latency-\(name)", own, "µs"),
             Reading(
                 "latency", pace.workload, way: "read", "latency-\(name)", bare, "µs",
-                subject: ResultFigure.machineSubject, work: work, decodes: false),
+                subject: ResultFigure.machineSubject),
         ]
         guard let bar = quantile == 0.5 ? pace.bars?.p50 : quantile == 0.99 ? pace.bars?.p99 : nil else {
             return readings

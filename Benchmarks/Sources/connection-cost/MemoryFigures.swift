@@ -22,9 +22,7 @@ enum MemoryFigures {
                 }
                 return value
             }
-            return [
-                Reading("memory", workload, "memory", values, "KiB/stream", bar: .init(atMost: bar), decodes: nil)
-            ]
+            return [Reading("memory", workload, "memory", values, "KiB/stream", bar: .init(atMost: bar))]
         }
     }
 

@@ -10,13 +10,11 @@ struct Reading {
     init(
         _ group: String, _ workload: String, way: String = "", _ measure: String, _ runs: [Double], _ unit: String,
         subject: String = ResultFigure.ownSubject, better: ResultFigure.Direction = .lower,
-        bar: ResultFigure.Bar? = nil, work: ResultFigure.Work? = nil, decodes: Bool? = true
+        bar: ResultFigure.Bar? = nil
     ) {
-        var figure = ResultFigure(
+        self.figure = ResultFigure(
             group: group, workload: workload, subject: subject, way: way, measure: measure, unit: unit, better: better,
-            runs: runs, bar: bar, work: work)
-        figure.decodes = decodes
-        self.figure = figure
+            runs: runs, bar: bar)
     }
 
     /// Whether the median is what it may be; a reading without runs is not.

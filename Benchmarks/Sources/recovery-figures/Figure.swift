@@ -5,7 +5,7 @@ import Foundation
 /// A figure that was measured several times, and what it may be at most.
 struct Figure {
     /// What was measured, where, and in what.
-    private(set) var result: ResultFigure
+    let result: ResultFigure
     /// The most that the 99th percentile may be; nil for a figure that others are compared with.
     private let bound: Double?
     /// In ascending order.
@@ -20,14 +20,6 @@ struct Figure {
             bar: bound.map { .init(atMost: $0, quantile: 0.99) })
         self.values = runs.sorted()
         self.bound = bound
-    }
-
-    /// The same with what went through in a run.
-    func with(work: ResultFigure.Work) -> Self {
-        var figure = self
-        figure.result.work = work
-        figure.result.decodes = true
-        return figure
     }
 
     var median: Double { self.values.median }

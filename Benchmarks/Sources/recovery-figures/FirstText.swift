@@ -169,7 +169,6 @@ enum FirstText {
     private static func figure(
         _ workload: String, _ runs: [Double], way: String = "", group: String = "first-text", bound: Double? = nil
     ) -> Figure {
-        Figure(group, workload, way: way, runs: runs, bound: bound).with(
-            work: .init(eventCount: 1, byteCount: self.model.fullText.utf8.count, seed: self.model.seed))
+        Figure(group, workload, way: way, runs: runs, bound: bound)
     }
 }

@@ -42,7 +42,6 @@ enum ToolLoop {
         for count in self.callCounts {
             for _ in 0..<self.runs { loops[count, default: []].append(try await self.run(count, policy)) }
             let made = loops[count, default: []]
-            let work = ResultFigure.Work(eventCount: count, byteCount: Int(made[0].uploaded), seed: self.seed)
             figures += [
                 Figure(
                     "tool-loop", "\(transport)-\(count)", measure: "uploaded", unit: "bytes", runs: made.map(\.uploaded)
@@ -51,7 +50,7 @@ enum ToolLoop {
                 Figure(
                     "tool-loop", "\(transport)-\(count)", measure: transport == "http" ? "requests" : "handshakes",
                     unit: "", runs: made.map(\.attempts), bound: handshakeBound),
-            ].map { $0.with(work: work) }
+            ]
         }
         let growth = zip(loops[25, default: []], loops[50, default: []]).map { $1.uploaded / $0.uploaded }
         figures.append(
@@ -61,10 +60,8 @@ enum ToolLoop {
         return figures
     }
 
-    private static let seed: UInt64 = 3
-
     private static func run(_ callCount: Int, _ policy: ChappieStreamingTransportPolicy) async throws -> Loop {
-        var model = ChappieTestServer.ScriptedModel(seed: self.seed, textByteCount: 500)
+        var model = ChappieTestServer.ScriptedModel(seed: 3, textByteCount: 500)
         model.toolRounds = callCount
         let server = try Cores.onServerCore {
             try ChappieTestServer(configuration: .init(model: .scripted(model)))

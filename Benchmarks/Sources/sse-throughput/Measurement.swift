@@ -23,16 +23,14 @@ struct Measurement {
 
     /// The figures for the results, with the bar that was computed for the speed.
     func figures(atLeast: Double?) -> [ResultFigure] {
-        let work = ResultFigure.Work(
-            eventCount: self.eventCount, byteCount: self.byteCount, seed: self.workload.corpus.seed)
-        return [
+        [
             ResultFigure(
                 group: "parser", workload: self.workload.name, measure: "throughput", unit: "bytes/s", better: .higher,
-                runs: self.speeds, bar: atLeast.map { .init(atLeast: $0) }, work: work),
+                runs: self.speeds, bar: atLeast.map { .init(atLeast: $0) }),
             ResultFigure(
                 group: "parser", workload: self.workload.name, measure: "allocations", unit: "/event",
                 runs: [self.allocationsPerEvent],
-                bar: self.workload.corpus == .longLines ? nil : .init(atMost: Bar.allocationsPerEvent), work: work),
+                bar: self.workload.corpus == .longLines ? nil : .init(atMost: Bar.allocationsPerEvent)),
         ]
     }
 }
