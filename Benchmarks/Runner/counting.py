@@ -37,7 +37,6 @@ class Counted:
 
     instructions: float
     allocations: float
-    events: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,8 +134,7 @@ def count(program, arguments, short, long, inside=None):
     events = many_events - few_events
     if events <= 0:
         raise CountingError(f"{described(program, arguments)}: the long run has no more events than the short one")
-    return Counted(
-        (many.instructions - few.instructions) / events, (many.allocations - few.allocations) / events, events)
+    return Counted((many.instructions - few.instructions) / events, (many.allocations - few.allocations) / events)
 
 
 def count_between_pauses(program, arguments, before, passes):
@@ -146,7 +144,7 @@ def count_between_pauses(program, arguments, before, passes):
     counted, events = profile(program, arguments, f"{before}+{passes}", [f"--dump-before={PAUSE}"], part=".2")
     if events <= 0:
         raise CountingError(f"{described(program, arguments)}: there are no events between the pauses")
-    return Counted(counted.instructions / events, counted.allocations / events, events)
+    return Counted(counted.instructions / events, counted.allocations / events)
 
 
 def require_valgrind():

@@ -10,7 +10,8 @@ import subprocess
 
 # A machine whose load is above this does other work.
 QUIET_LOAD = 0.5
-LIBRARIES = {"libwebsockets": "libwebsockets", "zlib": "zlib", "simdjson": "simdjson", "openssl": "openssl"}
+# The names that pkg-config has.
+LIBRARIES = ["libwebsockets", "zlib", "simdjson", "openssl"]
 # For a library whose package has no file for pkg-config.
 DEBIAN_PACKAGES = {"simdjson": "libsimdjson-dev"}
 
@@ -42,7 +43,6 @@ def describe(load_before: float) -> dict:
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         "memoryBytes": int(memory[1]) * 1024 if memory else None,
         "system": system[1] if system else platform.platform(),
-        "kernel": platform.release(),
         "virtualization": virtualization(information),
         "loadBefore": round(load_before, 2),
     }
@@ -81,8 +81,8 @@ def versions() -> dict[str, str]:
     swift = re.search(r"Swift version (\S+)", output_of("swift", "--version"))
     if swift:
         found["swift"] = swift[1]
-    for name, package in LIBRARIES.items():
-        version = output_of("pkg-config", "--modversion", package)
+    for name in LIBRARIES:
+        version = output_of("pkg-config", "--modversion", name)
         if version:
             found[name] = version.rstrip("-")
     for name, package in DEBIAN_PACKAGES.items():

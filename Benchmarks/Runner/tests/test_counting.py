@@ -41,10 +41,10 @@ class Counting(unittest.TestCase):
         self.addCleanup(environment.stop)
 
     def test_two_runs_differ_by_their_passes(self):
-        self.assertEqual(counting.count("program", ["w"], 2, 6), counting.Counted(200.0, 1.0, 40))
+        self.assertEqual(counting.count("program", ["w"], 2, 6), counting.Counted(200.0, 1.0))
 
     def test_between_two_pauses_nothing_else_is_counted(self):
-        self.assertEqual(counting.count_between_pauses("program", ["w"], 2, 4), counting.Counted(100.0, 0.75, 40))
+        self.assertEqual(counting.count_between_pauses("program", ["w"], 2, 4), counting.Counted(100.0, 0.75))
 
     def test_a_program_that_does_not_pause_is_not_counted(self):
         with self.assertRaisesRegex(counting.CountingError, "program hurried did not pause"):

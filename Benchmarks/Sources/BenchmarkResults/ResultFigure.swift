@@ -2,9 +2,9 @@
 import Foundation
 
 /// A value that was measured several times, of one subject at one workload.
-public struct ResultFigure: Codable, Equatable, Sendable {
+public struct ResultFigure: Encodable, Sendable {
     /// Which way is better.
-    public enum Direction: String, Codable, Sendable {
+    public enum Direction: String, Encodable, Sendable {
         /// More is better: a speed.
         case higher
         /// Less is better: a cost.
@@ -12,7 +12,7 @@ public struct ResultFigure: Codable, Equatable, Sendable {
     }
 
     /// What a value may be.
-    public struct Bar: Codable, Equatable, Sendable {
+    public struct Bar: Encodable, Sendable {
         /// The least that the value may be; nil when there is no such limit.
         public var atLeast: Double?
         /// The most that it may be.

@@ -9,9 +9,8 @@
 /// Writes corpora, and `facts.json` that says what is in them.
 struct CorpusFiles {
     /// One file.
-    private struct Description: Codable {
+    private struct Description: Encodable {
         var corpus: String, file: String
-        var seed: UInt64
         /// The whole, and beginnings of it for those that would take too long.
         var prefixes: [EventStreamInput.Prefix]
     }
@@ -29,8 +28,7 @@ struct CorpusFiles {
             let input = corpus.makeInput(byteCount: size, marks: self.marks.filter { $0 < size } + [size])
             let file = corpus.rawValue + ".events"
             try Data(input.bytes).write(to: folder.appending(path: file))
-            descriptions.append(
-                Description(corpus: corpus.rawValue, file: file, seed: corpus.seed, prefixes: input.prefixes))
+            descriptions.append(Description(corpus: corpus.rawValue, file: file, prefixes: input.prefixes))
         }
         try JSONFile.write(descriptions, to: folder.appending(path: "facts.json"))
     }

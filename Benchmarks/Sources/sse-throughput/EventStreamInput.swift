@@ -3,7 +3,7 @@
 /// An event stream, and what a correct parser finds in it.
 struct EventStreamInput {
     /// Where an event ends, and what is in the stream up to there.
-    struct Prefix: Codable {
+    struct Prefix: Encodable {
         /// How many bytes lie before the end of that event.
         var byteCount: Int
         /// What is in them.

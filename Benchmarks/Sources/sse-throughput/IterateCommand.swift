@@ -25,7 +25,6 @@ struct IterateCommand {
             }
         }
         print(
-            #"{"workload":"\#(name)","passes":\#(self.passCount),"#
-                + #""eventsPerPass":\#(expected.eventCount),"bytesPerPass":\#(input.bytes.count)}"#)
+            #"{"workload":"\#(name)","passes":\#(self.passCount),"eventsPerPass":\#(expected.eventCount)}"#)
     }
 }

@@ -1,7 +1,7 @@
 // What is in a stream. A generator knows it from the values it put in, a reader from what it found.
 
 /// The number of events of a stream, the bytes of their data, and checksums of what they carry.
-struct StreamFacts: Equatable, Codable {
+struct StreamFacts: Equatable, Encodable {
     /// How many events there are.
     var eventCount = 0
     /// How many bytes of data they have, the LFs between lines included.

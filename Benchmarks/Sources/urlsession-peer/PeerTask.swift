@@ -3,7 +3,7 @@ struct PeerTask: Decodable {
     /// A response, and where it is served.
     ///
     /// The certificate behind the two is of no use: on Linux, URLSession trusts what the system trusts.
-    struct Size: Decodable, Equatable {
+    struct Size: Decodable {
         let deltaCount: Int
         let url: String
 
