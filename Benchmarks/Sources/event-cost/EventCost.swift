@@ -2,18 +2,15 @@
 // Benchmarks/Runner/budgets.py.
 import Foundation
 
-/// The command: how many passes, over which paths, with which shapes of events.
+/// The command: passes over one path, with events of one shape.
 @main
 struct EventCost {
     static func main() {
         do {
-            let options = try Options(CommandLine.arguments.dropFirst())
+            let options = try Options(Array(CommandLine.arguments.dropFirst()))
             try OneThread.run {
-                for workload in options.shapes.map(Workload.init(shape:)) {
-                    for path in options.paths {
-                        try await Measurement(path: path, workload: workload).run(passes: options.passCount)
-                    }
-                }
+                let measurement = Measurement(path: options.path, workload: Workload(shape: options.shape))
+                try await measurement.run(passes: options.passCount)
             }
         } catch {
             FileHandle.standardError.write(Data("event-cost: \(error)\n".utf8))

@@ -1,38 +1,30 @@
 // The arguments.
 
-/// What the command was asked for.
+/// The arguments of the command.
 struct Options {
-    /// The paths to send events over, in order; all when none is named.
-    private(set) var paths: [Path] = []
-    /// The shapes of events to make; all when none is named.
-    private(set) var shapes: [EventShape] = []
-    /// How often each workload is sent through.
-    private(set) var passCount = 1
+    /// The number of passes over the workload.
+    let passCount: Int
+    /// The path that the events take.
+    let path: Path
+    /// The shape of the events.
+    let shape: EventShape
 
     /// Reads the arguments.
-    init(_ arguments: some Sequence<String>) throws {
-        var arguments = arguments.makeIterator()
-        while let argument = arguments.next() {
-            if argument == "--iterations" {
-                guard let count = arguments.next().flatMap({ Int($0) }), count > 0 else { throw UsageError() }
-                self.passCount = count
-            } else if let path = Path(rawValue: argument) {
-                self.paths.append(path)
-            } else if let shape = EventShape(rawValue: argument) {
-                self.shapes.append(shape)
-            } else {
-                throw UsageError()
-            }
-        }
-        if self.paths.isEmpty { self.paths = Path.allCases }
-        if self.shapes.isEmpty { self.shapes = EventShape.allCases }
+    init(_ arguments: [String]) throws {
+        guard arguments.count == 4, arguments[0] == "--iterations", let passCount = Int(arguments[1]), passCount > 0,
+            let path = Path(rawValue: arguments[2]), let shape = EventShape(rawValue: arguments[3])
+        else { throw UsageError() }
+        self.passCount = passCount
+        self.path = path
+        self.shape = shape
     }
 }
 
-/// The arguments mean nothing.
+/// The arguments are not those of the command.
 struct UsageError: Error, CustomStringConvertible {
     var description: String {
-        let names = (Path.allCases.map(\.rawValue) + EventShape.allCases.map(\.rawValue)).joined(separator: " | ")
-        return "usage: event-cost [--iterations N] [\(names)] ..."
+        let paths = Path.allCases.map(\.rawValue).joined(separator: "|")
+        let shapes = EventShape.allCases.map(\.rawValue).joined(separator: "|")
+        return "usage: event-cost --iterations N \(paths) \(shapes)"
     }
 }

@@ -1,7 +1,7 @@
 // The inputs. Each knows what is in it, so that the measurement can be checked.
 import Foundation
 
-/// How the events of a made workload look.
+/// The shape of a workload's events.
 enum EventShape: String, CaseIterable {
     /// A word a delta, with every member that the service writes.
     case words
