@@ -1,26 +1,25 @@
-// `connection-cost --iterations`: nothing but reading, for programs that count instructions.
+// `connection-cost --iterations`: reads responses and does nothing else, for programs that count instructions.
 
-/// Reads one response over each stream that is the longer the more passes there are.
+/// Reads one response over each stream, with a pause before and after the passes that are counted.
 ///
-/// The server is another process, which nobody counts, and is always ahead: a program that is counted is slow. Neither
-/// is on a core of its own, because nothing is timed.
+/// The server is another process, which is not counted, and is always ahead of this one, which is slow under valgrind.
+/// Neither is kept on a core, because time is not measured.
 ///
-/// With passes before the others, the server stops behind them, and once more behind the last. Whoever counts between
-/// these pauses has no start, no connection, no handshake and no end in it, and as much is on its way at the first as
-/// at the second: nothing.
+/// The server stops after the passes before the pause, and again after the last pass. No data is in flight at either
+/// pause, so the instructions between them include no start, connection, handshake or end.
 struct Iterations {
-    /// How many passes.
+    /// The number of passes between the pauses.
     let count: Int
-    /// How many there are before the pause behind which they begin; 0 without a pause.
+    /// The number of passes before the first pause.
     let countBefore: Int
     /// The name of a wire.
     let workload: String
     /// `events` or `batches`.
     let way: String
 
-    /// The deltas of a pass, on each stream: about 8,000 together.
+    /// The number of deltas of a pass on each stream, about 8,000 in all streams.
     ///
-    /// Eight passes of one stream are a block of the server, which sends whole blocks.
+    /// Eight passes of one stream are a block of the server: a response with a pause is no longer than that.
     private static func messagesPerPass(_ wire: Wire) -> Int { 8_192 / wire.streamCount }
 
     /// Reads, and prints what a pass consists of as one line of JSON.
@@ -36,12 +35,8 @@ struct Iterations {
             .flood(messageCount: expected.messageCount, pauseAfter: countBefore),
             isSecure: wire.isSecure, compresses: wire.form.isCompressed, isPinned: false)
         let consumer = Consumer(kind: kind, server: server, form: wire.form, isPatient: true)
-        if countBefore == 0 {
-            try await consumer.read(wire.streamCount, expected, isThorough: false)
-        } else {
-            let pauses = Pauses(streamCount: wire.streamCount, first: countBefore, last: expected.messageCount)
-            try await consumer.read(wire.streamCount, expected, with: pauses)
-        }
+        let pauses = Pauses(streamCount: wire.streamCount, first: countBefore, last: expected.messageCount)
+        try await consumer.read(wire.streamCount, expected, with: pauses)
         let eventsPerPass = Self.messagesPerPass(wire) * wire.streamCount
         Line.print(
             #"{"workload":"\#(wire.name) \#(self.way)","passes":\#(self.count),"eventsPerPass":\#(eventsPerPass)}"#)

@@ -26,15 +26,15 @@ struct Options {
     static let usage = """
         usage: connection-cost [--repetitions N] [--results FILE] [NAME]
                connection-cost self-check
-               connection-cost --iterations N[+N] WORKLOAD events|batches
+               connection-cost --iterations N+N WORKLOAD events|batches
 
         NAME is a part of a figure's name; without one, all are measured:
         \(Figure.all.map { "  \($0.name): \($0.summary)" }.joined(separator: "\n"))
 
           --repetitions N   measure each N times (7)
           --results FILE    append the figures to a file, a line of JSON each
-          --iterations N    only read N passes of a workload such as websocket-plain-1, to count instructions;
-                            2+4: read two, stop, call cmachine_note_pause, read four, and call it again
+          --iterations N+N  only read a workload such as websocket-plain-1, to count instructions;
+                            2+4: read two passes, call cmachine_note_pause, read four, and call it again
         """
 
     /// Reads the arguments.
@@ -52,12 +52,11 @@ struct Options {
                 self.results = path
             case "--iterations":
                 let counts = arguments.next()?.split(separator: "+").map { Int($0) ?? 0 } ?? []
-                guard let count = counts.last, counts.count <= 2, counts.allSatisfy({ $0 > 0 }),
-                    let workload = arguments.next(), let way = arguments.next()
-                else { throw UsageError("--iterations: one number or two, a workload and a way") }
+                guard counts.count == 2, counts.allSatisfy({ $0 > 0 }), let workload = arguments.next(),
+                    let way = arguments.next()
+                else { throw UsageError("--iterations: two numbers, a workload and a way") }
                 self.command = .iterate(
-                    Iterations(
-                        count: count, countBefore: counts.count == 2 ? counts[0] : 0, workload: workload, way: way))
+                    Iterations(count: counts[1], countBefore: counts[0], workload: workload, way: way))
             case "--repetitions": self.repetitions = try Self.count(arguments.next(), argument)
             case _ where argument.hasPrefix("-"): throw UsageError("'\(argument)' is no option")
             default: self.filter = argument
