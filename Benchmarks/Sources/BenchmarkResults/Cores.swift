@@ -15,14 +15,14 @@ public enum Cores {
     ///
     /// Asynchronous code runs on threads that were there before it.
     public static func takeClientCore() {
-        if let pair = Self.pair { _ = cmachine_pin_process_to_core(pair.client) }
+        if let pair = Self.pair { cmachine_pin_process_to_core(pair.client) }
     }
 
     /// Starts a server in this process: the threads that it starts stay on the server's core.
     public static func onServerCore<Server>(_ start: () throws -> Server) rethrows -> Server {
         guard let pair = Self.pair else { return try start() }
-        _ = cmachine_pin_to_core(pair.server)
-        defer { _ = cmachine_pin_to_core(pair.client) }
+        cmachine_pin_to_core(pair.server)
+        defer { cmachine_pin_to_core(pair.client) }
         return try start()
     }
 }

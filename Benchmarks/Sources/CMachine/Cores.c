@@ -14,32 +14,25 @@ void cmachine_take_signals(void) {
 
 #include <dirent.h>
 #include <sched.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
-int cmachine_pin_to_core(int core) {
-    if (core < 0) core = sched_getcpu();
-    if (core < 0 || core >= CPU_SETSIZE) return -1;
+static void pin(pid_t thread, int core) {
     cpu_set_t cores;
     CPU_ZERO(&cores);
     CPU_SET(core, &cores);
-    return sched_setaffinity(0, sizeof cores, &cores) == 0 ? core : -1;
+    sched_setaffinity(thread, sizeof cores, &cores);
 }
 
-int cmachine_pin_process_to_core(int core) {
-    if (core < 0 || core >= CPU_SETSIZE) return -1;
-    cpu_set_t cores;
-    CPU_ZERO(&cores);
-    CPU_SET(core, &cores);
+void cmachine_pin_to_core(int core) { pin(0, core < 0 ? sched_getcpu() : core); }
+
+void cmachine_pin_process_to_core(int core) {
     DIR *threads = opendir("/proc/self/task");
-    if (!threads) return -1;
-    bool is_done = true;
+    if (!threads) return;
     for (struct dirent *entry; (entry = readdir(threads)) != NULL;) {
         int thread = atoi(entry->d_name);
-        if (thread > 0 && sched_setaffinity(thread, sizeof cores, &cores) != 0) is_done = false;
+        if (thread > 0) pin(thread, core);
     }
     closedir(threads);
-    return is_done ? core : -1;
 }
 
 int cmachine_usable_core(int index) {
@@ -59,14 +52,8 @@ int cmachine_usable_core(int index) {
     return -1;
 }
 
-int cmachine_pin_to_core(int core) {
-    (void)core;
-    return -1;
-}
+void cmachine_pin_to_core(int core) { (void)core; }
 
-int cmachine_pin_process_to_core(int core) {
-    (void)core;
-    return -1;
-}
+void cmachine_pin_process_to_core(int core) { (void)core; }
 
 #endif

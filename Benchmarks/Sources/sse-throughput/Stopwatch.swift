@@ -44,5 +44,5 @@ struct Stopwatch {
 
 /// Keeps the thread on one core: the one that is named, or the one it is on.
 func pinToCore(_ wanted: Int?) {
-    _ = cmachine_pin_to_core(wanted.flatMap { CInt(exactly: $0) } ?? -1)
+    cmachine_pin_to_core(wanted.flatMap { CInt(exactly: $0) } ?? -1)
 }

@@ -19,19 +19,15 @@ enum { CMACHINE_PLACE_COUNT = 8192 };
 /// which take what was just written for what is to be read next.
 void *cmachine_place(void *room, const void *bytes);
 
-/// Keeps the calling thread on a core; a negative one is the core that it is on.
-///
-/// Returns the core, or -1 when the system does not do it.
-int cmachine_pin_to_core(int core);
+/// Keeps the calling thread on a core; a negative number stands for the core that the thread is on.
+void cmachine_pin_to_core(int core);
 
-/// Keeps all threads of the process on a core, and with them those that they start.
-///
-/// Returns the core, or -1 when the system does not do it.
-int cmachine_pin_process_to_core(int core);
+/// Keeps all threads of the process, and the threads that they start, on a core.
+void cmachine_pin_process_to_core(int core);
 
-/// The cores that the process may use, in order: the one with this index, or -1 when there are not so many.
+/// The core with an index among those that the process may use, in ascending order; -1 when there is none.
 ///
-/// A negative index counts from behind: the last one has -1.
+/// A negative index counts from the end: the last core has -1.
 int cmachine_usable_core(int index);
 
 /// Lets the process be ended by signals again, when it was started from a thread that blocks them.
