@@ -36,7 +36,3 @@ class Walks(unittest.TestCase):
             failures = growth.report([growth.Growth("one", 10, 100, 220), growth.Growth("other", 10, 100, 221)])
         self.assertEqual(len(failures), 1)
         self.assertIn("other: twice the input costs 2.21 times", failures[0])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -30,16 +30,8 @@ struct CorpusFiles {
             try Data(input.bytes).write(to: folder.appending(path: file))
             descriptions.append(Description(corpus: corpus.rawValue, file: file, prefixes: input.prefixes))
         }
-        try JSONFile.write(descriptions, to: folder.appending(path: "facts.json"))
-    }
-}
-
-/// Values as files.
-enum JSONFile {
-    /// Writes a value, with its members in order.
-    static func write(_ value: some Encodable, to url: URL) throws {
         let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        try (encoder.encode(value) + Data("\n".utf8)).write(to: url)
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+        try encoder.encode(descriptions).write(to: folder.appending(path: "facts.json"))
     }
 }

@@ -17,7 +17,7 @@ enum {
     SHARE = 256 << 10,
 };
 
-void watch(connection *connection, bool wants_write) {
+static void watch(connection *connection, bool wants_write) {
     if (connection->wants_write == wants_write) return;
     connection->wants_write = wants_write;
     struct epoll_event event = {.events = EPOLLIN | (wants_write ? EPOLLOUT : 0), .data.ptr = connection};

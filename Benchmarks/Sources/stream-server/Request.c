@@ -26,7 +26,7 @@ const char *field_value(const char *head, const char *name, size_t *count) {
 }
 
 // Whether one of the comma-separated elements of a field is a token, whatever its parameters are.
-bool field_has(const char *head, const char *name, const char *token) {
+static bool field_has(const char *head, const char *name, const char *token) {
     size_t count, length = strlen(token);
     const char *value = field_value(head, name, &count);
     for (const char *end = value ? value + count : NULL; value && value < end; value += strcspn(value, ",")) {

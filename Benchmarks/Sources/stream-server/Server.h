@@ -111,7 +111,6 @@ script make_gzipped(const options *options);
 
 // Request.c: the heads and bodies of requests.
 const char *field_value(const char *head, const char *name, size_t *count);
-bool field_has(const char *head, const char *name, const char *token);
 bool take_head(connection *connection, const options *options);
 bool take_body(connection *connection);
 
@@ -124,7 +123,6 @@ void say(connection *connection, const void *bytes, size_t count);
 void consume_input(connection *connection, size_t count);
 bool receive(connection *connection, const options *options, const script scripts[FORM_COUNT]);
 bool flush(connection *connection, const options *options, const script scripts[FORM_COUNT]);
-void watch(connection *connection, bool wants_write);
 
 // main.c
 extern int poller;
