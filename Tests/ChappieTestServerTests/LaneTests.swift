@@ -28,7 +28,7 @@ import Testing
         return "{" + members.joined(separator: ",") + "}"
     }
 
-    /// Reads until so many responses are over.
+    /// Reads until the given number of responses have ended.
     private func events(_ client: RawClient, responses: Int) throws -> [JSONValue] {
         var events: [JSONValue] = []
         for _ in 1...responses { events += try client.readEvents() }

@@ -4,7 +4,7 @@ import HTTPProtocol
 import Testing
 
 @Suite struct ConnectionEndTests {
-    /// The meaning of an end after so many bytes of the body.
+    /// Expects `ends[count]` when the connection ends after `count` bytes of the body.
     private func expectEnds(
         _ ends: [HTTPError?], after body: String, fields: String, sourceLocation: SourceLocation = #_sourceLocation
     ) {

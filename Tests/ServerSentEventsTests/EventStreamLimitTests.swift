@@ -4,7 +4,7 @@ import ServerSentEvents
 import Testing
 
 @Suite struct EventStreamLimitTests {
-    /// A stream whose first event needs so many bytes, and where the first byte over a limit of ten stands.
+    /// A stream, and the number of bytes that its first event needs.
     struct Case: CustomStringConvertible, Sendable {
         let description: String
         let stream: String

@@ -18,7 +18,7 @@ struct SoakResponse: Sendable {
             (Array(" é".utf8), " \\u00e9"),
         ]
 
-    /// Makes a response of about so many bytes, in so many deltas at least.
+    /// Makes a response of about `byteCount` bytes, in at least `deltaCount` deltas.
     init(seed: UInt64, byteCount: Int, deltaCount: Int) {
         var random = SoakRandom(seed: seed)
         self.events.append(Self.edge("created", status: "in_progress"))

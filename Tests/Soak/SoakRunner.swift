@@ -1,4 +1,4 @@
-// Keeps so many streams running, and watches over them.
+// Runs the streams of a soak, and watches the process meanwhile.
 import Foundation
 
 /// One soak.

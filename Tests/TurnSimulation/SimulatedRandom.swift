@@ -20,7 +20,7 @@ package struct SimulatedRandom: RandomNumberGenerator, Sendable {
         Int(truncatingIfNeeded: UInt64(bound).multipliedFullWidth(by: self.next()).high)
     }
 
-    /// True so many times in a hundred.
+    /// Returns true with a probability of `percent` in a hundred.
     package mutating func chance(_ percent: Int) -> Bool { self.below(100) < percent }
 
     /// One of the elements, which must be some.

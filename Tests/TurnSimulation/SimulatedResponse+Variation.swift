@@ -129,7 +129,7 @@ extension SimulatedResponse {
 }
 
 extension SimulatedResponse.Atom {
-    /// The same output of an item so many positions further on.
+    /// The same output of an item that is `count` positions further on.
     fileprivate func moved(by count: Int) -> Self {
         var other = self
         other.item += count

@@ -57,7 +57,7 @@ struct SimulatedServer {
 
     // MARK: New responses
 
-    /// Answers a request, whose input holds so many items of the answer before.
+    /// Answers a request whose input holds `itemCount` items of the previous answer.
     mutating func answer(
         carrying itemCount: Int, isKept: Bool, settings: SimulatedConfiguration, options: SimulationOptions,
         _ random: inout SimulatedRandom

@@ -41,7 +41,7 @@ package struct SimulationRun: Sendable {
     /// One series in how many is recorded.
     package var recordStride = 50
 
-    /// A run of so many turns.
+    /// A run of `turnCount` turns.
     package init(turnCount: Int, seed: UInt64) {
         self.turnCount = turnCount
         self.seed = seed

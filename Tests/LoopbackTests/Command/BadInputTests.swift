@@ -165,8 +165,8 @@ import Testing
 
     @Test func outputBeforeDamageInACompressedBodyIsDeliveredOnce() async throws {
         // A zlib stream (RFC 1950) in characters that UTF-8 carries unchanged: stored blocks of 0x4020 bytes, whose
-        // length and complement happen to be characters, and then a block of the type that does not exist. There are
-        // so many that the damage lies in another piece of the body than the event.
+        // length and complement happen to be characters, and then a block of the type that does not exist. Their
+        // number puts the damage into a later piece of the body than the event.
         let event =
             "data: {\"type\":\"response.output_text.delta\",\"output_index\":0,\"content_index\":0,\"delta\":\"one\"}\n\n:"
         let padding = String(repeating: "p", count: 0x4020 - event.utf8.count)

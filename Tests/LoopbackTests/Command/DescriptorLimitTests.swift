@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    /// Runs `chappie stream` with so many descriptors.
+    /// Runs `chappie stream` with a limit of `descriptors` open descriptors.
     ///
     /// libdispatch opens `/proc/self/task` now and then to see how busy its threads are, and ends a process that has no
     /// descriptor left for that (`_dispatch_workq_monitor_pools`). Unlike Swift it gives no reason: such a run is made again.

@@ -21,7 +21,7 @@ import Testing
         return request
     }
 
-    /// Reads a turn, and cancels it after so many events, if it is to be.
+    /// Reads a turn, and cancels it after `limit` events; nil: to its end.
     private static func run(
         _ transport: ChappieStreamingTransport, lane: String, cancelsAfter limit: Int?, text expected: String
     ) async -> Ending {

@@ -15,7 +15,7 @@ struct RefreshFixture: Sendable {
 
     /// Signs in at a server, and stops the server afterwards.
     ///
-    /// The credential is an hour old, and lasts for so many seconds.
+    /// The credential is an hour old, and lasts for `lifetime` seconds.
     static func run<Result>(
         _ change: (inout ChappieTestServer.Configuration) -> Void = { _ in }, lifetime: Int = 3_600,
         storage: any ChappieCredentialStorage = ChappieMemoryCredentialStorage(),

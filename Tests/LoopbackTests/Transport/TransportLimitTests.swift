@@ -20,7 +20,7 @@ import Testing
         connection.send([UInt8](repeating: UInt8(ascii: "x"), count: byteCount), as: .text)
     }
 
-    /// Reads so many bytes of messages, with the headers of their fragments of 64 KiB.
+    /// Reads messages of `byteCount` bytes, in fragments of 64 KiB, with the fragments' headers.
     private static func read(_ byteCount: Int, from peer: RawPeer) async {
         let fragmentByteCount = 64 << 10
         var left = byteCount
@@ -143,7 +143,7 @@ import Testing
 
     // MARK: The header section
 
-    /// The answer to a GET whose header section has so many bytes, the empty line at its end included.
+    /// The answer to a GET whose header section has `headByteCount` bytes, the empty line at its end included.
     private static func answer(headByteCount: Int) async throws -> [Reported] {
         let (connection, peer) = try await RawServer().connect(.get)
         _ = await peer.read(until: "\r\n\r\n")

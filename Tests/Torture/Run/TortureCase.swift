@@ -88,7 +88,7 @@ struct TortureCase: Hashable, Sendable {
         self.offset = offset
     }
 
-    /// Returns whether it is among the runs, one in so many, that are recorded.
+    /// Returns whether the run is recorded, as about one in `stride` runs is.
     func isRecorded(oneIn stride: Int, seed: UInt64) -> Bool { (self.number(seed: seed) >> 40) % UInt64(stride) == 0 }
 
     /// A number that is the same for the same case and seed, and looks random.

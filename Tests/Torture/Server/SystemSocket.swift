@@ -114,7 +114,7 @@ enum SystemSocket {
 
     /// The result of a read.
     enum Reading {
-        /// So many bytes, at the beginning of the buffer.
+        /// The number of bytes that were read, at the beginning of the buffer.
         case bytes(Int)
         /// No bytes at this moment.
         case nothing

@@ -10,9 +10,9 @@ struct RenderedAnswer: Sendable {
     var headByteCount: Int
     /// The offset of a 101's accept key, which depends on the handshake and is replaced.
     var acceptKeyOffset: Int?
-    /// With so many bytes a client may know that the response is complete; with fewer it cannot.
+    /// The least number of bytes with which a client can know that the response is complete.
     var earliestEnd: Int
-    /// With so many bytes it has to know.
+    /// The number of bytes with which a client has to know it.
     var latestEnd: Int
     /// The output of the response.
     var output: ResponseOutput
