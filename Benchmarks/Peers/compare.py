@@ -18,10 +18,10 @@ import sys
 
 from results import CLIENT_CORE, Results, end_on_request, in_rounds, last_line, report, run_limited
 
-# How many times as fast as the fastest peer this parser has to be, and on which workload.
+# This parser has to be at least this many times as fast as the fastest peer, on this workload.
 BAR = 2.5
 BAR_WORKLOAD = "model-deltas/16384"
-# A parser that takes so many seconds hangs.
+# The seconds after which a parser counts as hanging.
 TIME_LIMIT = 600
 OURS = {"peer": "chappie"}
 ROUNDS = 5
@@ -38,7 +38,7 @@ def arguments():
 
 
 def ask(options, peer):
-    """A peer's answers; raises RuntimeError with the reason when it gives none."""
+    """Returns a peer's answers; raises RuntimeError with the reason when there are none."""
     pinned = ["taskset", "--cpu-list", str(CLIENT_CORE)] if shutil.which("taskset") else []
     try:
         process = run_limited([*pinned, *peer["command"], options.corpora, peer["peer"], *options.workloads],
@@ -54,7 +54,7 @@ def ask(options, peer):
 
 
 def mistake(answer, facts):
-    """What is wrong with an answer; None when the parser has found what is in the stream."""
+    """Returns how an answer differs from the facts of its stream; None when it is right."""
     if "error" in answer:
         return answer["error"]
     prefixes = {prefix["byteCount"]: prefix["facts"] for prefix in facts[answer["workload"].split("/")[0]]}
@@ -66,7 +66,7 @@ def mistake(answer, facts):
 
 
 def take(results, answer, turn):
-    """Appends the speed of a peer that is right; its runs."""
+    """Appends the speed of a peer whose answer is right, and returns its runs."""
     speeds = [answer["byteCount"] / seconds for seconds in answer["seconds"]]
     results.figure(group="parser", workload=answer["workload"], subject=answer["peer"], way="", measure="throughput",
                    unit="bytes/s", better="higher", runs=speeds, version=answer["version"], turn=turn)
@@ -74,7 +74,7 @@ def take(results, answer, turn):
 
 
 def keeps_bar(speeds):
-    """Whether this parser is fast enough beside the fastest peer; `speeds` has runs by peer and workload."""
+    """Returns whether this parser holds the bar; `speeds` has the runs by peer and workload."""
     medians = {peer: statistics.median(runs) for (peer, workload), runs in speeds.items() if workload == BAR_WORKLOAD}
     ours = medians.pop(OURS["peer"], None)
     if ours is None or not medians:
@@ -84,7 +84,7 @@ def keeps_bar(speeds):
     print(f"{BAR_WORKLOAD}: {factor:.2f} times as fast as {fastest}; the bar is {BAR}: "
           f"{'ok' if factor >= BAR else 'MISSED'}", flush=True)
     if factor < BAR:
-        # No figure has this bar, so the runner learns of it here.
+        # No figure has this bar: the runner reads the miss from this line.
         print(f"bench-peers.sh: parser/{BAR_WORKLOAD}: {factor:.2f} times as fast as {fastest}, the bar is {BAR}",
               file=sys.stderr, flush=True)
     return factor >= BAR

@@ -2,8 +2,8 @@
 
 Usage: curl_peer.py TASK
 
-Arguments and output are those of stream_peers.py. Seconds are those that curl tells, from its first step to its last
-byte; processor time is that of the whole process. The body goes to /dev/null, but for the pass that checks.
+Arguments and output are those of stream_peers.py. Seconds are those that curl reports, from its start to the last byte;
+processor time is that of the whole process. The body goes to /dev/null, except in the pass that checks it.
 """
 
 import json
@@ -14,7 +14,7 @@ import zlib
 
 
 def command(task, size, *options):
-    """curl without its buffer, configuration and progress."""
+    """The command line of curl, without buffering, configuration and progress."""
     words = ["curl", "--disable", "--silent", "--show-error", "--fail", "--no-buffer", *options]
     words += ["--compressed"] if task["isCompressed"] else []
     _, url, certificate = size
@@ -27,7 +27,7 @@ def processor_seconds():
 
 
 def run(task, size):
-    """A pass that is timed, and how many bytes came over the connection."""
+    """Times a pass, and counts the bytes of the connection."""
     before = processor_seconds()
     form = "%{time_total} %{size_download}"
     words = command(task, size, "--output", "/dev/null", "--write-out", form)
@@ -37,7 +37,7 @@ def run(task, size):
 
 
 def check(task, size):
-    """Every byte of the body, and how many came over the connection."""
+    """Reads and checks every byte of the body, and counts the bytes of the connection."""
     process = subprocess.Popen(
         command(task, size, "--write-out", "%{stderr}%{size_download}"), stdout=subprocess.PIPE,
         stderr=subprocess.PIPE)
@@ -53,7 +53,7 @@ def check(task, size):
 
 
 def counted(task, size, received, body_byte_count):
-    """A timed pass; the bytes that came have to be as many as in the pass that was checked."""
+    """Times a pass, which has to receive as many bytes as the pass that was checked."""
     timed = run(task, size)
     if timed["receivedByteCount"] != received:
         sys.exit(f"{timed['receivedByteCount']} bytes came, {received} before")

@@ -5,9 +5,9 @@ Usage: end_to_end.py --bin FOLDER --python FILE --node FILE [--foundation-versio
        end_to_end.py --names
 
 FOLDER has the programs of the benchmarks. In each round every client is a process of its own, and so is this package. A
-client takes the largest response for which a run has the time, the same in all rounds. What it found is held against
-what stream-facts says is in the response: all of it in a first pass with a checksum, events and bytes or characters in
-each that is timed. A client that fails, or finds something else, is named.
+client reads the largest response that it can read in the time of a run, the same in all rounds. Its counts are compared
+with those of stream-facts: with a checksum in a first pass, events and bytes or characters alone in each timed pass. A
+client that fails or differs is named.
 """
 
 import argparse
@@ -24,19 +24,19 @@ from results import (
 FOLDER = pathlib.Path(__file__).resolve().parent
 SIZES = {1: [1024, 4096, 16384, 65536, 262144, 1048576, 4194304], 100: [64, 128, 256, 512, 1024, 2048, 4096, 8192]}
 ROUNDS = 5
-# How many runs of a process are timed.
+# The number of timed runs of a process.
 RUN_COUNT = 4
-# How long a run may take.
+# The time of a run.
 SECONDS = 0.2
-# A run of a client whose machine code is made while it runs, and whose garbage comes and goes, is so much longer.
+# A run is this many times as long for a client with a just-in-time compiler and a garbage collector.
 LONG = 3
-# A client that takes so many seconds for all its runs hangs.
+# The seconds after which a client counts as hanging, for all its runs.
 PATIENCE = 60
 
 
 @dataclasses.dataclass(frozen=True)
 class Client:
-    """A client in one of its ways: how it is called, and what it can read."""
+    """A client with one of its interfaces: its program, and the workloads that it can read."""
 
     subject: str
     way: str
@@ -71,7 +71,7 @@ CLIENTS = [
 
 
 class Servers:
-    """Servers of one response each, started when somebody wants them."""
+    """Servers of one response each, started when they are first used."""
 
     def __init__(self, program, folder):
         self.program = program
@@ -91,7 +91,7 @@ class Servers:
         return self.processes[key][1]
 
     def certificate(self, delta_count, is_secure, is_compressed):
-        """The file of what a server is known by; None without TLS."""
+        """The file of a server's certificate; None without TLS."""
         kind = "compressed" if is_compressed else "plain"
         return str(self.folder / f"{delta_count}-{kind}.pem") if is_secure else None
 
@@ -106,12 +106,12 @@ class Servers:
 
 
 def task_for(client, workload, servers):
-    """What a client is asked, as stream_peers.py has it."""
+    """The task of a client, in the form that stream_peers.py describes."""
     transport, *compression, security, stream_count = workload.split("-")
     is_secure, sizes = security == "tls", SIZES[int(stream_count)]
     speaks_ws = transport == "websocket" and not client.name.startswith("openai")
     scheme = ("ws" if speaks_ws else "http") + ("s" if is_secure else "")
-    # Nobody comes far with what is compressed, and the server has to compress each of them.
+    # Clients are slow with compressed responses, and the server takes long to compress the largest ones.
     sizes = sizes[:5] if compression else sizes
     described = []
     for size in sizes:
@@ -132,7 +132,7 @@ def command(options, client, task):
 
 
 def mistake(found, facts):
-    """What a stream had that is not in the response; None when all is right."""
+    """Returns the first difference between a stream and the response; None when there is none."""
     if found["eventCount"] != facts["deltaCount"]:
         return f"{found['eventCount']} events of {facts['deltaCount']}"
     for name, value in found.items():
@@ -142,7 +142,7 @@ def mistake(found, facts):
 
 
 def judge(answer, task, facts):
-    """What is wrong with an answer; None when nothing is."""
+    """Returns the first mistake in an answer; None when there is none."""
     if not any(name.endswith("Checksum") for name in answer["check"]["streams"][0]):
         return "nothing was checked"
     for run in [answer["check"], *answer["runs"]]:
@@ -155,7 +155,7 @@ def judge(answer, task, facts):
 
 
 def ask(options, client, task):
-    """A client's answer; raises with its last words."""
+    """Returns a client's answer; raises RuntimeError with its last line of output."""
     try:
         process = run_limited(command(options, client, task), PATIENCE, env=environment())
     except subprocess.TimeoutExpired as error:
@@ -166,7 +166,7 @@ def ask(options, client, task):
 
 
 def record(results, client, workload, answer, task, version, turn):
-    """Appends two figures; the runs of the first."""
+    """Appends two figures, and returns the runs of the first."""
     count = answer["deltaCount"] * task["streamCount"]
     rates = [count / run["seconds"] for run in answer["runs"]]
     costs = [run["processorSeconds"] * 1e9 / count for run in answer["runs"]]
@@ -213,7 +213,7 @@ class Peer:
         expected = self.facts[answer["deltaCount"]]
         if wrong := judge(answer, self.task, expected):
             raise RuntimeError(f"wrong: {wrong}")
-        # The size that was found to be right is that of all rounds.
+        # Later rounds keep the size that the first one chose.
         self.task["sizes"] = [size for size in self.task["sizes"] if size[0] == answer["deltaCount"]]
         version = answer["version"] or self.options.foundation_version
         rates = record(results, self.client, self.workload, answer, self.task, version, turn)
@@ -232,7 +232,7 @@ def arguments():
 
 
 def names():
-    """What a filter may be a part of."""
+    """The names that a filter is compared with."""
     return [name_of(client, workload) for client in CLIENTS for workload in client.workloads]
 
 
@@ -241,9 +241,9 @@ def name_of(client, workload):
 
 
 def chosen(wanted):
-    """The clients that a filter asks for, by workload, in the order of measuring."""
+    """Returns the clients that a filter selects, by workload, in the order of measuring."""
     order = [SOCKET, DEFLATE, SOCKET_TLS, SOCKETS, SSE, GZIP, SSE_TLS, SSES]
-    # The name of a workload is part of a longer one, and means itself.
+    # A workload's whole name selects it alone, though it may be a part of a longer name.
     order = [workload for workload in order if wanted in (workload, f"end-to-end/{workload}")] or order
     found = {workload: [client for client in CLIENTS if workload in client.workloads
                         and wanted in name_of(client, workload)] for workload in order}

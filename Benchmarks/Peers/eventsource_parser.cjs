@@ -4,7 +4,7 @@
 const fs = require("node:fs");
 const vm = require("node:vm");
 
-// Its `createParser`, and its version, which the bundle's license file names.
+// Returns the module's `createParser` and its version, which is in the bundle's license file.
 exports.load = () => {
     const file = process.env.PLAYWRIGHT_BUNDLE;
     const bundle = fs.readFileSync(file, "utf8");

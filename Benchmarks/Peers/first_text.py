@@ -5,9 +5,9 @@ Usage: first_text.py --chappie FILE --bin FOLDER --python FILE --codex FILE [--r
 
 `chappie serve` answers with a short text in one delta. `cold`: a connection of its own; `warm`: a connection that has
 had a response; `refused-upgrade`: each upgrade is answered 426; `black-holed-upgrade`: each is accepted by TCP and
-never answered. All are measured in rounds; FOLDER has the program that does it for this package. codex prints whole
-items, so its time is that of the answer, which has one delta; behind a black hole it waits for minutes, and is not
-measured.
+never answered. All are measured in rounds; FOLDER has recovery-figures, which measures this package. codex prints whole
+items, so its time is that of the answer, which has one delta. With `black-holed-upgrade` it waits for minutes, and is
+not measured.
 """
 
 import argparse
@@ -28,10 +28,11 @@ FOLDER = pathlib.Path(__file__).resolve().parent
 INTEROPERABILITY = FOLDER.parents[1] / "Tests" / "Interoperability"
 TEXT = "There is a ship in it."
 ROUNDS = 9
-# Behind the black hole, where each run waits.
+# The rounds of black-holed-upgrade, where each run waits for a timeout.
 WAITING_ROUNDS = 5
+# The seconds after which a program counts as hanging.
 LIMIT = 60
-# How often this package is timed in a round, by its own program and against its own server.
+# The runs of this package in a round, by its own program and against its own server.
 OWN_RUN_COUNT = 10
 SCENARIOS = {"cold": [], "warm": [], "refused-upgrade": ["--scenario", "hs-426"],
              "black-holed-upgrade": ["--scenario", "hs-hang"]}
@@ -39,7 +40,7 @@ SCENARIOS = {"cold": [], "warm": [], "refused-upgrade": ["--scenario", "hs-426"]
 
 @dataclasses.dataclass(frozen=True)
 class Subject:
-    """Somebody whose first text is timed, in one way."""
+    """A program whose first text is timed, with one of its interfaces."""
 
     name: str
     way: str
@@ -61,14 +62,14 @@ SUBJECTS = [
 
 
 def shortened(value):
-    """An event with the short text in place of the long one."""
+    """Returns an event with the short text in place of the long one."""
     if isinstance(value, dict):
         return {name: TEXT if name == "text" and item else shortened(item) for name, item in value.items()}
     return [shortened(item) for item in value] if isinstance(value, list) else value
 
 
 def write_recording(path):
-    """The recorded answer with one delta."""
+    """Writes the recorded answer with one delta."""
     events, has_delta = [], False
     for line in (INTEROPERABILITY / "answer.jsonl").read_text().splitlines():
         event = json.loads(line)
@@ -103,7 +104,7 @@ class Server:
 
 
 def timed(words, found, **environment_members):
-    """Milliseconds from the start of a process to the piece of its output with the text in it, by `found`."""
+    """Returns the milliseconds from the start of a process until `found` accepts its output."""
     start = time.perf_counter()
     words = ["timeout", "--foreground", "--kill-after", "5", str(LIMIT),
              "taskset", "--cpu-list", str(CLIENT_CORE), *words]
@@ -131,7 +132,7 @@ def time_chappie(options, url, folder):
 
 
 def says_text(output):
-    """Whether a whole line of codex is its message."""
+    """Returns whether the output of codex has a whole line with its message."""
     for line in output.split("\n")[:-1]:
         item = json.loads(line).get("item", {}) if line.startswith("{") else {}
         if item.get("type") == "agent_message" and item.get("text") == TEXT:
@@ -162,7 +163,7 @@ TIMERS = {"chappie": time_chappie, "codex": time_codex, "openai-websocket-proces
 
 
 def time_in_process(options, subject, workload, url):
-    """Runs of a client that stays in one process."""
+    """Returns the runs of a client that stays in one process."""
     words = [options.python, FOLDER / "first_text_openai.py", subject.kind.removeprefix("openai-"), workload, url, TEXT]
     process = run_limited(["taskset", "--cpu-list", str(CLIENT_CORE), *words], LIMIT, env=environment())
     if process.returncode != 0:
@@ -171,7 +172,7 @@ def time_in_process(options, subject, workload, url):
 
 
 def runs_of(options, results, subject, workload, recording, folder, turn):
-    """The runs of a round: several of a client that stays in one process."""
+    """Returns the runs of a round: several of a client that stays in one process."""
     if subject == OWN:
         words = ["--runs", str(OWN_RUN_COUNT), f"first-text/{workload}"]
         figure, = results.own(options.bin / "recovery-figures", words, turn, LIMIT)
@@ -181,7 +182,7 @@ def runs_of(options, results, subject, workload, recording, folder, turn):
             return time_in_process(options, subject, workload, server.url)
         timer = TIMERS[subject.kind]
         home = folder / f"{subject.kind}-{workload}"
-        # The first makes what later ones find made: files of a new home, pages of the program.
+        # A run before the first one creates the files of a new home and loads the program's pages.
         if turn == 1 and workload != "black-holed-upgrade":
             timer(options, server.url, home)
         return [timer(options, server.url, home)]
@@ -197,7 +198,7 @@ def version_of(options, subject):
 
 
 def measure(options, results, subjects, workload, recording, folder):
-    """Measures subjects in rounds; one that fails is named, and asked no more."""
+    """Measures subjects in rounds; a subject that fails is named, and left out of later rounds."""
     runs = {subject: [] for subject in subjects}
 
     def take(subject, turn):
@@ -236,7 +237,7 @@ def arguments():
 
 
 def names():
-    """What a filter may be a part of."""
+    """The names that a filter is compared with."""
     return [name_of(subject, workload) for subject in SUBJECTS for workload in subject.workloads]
 
 
@@ -260,7 +261,7 @@ def main():
                       if workload in subject.workloads and options.filter in name_of(subject, workload)]
             if chosen:
                 print(f"first-text {workload}", flush=True)
-                # This package is measured in the rounds of whatever is beside it.
+                # This package is measured in the same rounds as its peers.
                 if OWN not in chosen and workload in OWN.workloads:
                     chosen.insert(0, OWN)
                 measure(options, results, chosen, workload, recording, folder)

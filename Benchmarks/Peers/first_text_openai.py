@@ -23,7 +23,7 @@ def make_client(base_url):
 
 
 def drain(events, wanted):
-    """The moment of the first text; reads the response to its end."""
+    """Reads a response to its end, and returns the moment of its first text."""
     moment, text = None, ""
     for event in events:
         if event.type == "response.output_text.delta":
@@ -37,7 +37,7 @@ def drain(events, wanted):
 
 
 def request(transport, client, connection):
-    """The events of a response."""
+    """Requests a response, and returns its events."""
     if transport == "websocket":
         connection.response.create(**REQUEST)
         return connection
@@ -60,7 +60,7 @@ def main():
             for _ in range(RUN_COUNT):
                 start = time.perf_counter()
                 moments.append(drain(request(transport, client, connection), wanted) - start)
-    # The first two make what later ones find made: models of events, a connection.
+    # The first two runs also create models of events and a connection, and are not counted.
     print(json.dumps([moment * 1000 for moment in moments[2:]]))
 
 

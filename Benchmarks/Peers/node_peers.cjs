@@ -17,9 +17,9 @@ const { load } = require("./eventsource_parser.cjs");
 const repetitions = 3;
 // A pass takes this long at most, by the speed of a small one; a slow parser gets less of the stream.
 const secondsAPass = 0.1;
-// Short passes are repeated for as long as long ones, up to so many times.
+// The most repetitions of a short pass, which is otherwise repeated for as long as long passes are.
 const mostRepetitions = 60;
-// How long code runs before it is timed: it is compiled while it runs.
+// The time that code runs before it is timed, in which it is compiled.
 const secondsOfWarmUp = 0.3;
 
 function eventsourceParser() {
@@ -51,7 +51,7 @@ function undici() {
 
 const peers = { "eventsource-parser": eventsourceParser, undici };
 
-// Counts, and reads every byte of data.
+// Parses a stream; counts its events, and sums up every byte of data.
 function found(peer, chunks) {
     const nul = Buffer.alloc(1);
     let eventCount = 0, dataByteCount = 0, dataChecksum = 0;
@@ -64,7 +64,7 @@ function found(peer, chunks) {
     return { eventCount, dataByteCount, dataChecksum };
 }
 
-// Times a bare pass, and says how many events it found.
+// Times a pass that only counts events; returns its seconds and the count.
 function timed(peer, chunks) {
     let eventCount = 0;
     const start = process.cpuUsage();
@@ -73,7 +73,7 @@ function timed(peer, chunks) {
     return [(user + system) / 1e6, eventCount];
 }
 
-// Passes that nobody times: what counts what it is given has the parser compiled for another receiver.
+// Runs passes before those that are timed: the checking pass has the parser compiled for another receiver.
 function warmUp(peer, chunks) {
     for (let sum = 0; sum < secondsOfWarmUp;) sum += timed(peer, chunks)[0];
 }
@@ -86,7 +86,7 @@ function pieces(stream, byteCount, chunkByteCount) {
     return chunks;
 }
 
-// How much of a stream is parsed at most, as sse-throughput has it.
+// The most bytes of a stream that are parsed, which sse-throughput parses too.
 function largest(chunkByteCount) {
     return chunkByteCount < 16 ? 2 ** 21 : chunkByteCount < 256 ? 2 ** 23 : 2 ** 40;
 }
@@ -97,7 +97,7 @@ function measure(folder, facts, peer, workload) {
     const description = facts.find((item) => item.corpus === corpus);
     const stream = fs.readFileSync(path.join(folder, description.file));
     const sizes = description.prefixes.map((prefix) => prefix.byteCount);
-    // The first prefix that is large enough counts, as it ends behind a mark.
+    // The first prefix that is large enough: a prefix ends with an event, behind the mark.
     const limit = sizes.find((byteCount) => byteCount >= largest(chunkByteCount)) ?? sizes.at(-1);
     let chosen = sizes[0];
     warmUp(peer, pieces(stream, chosen, chunkByteCount));

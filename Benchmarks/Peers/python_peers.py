@@ -2,9 +2,9 @@
 
 Usage: python_peers.py FOLDER PEER WORKLOAD...
 
-FOLDER is what `sse-throughput --write-corpus` wrote, PEER one of PEERS, a workload CORPUS/CHUNK-BYTES. Each workload is
-one line of JSON: what a first pass found, and the seconds of the passes behind it. The parsers get the chunks in their
-own code, without the HTTP client around it. Seconds are processor time of the whole process.
+FOLDER is written by `sse-throughput --write-corpus`, PEER is one of PEERS, a workload is CORPUS/CHUNK-BYTES. The output
+is a line of JSON for each workload: the counts of a first pass, and the seconds of the passes after it. The parsers get
+the chunks directly, without the HTTP client around them. Seconds are processor time of the whole process.
 """
 
 import codecs
@@ -18,12 +18,12 @@ import zlib
 REPETITIONS = 3
 # A pass takes this long at most, by the speed of a small one; a slow parser gets less of the stream.
 SECONDS_A_PASS = 0.1
-# Short passes are repeated for as long as long ones, up to so many times.
+# The most repetitions of a short pass, which is otherwise repeated for as long as long passes are.
 MOST_REPETITIONS = 60
 
 
 def decoded(chunks):
-    """Text as httpx makes it of a body."""
+    """Decodes a body as httpx does."""
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
     for chunk in chunks:
         yield decoder.decode(chunk)
@@ -92,7 +92,7 @@ PEERS = {
 
 
 def found(parse, chunks):
-    """Counts, and reads every byte of data."""
+    """Parses a stream; counts its events, and sums up every byte of data."""
     event_count = byte_count = checksum = 0
     for event in parse(chunks):
         data = event.data.encode()
@@ -103,7 +103,7 @@ def found(parse, chunks):
 
 
 def seconds(parse, chunks):
-    """Times a bare pass, and says how many events it found."""
+    """Times a pass that only counts events; returns its seconds and the count."""
     event_count = 0
     start = time.process_time()
     for event in parse(chunks):
@@ -117,7 +117,7 @@ def pieces(stream, byte_count, chunk_byte_count):
 
 
 def largest(chunk_byte_count):
-    """How much of a stream is parsed at most, as sse-throughput has it."""
+    """Returns the most bytes of a stream that are parsed, which sse-throughput parses too."""
     return 2 << 20 if chunk_byte_count < 16 else 8 << 20 if chunk_byte_count < 256 else 1 << 40
 
 
@@ -127,7 +127,7 @@ def measure(folder, facts, parse, workload):
     description = next(item for item in facts if item["corpus"] == corpus)
     stream = (folder / description["file"]).read_bytes()
     sizes = [prefix["byteCount"] for prefix in description["prefixes"]]
-    # The first prefix that is large enough counts, as it ends behind a mark.
+    # The first prefix that is large enough: a prefix ends with an event, behind the mark.
     limit = next((size for size in sizes if size >= largest(chunk_byte_count)), sizes[-1])
     chosen = sizes[0]
     for size in sizes:

@@ -27,13 +27,13 @@ class Results:
                 file.write(json.dumps(line, ensure_ascii=False, sort_keys=True) + "\n")
 
     def figure(self, **members):
-        """Appends a figure; what is None is left out."""
+        """Appends a figure, without the members that are None."""
         self.append({name: value for name, value in members.items() if value is not None})
 
     def own(self, program, arguments, turn, limit):
-        """Runs a program of this package, which has written its figures when it ends, and appends them with their turn.
+        """Runs a program of this package, appends the figures that it has written with their turn, and returns them.
 
-        Status 1 is a missed bar, which applies to all turns together.
+        Status 1 is a missed bar, which is judged later, over all turns.
         """
         with tempfile.TemporaryDirectory() as folder:
             lines = pathlib.Path(folder) / "figures.jsonl"
@@ -50,14 +50,17 @@ class Results:
         return found
 
     def missing(self, subject, why):
-        """Names what has no figure, and why."""
+        """Names a subject without a figure, and the reason."""
         why = " ".join(str(why).split())[:300]
         self.append({"missing": {"subject": subject, "why": why}})
         print(f"  {subject}: MISSING: {why}", flush=True)
 
 
 def in_rounds(count, subjects, measure, fail):
-    """Measures each subject once a round, each second round backwards; one that fails is named, and asked no more."""
+    """Measures each subject once a round, every second round in reverse order; returns those that never failed.
+
+    A subject that fails is passed to `fail`, and left out of later rounds.
+    """
     subjects = list(subjects)
     for turn in range(1, count + 1):
         for subject in subjects[:] if turn % 2 else subjects[::-1]:
@@ -70,7 +73,7 @@ def in_rounds(count, subjects, measure, fail):
 
 
 def run_limited(words, limit, **options):
-    """A program that has ended, with what it printed. One that takes longer is ended with all that it has started."""
+    """Runs a program to its end, and returns its output. After `limit` seconds it is killed with its whole group."""
     process = subprocess.Popen([str(word) for word in words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True, **options)
     try:
@@ -84,20 +87,20 @@ def run_limited(words, limit, **options):
 
 
 def end_on_request():
-    """Told to end, a program ends what it has started."""
+    """Turns a request to end into an exit, so that the programs that were started are ended too."""
     for sign in [signal.SIGTERM, signal.SIGHUP]:
         signal.signal(sign, lambda number, _: sys.exit(128 + number))
 
 
 def environment(**more):
-    """Without proxies, and without the user's own accounts."""
+    """Returns this environment without proxies and without the user's accounts."""
     kept = {name: value for name, value in os.environ.items()
             if not name.lower().endswith("_proxy") and not name.startswith("OPENAI_")}
     return {**kept, **more}
 
 
 def last_line(text):
-    """What a program said last: its error."""
+    """Returns the last line of a program's output, which names its error."""
     lines = [line for line in (text or "").strip().splitlines() if line.strip()]
     return lines[-1] if lines else "no answer"
 

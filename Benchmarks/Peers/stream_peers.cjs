@@ -14,7 +14,7 @@ const delta = "response.output_text.delta";
 const completed = "response.completed";
 const request = JSON.stringify({ type: "response.create", model: "paper-and-ink", input: "Tell me about the bottle." });
 
-// What was found in a stream, and a CRC-32 of it in the pass that checks.
+// The counts of a stream, and a CRC-32 of its content in the pass that checks.
 class Tally {
     constructor(name, checks) {
         this.name = name;
@@ -38,7 +38,7 @@ class Tally {
     }
 }
 
-// Reads a stream of messages: `take` says whether one was the last.
+// Makes a reader of messages; `take` returns whether a message was the last.
 function decoding(checks) {
     const tally = new Tally("textCharacterCount", checks);
     const take = (data) => {
@@ -60,12 +60,12 @@ function counting(checks, deltaCount) {
     return { take, tally };
 }
 
-// Stops when the server did not compress what it was to compress, or the other way round.
+// Throws when a stream is compressed and should not be, or the other way round.
 function demand(task, isCompressed) {
     if (task.isCompressed !== isCompressed) throw new Error(`the stream is ${isCompressed ? "" : "not "}compressed`);
 }
 
-// A WebSocket that is open, and a way to read it to its end.
+// Opens a WebSocket; returns functions that read it to its end and close it.
 function webSocket(makeReader) {
     return async (task, url, deltaCount, checks) => {
         const socket = new WebSocket(`${url}/responses`);
@@ -84,7 +84,7 @@ function webSocket(makeReader) {
     };
 }
 
-// It shows no fields: whether what comes is compressed is left to the server.
+// EventSource exposes no header fields, so that compression cannot be checked.
 function eventSource() {
     return async (task, url, deltaCount, checks) => {
         let source;
@@ -145,7 +145,7 @@ const clients = {
     },
 };
 
-// One pass over all streams: seconds of the wall and of the processor, and what each stream held.
+// Reads all streams once; returns wall and processor seconds, and the counts of each stream.
 async function run(open, task, [deltaCount, url, certificate], checks) {
     const streams = [];
     if (certificate) tls.setDefaultCACertificates([fs.readFileSync(certificate, "utf8")]);
@@ -162,13 +162,13 @@ async function run(open, task, [deltaCount, url, certificate], checks) {
     }
 }
 
-// So long, and so many passes, until the machine code is what it will be.
+// The time and the passes after which the code is compiled as far as it will be.
 const warmingMilliseconds = 300, warmingCount = 2;
 
-// Finds the largest response that a run has the time for, checks it, and times it.
+// Finds the largest response that can be read in the time of a run, checks it, and times it.
 async function measure(open, task) {
     let chosen = task.sizes[0];
-    // The first passes make what later ones find made, and what they find out soon is the machine code.
+    // Passes before all others fill caches, and have the code compiled.
     for (const start = performance.now(); performance.now() - start < warmingMilliseconds;) {
         await run(open, task, chosen, false);
     }
@@ -178,7 +178,7 @@ async function measure(open, task) {
         chosen = size;
     }
     const check = await run(open, task, chosen, true);
-    // What was compiled for the passes before is thrown away by the one that checks.
+    // The checking pass has thrown away code that was compiled for the earlier passes.
     for (let index = 0; index < warmingCount; index += 1) await run(open, task, chosen, false);
     const runs = [];
     for (let index = 0; index < task.runCount; index += 1) runs.push(await run(open, task, chosen, false));

@@ -3,10 +3,10 @@
 Usage: stream_peers.py CLIENT TASK
 
 CLIENT is one of CLIENTS. TASK is JSON: `sizes`, in ascending order, each a number of deltas, the URL of a server that
-sends them, and the file of its certificate or null; `streamCount`, how many are read at the same time; `isCompressed`;
-`seconds`, how long a run may take; `runCount`, how many are timed. One line of JSON tells what a first pass found and
-how long the passes behind it took. The clock starts when WebSockets are open and requests are not yet sent; over HTTP,
-before the connection.
+sends them, and the file of its certificate or null; `streamCount`, the number of simultaneous streams; `isCompressed`;
+`seconds`, the time of a run; `runCount`, the number of timed runs. The output is one line of JSON with the counts of a
+first pass and the times of the runs after it. The clock starts when WebSockets are open and requests are not yet sent;
+over HTTP, before the connection.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ REQUEST = json.dumps({"type": "response.create", "model": "paper-and-ink", "inpu
 
 
 class Tally:
-    """What was found in one stream: events, the size of what the client gave for them, and a CRC-32 of that."""
+    """The counts of one stream: its events, the size of their content, and a CRC-32 of that content."""
 
     def __init__(self, name, event_count=0, size=0, checksum=None):
         self.name = name
@@ -46,10 +46,10 @@ class Client:
         self.checks = checks
 
     async def open(self):
-        """Does what is not timed."""
+        """Opens a connection, before the clock starts."""
 
     async def close(self):
-        """Gives back what is open."""
+        """Closes the connection."""
 
     @property
     def trust(self):
@@ -57,16 +57,16 @@ class Client:
         return ssl.create_default_context(cafile=self.certificate) if self.certificate else None
 
     def demand(self, is_compressed):
-        """Stops when the server did not compress what it was to compress, or the other way round."""
+        """Raises an error when a stream is compressed and should not be, or the other way round."""
         if bool(is_compressed) != self.task["isCompressed"]:
             raise RuntimeError("the stream is compressed" if is_compressed else "the stream is not compressed")
 
     def demand_encoding(self, fields):
-        """The same, by the field of a response."""
+        """The same check, by the Content-Encoding of a response."""
         self.demand(fields.get("content-encoding") == "gzip")
 
     def counted(self, texts):
-        """Counts the texts of deltas; reads every byte of them in the pass that checks."""
+        """Counts the texts of deltas, with a checksum of them in the pass that checks."""
         event_count = size = checksum = 0
         for text in texts:
             event_count += 1
@@ -136,7 +136,7 @@ class HTTPXEventStream(Client):
     async def open(self):
         import httpx
 
-        # To make one it reads all certificates that it trusts; a program does that once.
+        # A new client reads all trusted certificates, which a program does once.
         self.client = httpx.Client(verify=self.trust or True)
 
     async def read(self):
@@ -177,7 +177,7 @@ class Websockets(Client):
                 return Tally("textCharacterCount", event_count, size, checksum if self.checks else None)
 
     async def close(self):
-        # The server closes when it likes; nobody waits for that.
+        # Aborts, so that no time is spent waiting for the server's close.
         self.connection.transport.abort()
 
 
@@ -220,7 +220,7 @@ class AIOHTTPWebSocket(AIOHTTPClient):
 
 
 class AIOHTTPLines(AIOHTTPClient):
-    """A body line by line, and JSON where a line begins with `data: `: short of the rules, and often seen."""
+    """A body line by line, with JSON after `data: `: a common shortcut, not a conforming parser."""
 
     async def read(self):
         loads = json.loads
@@ -291,7 +291,7 @@ class Picows(Client):
         return Tally(name, found.event_count, found.size, found.checksum if self.checks else None)
 
     async def close(self):
-        # Nobody waits for the end of a stream that is given up.
+        # A stream that is given up has no end to wait for.
         self.end.cancel()
         self.transport.disconnect(graceful=False)
 
@@ -309,7 +309,7 @@ class FastPicows(Picows):
 
 
 class BarePicows(Picows):
-    """The same without JSON: frames are counted, and their bytes."""
+    """The same without JSON: it counts frames and their bytes."""
 
     def make_listener(self, picows):
         wanted, checks, end = self.delta_count + 2, self.checks, self.end
@@ -351,7 +351,7 @@ CLIENTS = {
 
 
 async def run(make, task, size, checks=False):
-    """One pass over all streams: seconds of the wall and of the processor, and what each stream held."""
+    """Reads all streams once; returns wall and processor seconds, and the counts of each stream."""
     clients = [make(task, size, checks) for _ in range(task["streamCount"])]
     try:
         await asyncio.gather(*(client.open() for client in clients))
@@ -364,9 +364,9 @@ async def run(make, task, size, checks=False):
 
 
 async def measure(make, task):
-    """Finds the largest response that a run has the time for, checks it, and times it."""
+    """Finds the largest response that can be read in the time of a run, checks it, and times it."""
     chosen = task["sizes"][0]
-    # The first pass of all makes what later ones find made.
+    # A pass before all others loads modules and fills caches.
     await run(make, task, chosen)
     for size in task["sizes"][1:]:
         elapsed = (await run(make, task, chosen))["seconds"]
