@@ -1,1 +1,1 @@
-"""Runs the benchmarks' programs and makes of their figures: results.json, a table, a report, tables of the READMEs."""
+"""Runs the benchmarks' programs, and makes results.json, a table, a report and the README's tables of their figures."""

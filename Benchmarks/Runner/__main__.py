@@ -1,4 +1,4 @@
-"""The command: `python3 -m Runner run | report | readme`, which Scripts/bench.sh calls."""
+"""The command `python3 -m Runner run | report | readme`, which Scripts/bench.sh calls."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def options(arguments: list[str]) -> argparse.Namespace:
     run = commands.add_parser("run", help="measure; write results.json and report.html; print the table")
     run.add_argument("--programs", type=pathlib.Path, required=True, help="the folder of the programs")
     run.add_argument("--filter", default="", help="part of a group and a workload, such as parser/tiny")
-    run.add_argument("--output", type=pathlib.Path, required=True, help="the folder of what is written")
+    run.add_argument("--output", type=pathlib.Path, required=True, help="the folder of results.json")
     run.add_argument("--peers", type=pathlib.Path, help="the script that measures the peers")
     run.add_argument("--said", default="", help="the command that results.json names")
     run.add_argument("--load-before", type=float, required=True, help="the load before the programs were built")
@@ -64,7 +64,7 @@ def write_report(results: Results, path: pathlib.Path) -> None:
 
 def main(arguments: list[str]) -> int:
     given = options(arguments)
-    # Told to end, it ends what it has started.
+    # An exit ends the programs that were started.
     for sign in [signal.SIGTERM, signal.SIGHUP]:
         signal.signal(sign, lambda number, _: sys.exit(128 + number))
     try:

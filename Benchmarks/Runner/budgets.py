@@ -4,9 +4,8 @@ Usage: budgets.py PROGRAMS-FOLDER [--accept] [NAME...]
 
 Each row of the file names a program and a workload; a workload that ends with @ and a pattern is counted inside the
 functions of that name alone, with all that they call. A figure above its budget fails: for instructions by more than
-3 %, for allocations by anything at all, in the digits that the file has: where there are sockets, the last ones are
-chance.
---accept writes what was counted into the file. NAME is a part of the names of the rows to count; without one, all are.
+3 %, for allocations by any amount, in the digits that the file has: with sockets, fewer digits, as the last are chance.
+--accept writes the new counts into the file. NAME is a part of the names of the rows to count; without one, all are.
 """
 
 import concurrent.futures
@@ -20,9 +19,9 @@ import counting
 FILE = pathlib.Path(__file__).resolve().parent.parent / "budgets.tsv"
 TOLERANCE = 0.03
 SERVER = "stream-server"
-# Its passes behind those of the short run are counted in one run, between two pauses.
+# A program that is run once: the passes after those of the short run are counted between two pauses.
 PAUSING = "connection-cost"
-# More at a time would take turns on the cores of a small machine.
+# The programs that run at the same time, one for each core of a small machine.
 JOBS = 2
 
 
@@ -40,7 +39,7 @@ class Row:
 
     @property
     def digits(self):
-        """How many digits of the allocations say something."""
+        """The number of digits of the allocations that are compared."""
         return len(self.allocations.partition(".")[2])
 
     @staticmethod
@@ -68,7 +67,7 @@ def is_row(line):
 
 
 def line(name, what, before, now, limit, digits):
-    """A row of the table, and what is wrong with it, if anything is."""
+    """Prints a row of the table; returns a message when it is above its budget."""
     change = f"{(now - before) / before * 100:+.1f} %" if before > 0 else "more" if now > 0 else "same"
     is_above = now > limit
     print(f"{name + ', ' + what:42} {before:9.{digits}f} {now:9.{digits}f}  {change:>9}"
@@ -78,7 +77,7 @@ def line(name, what, before, now, limit, digits):
 
 
 def compare(budgets, counted):
-    """Prints the table; what is above its budget."""
+    """Prints the table; returns a message for each figure above its budget."""
     print(f"{'an event':42} {'previous':>9} {'new':>9}  {'change':>9}")
     failures = []
     for row, new in zip(budgets, counted):
@@ -110,7 +109,7 @@ def main(arguments):
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(JOBS) as jobs:
         for program in sorted({row.program for row in budgets}):
             counting.strip(programs / program, folder)
-        # Those that need a server look for it beside themselves; it is a process that nobody counts.
+        # Programs start the server from their own folder, as a process that is not counted.
         (pathlib.Path(folder) / SERVER).symlink_to((programs / SERVER).resolve())
         try:
             counted = list(jobs.map(lambda row: row.count(pathlib.Path(folder)), budgets))

@@ -1,12 +1,12 @@
-"""Counts what a program does for an event: instructions and calls of the allocator, by callgrind.
+"""Counts the instructions and the calls of the allocator that an event costs, by callgrind.
 
-A program is run twice, with few and with many passes over its workload; what both runs do once cancels out. One that
-can pause is run once: between its two pauses there is nothing but passes, and nothing is on its way at either. Counts
-depend on no clock and hardly on the machine: callgrind shows programs a processor of its own choice, without AVX-512,
-so that libraries choose the same code on any that has AVX2. Another compiler or another library counts anew.
+A program is run twice, with few and with many passes over its workload; the work that both runs do once cancels out. A
+program that can pause is run once: between its two pauses it only makes passes, and no data is in flight at either.
+Counts depend on no clock and hardly on the machine: callgrind shows programs a processor of its own choice, without
+AVX-512, so that libraries choose the same code on any that has AVX2. Another compiler or library gives other counts.
 
-What the allocator does for a block depends on the block's neighbours, which any change elsewhere moves: while it is
-counted, freed blocks stay in the thread's cache, and an allocation costs the same whatever lies around it.
+The cost of an allocation depends on the neighbours of the block, which any change elsewhere moves. A large cache for
+each thread keeps freed blocks, so that an allocation costs the same regardless of its neighbours.
 """
 
 import dataclasses
@@ -18,22 +18,22 @@ import shutil
 import subprocess
 import tempfile
 
-# The last one is the C library's own, behind those that align.
+# The last one is internal to the C library: its aligning functions call it.
 ALLOCATING = {"malloc", "calloc", "realloc", "memalign", "aligned_alloc", "posix_memalign", "_mid_memalign"}
-# What a program calls in a pause, while nothing is on its way.
+# The function that a program calls in a pause, while no data is in flight.
 PAUSE = "cmachine_note_pause"
 ENVIRONMENT = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=4096", "SWIFT_DETERMINISTIC_HASHING": "1"}
-# A run takes seconds; one that takes this long hangs.
+# The seconds after which a run counts as hanging.
 TIME_LIMIT = 300
 
 
 class CountingError(Exception):
-    """A program could not be counted; the text says which and why."""
+    """A program could not be counted; the text has its name and the reason."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Counted:
-    """What an event costs."""
+    """The cost of an event."""
 
     instructions: float
     allocations: float
@@ -48,17 +48,17 @@ class Profile:
 
 
 def strip(program, folder):
-    """A copy of a program without the debug information that valgrind cannot read, which Swift writes."""
+    """Copies a program without its debug information: valgrind cannot read that of Swift."""
     target = pathlib.Path(folder) / pathlib.Path(program).name
     subprocess.run(["strip", "--strip-debug", "-o", target, program], check=True)
     return target
 
 
 def read_profile(lines):
-    """The totals of callgrind's file.
+    """Reads the totals of callgrind's file.
 
-    Allocations are calls of the allocator's functions, apart from those of one another: the counter that the programs
-    link stands before those of the C library. The file gives a function's name where its number comes first.
+    Allocations are calls of the allocator's functions from other functions: the functions that count allocations call
+    those of the C library. The file has a function's name only where its number first appears.
     """
     names = {}
     instructions = allocations = 0
@@ -82,15 +82,15 @@ def read_profile(lines):
 
 
 def is_allocating(name):
-    """Whether a function is one of the allocator's; compilers name their variants, and callgrind those that recurse."""
+    """Returns whether a function is one of the allocator's, without the suffixes for variants and for recursion."""
     return re.sub(r"(\.constprop\.\d+)?('\d+)?$", "", name) in ALLOCATING
 
 
 def profile(program, arguments, passes, options=(), part=""):
-    """Runs a program once; the totals of a part of it, and how many events went through."""
+    """Runs a program once; returns the totals of a part of the run, and its number of events."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "profile"
-        # Threads that take turns in order meet in the same way each time.
+        # A fair scheduler switches between threads in the same way in each run.
         command = ["valgrind", "--tool=callgrind", "--fair-sched=yes", f"--callgrind-out-file={file}", *options,
                    program, "--iterations", str(passes), *arguments]
         try:
@@ -109,12 +109,12 @@ def profile(program, arguments, passes, options=(), part=""):
 
 
 def events_of(output, program, arguments):
-    """How many events a run was about: the program prints what a pass consists of."""
+    """Returns the number of events of a run, from the line that the program prints."""
     for line in output.splitlines():
         if '"eventsPerPass"' in line:
             printed = json.loads(line)
             return printed["passes"] * printed["eventsPerPass"]
-    raise CountingError(f"{described(program, arguments)} did not print what a pass consists of")
+    raise CountingError(f"{described(program, arguments)} did not print its passes and the events of a pass")
 
 
 def described(program, arguments):
@@ -122,10 +122,10 @@ def described(program, arguments):
 
 
 def count(program, arguments, short, long, inside=None):
-    """What an event costs: the difference of a run of `long` passes and one of `short`.
+    """Returns the cost of an event: the difference between a run of `long` passes and one of `short` passes.
 
-    `inside` is a pattern of the functions alone that are counted, with all that they call. The program must be without
-    debug information (`strip`).
+    With `inside`, a pattern, only functions with such names are counted, with all that they call. The program must be
+    without debug information (`strip`).
     """
     require_valgrind()
     only = [f"--toggle-collect={inside}"] if inside else []
@@ -138,9 +138,9 @@ def count(program, arguments, short, long, inside=None):
 
 
 def count_between_pauses(program, arguments, before, passes):
-    """What an event costs of `passes` that a program makes between two pauses, behind `before` others."""
+    """Returns the cost of an event in `passes` passes between two pauses, after `before` passes."""
     require_valgrind()
-    # The part that ends where the program says for the second time that it pauses.
+    # The second part ends at the second pause.
     counted, events = profile(program, arguments, f"{before}+{passes}", [f"--dump-before={PAUSE}"], part=".2")
     if events <= 0:
         raise CountingError(f"{described(program, arguments)}: there are no events between the pauses")
@@ -149,4 +149,4 @@ def count_between_pauses(program, arguments, before, passes):
 
 def require_valgrind():
     if shutil.which("valgrind") is None:
-        raise CountingError("valgrind is not there: Scripts/install.sh budgets")
+        raise CountingError("valgrind is not installed: Scripts/install.sh budgets")

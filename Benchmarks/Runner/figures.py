@@ -1,14 +1,15 @@
-"""Figures as the programs write them: read, checked and summarised.
+"""Figures in the form that the programs write: read, checked and summarised.
 
-Each program is called as `PROGRAM --results FILE [FILTER]` and appends one JSON object a line, as soon as it has it:
+Each program is called as `PROGRAM --results FILE [FILTER]`, and appends each figure to FILE as one line of JSON:
 
     {"group": "parser", "workload": "tiny-events/16384", "subject": "chappie", "way": "", "measure": "throughput",
      "unit": "bytes/s", "better": "higher", "runs": [1.8e9, 1.7e9], "bar": {"atLeast": 5.4e8}}
 
-`subject` is `chappie`, `machine` or a peer, and `way` is which of the subject's interfaces was used. `bar` has `atLeast`
-or `atMost`, and `quantile` where it applies to a run other than the median. `decodes` (whether the JSON of each event is
-decoded) and `version` are those of a peer. `turn` is the number of the round, in a figure that is measured in rounds with
-others. A line {"missing": {"subject": "…", "why": "…"}} names a subject without a figure, and the reason.
+`subject` is `chappie`, `machine` or a peer, and `way` is the interface of the subject that was used. `bar` has
+`atLeast` or `atMost`, and `quantile` where it applies to a run other than the median. `decodes` (whether the JSON of
+each event is decoded) and `version` are those of a peer. `turn` is the number of the round, in a figure that is
+measured in rounds with others. A line {"missing": {"subject": "…", "why": "…"}} names a subject without a figure, and
+the reason.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ import statistics
 OWN = "chappie"
 MACHINE = "machine"
 TEXTS = ["group", "workload", "subject", "measure", "unit"]
-# In a way's name: the start of a program is part of the time.
+# The words in a way's name when the start of a program is part of the time.
 PROCESS = "process included"
 
 
 class ResultsError(Exception):
-    """A file of results is not what it should be; the text names the file and the line."""
+    """A file of results is malformed; the text names the file and the mistake."""
 
 
 @dataclasses.dataclass
@@ -66,12 +67,12 @@ class Figure:
 
     @property
     def question(self) -> tuple[str, str, str]:
-        """Common to all figures that can be compared."""
+        """The part of the key that all comparable figures share."""
         return self.group, self.workload, self.measure
 
     @property
     def key(self) -> tuple[str, str, str, str, str]:
-        """Unique to one figure."""
+        """The key of a figure, which is unique."""
         return *self.question, self.subject, self.way
 
     @property
@@ -85,7 +86,7 @@ class Figure:
 
     @property
     def has_process(self) -> bool:
-        """Whether the start of a program is a part of it."""
+        """Whether the start of a program is part of the time."""
         return PROCESS in self.way
 
     @property
@@ -105,7 +106,7 @@ class Figure:
         return (least is None or self.judged >= least) and (most is None or self.judged <= most)
 
     def ratio(self, other: Figure) -> float | None:
-        """How many times as good its median is as another one's; None where neither direction is better."""
+        """Returns how many times as good its median is as another's; None where neither direction is better."""
         if self.better not in ("higher", "lower") or self.median <= 0 or other.median <= 0:
             return None
         return self.median / other.median if self.better == "higher" else other.median / self.median
@@ -115,7 +116,7 @@ class Figure:
 
     @staticmethod
     def from_json(value: object) -> Figure:
-        """A figure from a line or from results.json; members that are not known are passed over."""
+        """Makes a figure of a line or of an object in results.json; ignores unknown members."""
         if not isinstance(value, dict):
             raise ValueError("not an object")
         for name in TEXTS:
@@ -141,7 +142,7 @@ def is_number(value: object) -> bool:
 
 @dataclasses.dataclass
 class Lines:
-    """The lines that a program has written; `broken` says what is wrong with the others."""
+    """The lines that a program has written; `broken` has a message for each malformed one."""
 
     figures: list[Figure] = dataclasses.field(default_factory=list)
     missing: list[dict] = dataclasses.field(default_factory=list)
@@ -153,7 +154,7 @@ def read_lines(path: pathlib.Path) -> Lines:
     lines = Lines()
     if not path.exists():
         return lines
-    # Only a line feed ends a line: texts in JSON may have other separators.
+    # Only a line feed ends a line, because text in JSON may have other line separators.
     for number, text in enumerate(path.read_text(encoding="utf-8", errors="replace").split("\n"), 1):
         if not text.strip():
             continue
@@ -175,7 +176,7 @@ def read_missing(value: object) -> dict:
 
 
 def merged(figures: list[Figure]) -> list[Figure]:
-    """One figure of each key, in the order of the first of it.
+    """Returns one figure of each key, in the order in which keys first appear.
 
     The rounds of a figure that was measured in turn with peers are one figure with all their runs, and replace the same
     figure measured alone. Of two figures that were measured alone the last counts.
@@ -195,7 +196,7 @@ def merged(figures: list[Figure]) -> list[Figure]:
 
 
 def middle_bar(rounds: list[Figure]) -> dict | None:
-    """The bar of several rounds: where it depends on what each has measured, the median of each limit."""
+    """Returns the bar of several rounds: the median of each limit, which may depend on other figures of its round."""
     limits: dict[str, list[float]] = {}
     for figure in rounds:
         for name, limit in (figure.bar or {}).items():

@@ -1,10 +1,10 @@
-"""Counts what walks over a server's words cost with twice as many of them, and demands about twice the instructions.
+"""Counts the instructions of walks over n and over 2n elements of a server's data, and demands linear growth.
 
 Usage: growth.py PROGRAMS-FOLDER [NAME...]
 
-`walk-growth` pauses before each walk, after n and after 2n of what it consists of; callgrind writes what was counted
-between the pauses. More than LIMIT times as many instructions fail: a quadratic walk has four times as many, one that
-sorts a little more than twice. NAME is a part of the names of the walks to count; without one, all are.
+`walk-growth` pauses before each walk, after n and after 2n elements; callgrind writes the counts between the pauses.
+More than LIMIT times as many instructions fail: a quadratic walk has four times as many, a walk that sorts a little
+more than twice as many. NAME is a part of the names of the walks to count; without one, all are.
 """
 
 import dataclasses
@@ -22,14 +22,14 @@ else:
 
 PROGRAM = "walk-growth"
 LIMIT = 2.2
-# Before it, after n, after 2n.
+# The pauses of a walk: before it, after n, after 2n.
 PAUSES = 3
 TIME_LIMIT = 300
 
 
 @dataclasses.dataclass(frozen=True)
 class Growth:
-    """What a walk costs, with n and with 2n."""
+    """The instructions of a walk with n elements and with 2n."""
 
     name: str
     count: int
@@ -65,13 +65,13 @@ def count(program, names=()):
 
 
 def part(file, number):
-    """The instructions between a pause and the one before it."""
+    """Returns the instructions between a pause and the one before it."""
     with open(f"{file}.{number}", errors="replace") as lines:
         return counting.read_profile(lines).instructions
 
 
 def report(growths):
-    """Prints the table; what is wrong with it."""
+    """Prints the table; returns a message for each walk that is not linear."""
     print(f"{'a walk':52} {'n':>6} {'a piece':>8} {'2n to n':>8}")
     for growth in growths:
         print(f"{growth.name:52} {growth.count:6} {growth.few / growth.count:8.0f} {growth.ratio:8.2f}"

@@ -1,4 +1,4 @@
-"""Where and with what was measured: processor, memory, system, load; versions of what the programs are built from."""
+"""The machine of a run (processor, memory, system, load), and the versions of the compiler and the libraries."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import platform
 import re
 import subprocess
 
-# A machine whose load is above this does other work.
+# The highest load of a machine without other work.
 QUIET_LOAD = 0.5
 # The names that pkg-config has.
 LIBRARIES = ["libwebsockets", "zlib", "simdjson", "openssl"]
-# For a library whose package has no file for pkg-config.
+# The packages of libraries that pkg-config may not know.
 DEBIAN_PACKAGES = {"simdjson": "libsimdjson-dev"}
 
 
 def output_of(*command: str, folder: pathlib.Path | None = None) -> str:
-    """What a command prints, or nothing when it cannot be run or fails."""
+    """Returns the output of a command; an empty text when it cannot be run or fails."""
     try:
         run = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
     except (OSError, subprocess.TimeoutExpired):
@@ -26,7 +26,7 @@ def output_of(*command: str, folder: pathlib.Path | None = None) -> str:
 
 
 def text_of(path: str) -> str:
-    """What a file of the system says, or nothing."""
+    """Returns the text of a file of the system; an empty text when it cannot be read."""
     try:
         return pathlib.Path(path).read_text(errors="replace")
     except OSError:
@@ -34,7 +34,7 @@ def text_of(path: str) -> str:
 
 
 def describe(load_before: float) -> dict:
-    """The machine, with its load before the benchmarks were built."""
+    """Returns the facts of this machine, with its load before the benchmarks were built."""
     information = text_of("/proc/cpuinfo")
     memory = re.search(r"^MemTotal:\s+(\d+) kB", text_of("/proc/meminfo"), re.MULTILINE)
     system = re.search(r'^PRETTY_NAME="?([^"\n]*)', text_of("/etc/os-release"), re.MULTILINE)
@@ -50,13 +50,13 @@ def describe(load_before: float) -> dict:
 
 
 def processor(information: str) -> str:
-    """The model's name, as the system has it."""
+    """Returns the model name of the processor."""
     model = re.search(r"^model name\s*:\s*(.+)$", information, re.MULTILINE)
     return model[1].strip() if model else platform.processor() or platform.machine()
 
 
 def virtualization(information: str) -> str:
-    """`none`, or what the machine runs in as far as it can be seen."""
+    """Returns `none`, or the kind of virtual machine or container that can be detected."""
     detected = output_of("systemd-detect-virt")
     if detected:
         return detected
@@ -66,7 +66,7 @@ def virtualization(information: str) -> str:
 
 
 def warnings(machine: dict) -> list[str]:
-    """What makes figures of this machine doubtful."""
+    """Returns the reasons to doubt figures of this machine."""
     found = []
     if machine["loadBefore"] > QUIET_LOAD:
         found.append(f"the machine was not quiet: its load was {machine['loadBefore']:.2f} before the first program")
@@ -76,7 +76,7 @@ def warnings(machine: dict) -> list[str]:
 
 
 def versions() -> dict[str, str]:
-    """Of the compiler and of the libraries that the programs are built from."""
+    """Returns the versions of the compiler and of the libraries that the programs are built from."""
     found = {}
     swift = re.search(r"Swift version (\S+)", output_of("swift", "--version"))
     if swift:
@@ -97,7 +97,7 @@ def versions() -> dict[str, str]:
 
 
 def commit(folder: pathlib.Path) -> dict:
-    """What is checked out, and whether files differ from it; nothing outside a repository."""
+    """Returns the commit that is checked out, and whether files differ from it; None for both outside a repository."""
     head = output_of("git", "rev-parse", "HEAD", folder=folder)
     if not head:
         return {"commit": None, "isModified": None}
@@ -105,7 +105,7 @@ def commit(folder: pathlib.Path) -> dict:
 
 
 def sentence(results) -> str:
-    """The machine, the compiler, the day and the revision of a run, in words."""
+    """Returns the machine, the compiler, the day and the revision of a run as a sentence."""
     about = results.machine
     memory = about.get("memoryBytes")
     parts = [about.get("processor", "an unknown processor"), f"{about.get('cores', '?')} cores",

@@ -17,7 +17,7 @@ def escape(text: object) -> str:
 
 
 def html(results: Results) -> str:
-    """The page. It loads nothing."""
+    """Returns the page, which loads no other file."""
     parts = ['<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
              '<meta name="viewport" content="width=device-width, initial-scale=1">',
              "<title>chappie-transport, measured</title>", f"<style>{STYLE.read_text(encoding='utf-8')}</style>",
@@ -38,14 +38,14 @@ def heading(results: Results) -> str:
 
 
 def state(results: Results) -> str:
-    """The lines below the terminal's table that say what is missed, failed, missing or doubtful."""
+    """Returns the lines below the table on the terminal, as a list."""
     lines = [" ".join(line.split()) for line in table.closing(results)]
     kind = ' class="bad"' if results.missed or results.failures else ""
     return f"<ul{kind}>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>"
 
 
 def chart(workload: str, measure: str, found: list[Figure], results: Results) -> str:
-    """The bars of one question, on one linear scale from zero."""
+    """Returns the bars of one question, on one linear scale from zero."""
     end = max([figure.high for figure in found] + [0])
     rows = "".join(row(figure, end, results) for figure in found)
     return f"<section><h3>{escape(workload)}, {escape(measure)}</h3><table>{rows}</table></section>"

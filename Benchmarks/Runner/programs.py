@@ -1,4 +1,4 @@
-"""Runs the programs that measure, one after another, and takes the figures that they write."""
+"""Runs the programs that measure, one after another, and reads the figures that they write."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ import time
 
 from . import figures
 
-# Each is called as `PROGRAM --results FILE [FILTER]`. Status 1: a bar is missed; 2: nothing has FILTER in its name.
+# Each is called as `PROGRAM --results FILE [FILTER]`. Status 1: a bar is missed; 2: no figure has FILTER in its name.
 ALL = ["sse-throughput", "connection-cost", "recovery-figures"]
-# A program that takes this long hangs.
+# The seconds after which a program counts as hanging.
 TIME_LIMIT = 900
 PEERS_TIME_LIMIT = 1_800
-# How long one has to end what it has started, once it is told to end.
+# The seconds that a program gets to end its own children, after it was told to end.
 GRACE = 5
 
 
 @dataclasses.dataclass
 class Outcome:
-    """What a program has measured, and why it failed, if it did."""
+    """The figures of a program, and the reason of its failure, if it failed."""
 
     figures: list[figures.Figure]
     missing: list[dict]
     failure: str | None = None
-    # Whether nothing in it has the filter in its name.
+    # Whether no figure of the program has the filter in its name.
     has_nothing: bool = False
 
 
 def run_all(folder: pathlib.Path, wanted: str, log: pathlib.Path, peers: pathlib.Path | None) -> dict[str, Outcome]:
-    """Runs all programs that have what a filter asks for; one that fails does not end the run."""
+    """Runs all programs that have figures for a filter; a failure does not end the run."""
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_text("", encoding="utf-8")
     commands = [(folder / name, TIME_LIMIT) for name in ALL]
@@ -54,7 +54,7 @@ def run_all(folder: pathlib.Path, wanted: str, log: pathlib.Path, peers: pathlib
 
 
 def run(program: pathlib.Path, wanted: str, log: pathlib.Path, time_limit: float = TIME_LIMIT) -> Outcome:
-    """Runs a program to its end. What it prints is added to `log`."""
+    """Runs a program to its end, and appends its output to `log`."""
     with tempfile.TemporaryDirectory() as folder:
         lines = pathlib.Path(folder) / "figures.jsonl"
         command = [str(program), "--results", str(lines), *([wanted] if wanted else [])]
@@ -66,9 +66,9 @@ def run(program: pathlib.Path, wanted: str, log: pathlib.Path, time_limit: float
 
 
 def failure(status: int, errors: str, found: figures.Lines, name: str) -> str | None:
-    """Why a program counts as failed; None when it does not.
+    """Returns the reason for which a program counts as failed; None when it does not.
 
-    Status 1 is a missed bar when a figure of the program misses one and there is no line about an error.
+    Status 1 means a missed bar when a figure of the program misses one and no line reports an error.
     """
     lines = errors.splitlines()
     complaints = [line for line in lines if re.match(rf"{re.escape(name)}: |Traceback |(\S+: )?error: ", line)]
@@ -83,9 +83,9 @@ def failure(status: int, errors: str, found: figures.Lines, name: str) -> str | 
 
 
 def execute(command: list[str], log: pathlib.Path, time_limit: float) -> tuple[int, str]:
-    """A command's status and its standard error.
+    """Runs a command; returns its status and its standard error.
 
-    What it has started ends with it when it takes too long, or when this program is told to end.
+    The command and its children are ended when it takes too long, or when this program is told to end.
     """
     with open(log, "a", encoding="utf-8") as file:
         print(f"\n$ {' '.join(command)}", file=file, flush=True)
@@ -107,7 +107,7 @@ def execute(command: list[str], log: pathlib.Path, time_limit: float) -> tuple[i
 
 
 def end_group(process: subprocess.Popen) -> None:
-    """Asks a process and what it has started to end, and then ends them."""
+    """Asks a process and its children to end, and then kills them."""
     for sign in [signal.SIGTERM, signal.SIGKILL]:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, sign)

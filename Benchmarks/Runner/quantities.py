@@ -1,4 +1,4 @@
-"""Values as people read them: `3.52 M events/s`, `16.0 GB/s`, `12.3 µs`."""
+"""Values with units as text: `3.52 M events/s`, `16.0 GB/s`, `12.3 µs`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ TIMES = ["ns", "µs", "ms", "s"]
 
 
 def number(value: float) -> str:
-    """A number with three significant digits, thousands apart."""
+    """Formats a number with three significant digits and separators of thousands."""
     size = abs(value)
     if size >= 100:
         return f"{value:,.0f}"
@@ -19,7 +19,7 @@ def number(value: float) -> str:
 
 
 def quantity(value: float, unit: str) -> str:
-    """A value with its unit, with a decimal prefix for bytes and events, and in the unit that suits a time's size."""
+    """Formats a value with its unit: bytes and events with a decimal prefix, times in the unit that suits them."""
     base, slash, per = unit.partition("/")
     if base in ("bytes", "events"):
         name = f"B{slash}{per}" if base == "bytes" else f" {unit}"
@@ -34,10 +34,10 @@ def quantity(value: float, unit: str) -> str:
 
 
 def times(ratio: float) -> str:
-    """A ratio: 9.40 ×, 0.031 ×."""
+    """Formats a ratio: 9.40 ×, 0.031 ×."""
     return f"{ratio:.2g} ×" if ratio < 0.1 else f"{number(ratio) if ratio >= 1 else f'{ratio:.2f}'} ×"
 
 
 def spread(share: float, count: int) -> str:
-    """The spread of so many runs, in percent; empty for a single run."""
+    """Formats the spread of `count` runs in percent; empty for a single run."""
     return f"{share * 100:.0f} %" if count > 1 else ""

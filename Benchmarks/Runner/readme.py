@@ -24,7 +24,7 @@ CHOSEN = [
 
 
 def write(results: Results, repository: pathlib.Path) -> None:
-    """Writes a run's figures into RESULTS.md, and the README's table from there."""
+    """Writes a run's figures into RESULTS.md, and some of its rows into the README."""
     target = repository / "Benchmarks" / "RESULTS.md"
     top = repository / "README.md"
     before, _, behind = parts(top.read_text(encoding="utf-8"))
@@ -37,7 +37,7 @@ def write(results: Results, repository: pathlib.Path) -> None:
 
 
 def check(repository: pathlib.Path) -> int:
-    """Status 1 when the README has a figure that RESULTS.md does not have."""
+    """Returns status 1 when the README has a figure that RESULTS.md does not have."""
     known = set(rows_of((repository / "Benchmarks" / "RESULTS.md").read_text(encoding="utf-8")))
     rows = rows_of(parts((repository / "README.md").read_text(encoding="utf-8"))[1])
     chosen(rows, "README.md")
@@ -48,7 +48,7 @@ def check(repository: pathlib.Path) -> int:
 
 
 def parts(text: str) -> tuple[str, str, str]:
-    """What stands in a README before its table, in it, and behind it."""
+    """Splits a README into the texts before its table, in it, and after it."""
     if text.count(BEGIN) != 1 or text.count(END) != 1:
         raise ResultsError(f"README.md has no pair of lines {BEGIN} and {END}")
     before, rest = text.split(BEGIN)
@@ -57,7 +57,7 @@ def parts(text: str) -> tuple[str, str, str]:
 
 
 def chosen(rows: list[str], place: str) -> list[str]:
-    """The rows of the README among others; each has to be there."""
+    """Returns the rows of the README among those of RESULTS.md; each has to be there."""
     found = {start: [row for row in rows if row.startswith(f"| {start} |")] for start in CHOSEN}
     absent = [start for start, same in found.items() if not same]
     if absent:
@@ -66,7 +66,7 @@ def chosen(rows: list[str], place: str) -> list[str]:
 
 
 def rows_of(text: str) -> list[str]:
-    """The rows of the tables of figures in a text, without their headings."""
+    """Returns the rows of the tables of figures in a text, without their headings."""
     return [line for line in text.splitlines() if line.startswith("| ") and line.endswith("` |")]
 
 
@@ -75,7 +75,7 @@ def heading_rows() -> list[str]:
 
 
 def document(results: Results) -> str:
-    """RESULTS.md: a table for each group, a row for each figure of the package."""
+    """Returns the text of RESULTS.md: a table for each group, a row for each figure of the package."""
     lines = ["# Results of one run", "",
              f"`{results.command}` on {machine.sentence(results)}. `make bench-readme` writes this file from a whole run of `make bench-peers`.",
              "The spread is the distance of the lowest and the highest run, as a share of the median.",
@@ -89,7 +89,7 @@ def document(results: Results) -> str:
 
 def row(figure: Figure, results: Results) -> str:
     beside = results.best_beside(figure)
-    # Only the script of the peers starts processes.
+    # Only bench-peers measures peers, and figures that include the start of a process.
     has_peers = figure.has_process or any(other.version for other in beside)
     name = f"{figure.group}/{figure.workload}"
     command = f"make {'bench-peers' if has_peers else 'bench'} FILTER={name}"
@@ -101,7 +101,7 @@ def row(figure: Figure, results: Results) -> str:
 
 
 def compared(figure: Figure, other: Figure) -> str:
-    """Another program's median, and how many times as good ours is."""
+    """Formats another program's median, and how many times as good the package's is."""
     ratio = figure.ratio(other)
     decodes = "" if other.decodes is None or not other.version else " (decodes)" if other.decodes else " (does not decode)"
     times = f", {quantities.times(ratio)}" if ratio else ""

@@ -1,4 +1,4 @@
-"""results.json: made of what the programs wrote, saved, read again, and asked for figures."""
+"""results.json: made of the programs' figures, saved, loaded and queried."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Results:
     machine: dict = dataclasses.field(default_factory=dict)
     versions: dict[str, str] = dataclasses.field(default_factory=dict)
     warnings: list[str] = dataclasses.field(default_factory=list)
-    # Why programs failed, by program.
+    # The reasons of failures, by program.
     failures: dict[str, str] = dataclasses.field(default_factory=dict)
     missing: list[dict] = dataclasses.field(default_factory=list)
     figures: list[Figure] = dataclasses.field(default_factory=list)
@@ -37,14 +37,14 @@ class Results:
         return [figure for figure in self.figures if figure.is_held is False]
 
     def take(self, found: list[Figure]) -> None:
-        """Takes the figures of the programs: one of each key, and the peers' versions."""
+        """Adds the figures of the programs, one of each key, and the peers' versions."""
         self.figures = figures.merged(found)
         for figure in self.figures:
             if figure.version:
                 self.versions[figure.subject] = figure.version
 
     def questions(self) -> list[tuple[str, list[tuple[tuple[str, str, str], list[Figure]]]]]:
-        """Every figure, by group and by question; of a question our own first, then the machine, then the best peer."""
+        """Returns all figures by group and question, in each question in the order of `place`."""
         names = list(dict.fromkeys(figure.group for figure in self.figures))
         order = [name for name in GROUPS if name in names] + [name for name in names if name not in GROUPS]
         found = []
@@ -57,13 +57,13 @@ class Results:
         return found
 
     def like(self, other: Figure) -> Figure | None:
-        """The package's figure that another one is compared with: of the same way, or of the first that did the same."""
+        """Returns the package's figure to compare another one with: that of the same way, or else the first."""
         own = [figure for figure in self.figures if figure.is_own and figure.question == other.question
                and figure.has_process == other.has_process]
         return next((figure for figure in own if figure.way == other.way), own[0] if own else None)
 
     def best_beside(self, own: Figure) -> list[Figure]:
-        """The figures to name beside one of the package: the machine's, and the best peers that decode and that do not."""
+        """Returns the figures to name beside a figure of the package: the machine, the best decoding peer, the best other."""
         beside = [figure for figure in self.figures if not figure.is_own and figure.question == own.question
                   and figure.has_process == own.has_process]
         kinds = [[figure for figure in beside if figure.subject == MACHINE][:1]]
@@ -73,7 +73,7 @@ class Results:
         return [figure for found in kinds for figure in found]
 
     def save(self, path: pathlib.Path) -> None:
-        """Writes a file with a figure a line, so that two of them can be compared line by line."""
+        """Writes a file with one figure a line, so that two files can be compared line by line."""
         value = {"schema": SCHEMA} | {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         lines = ",\n".join(json.dumps(figure.to_json(), ensure_ascii=False, allow_nan=False)
                            for figure in value.pop("figures"))
@@ -83,7 +83,7 @@ class Results:
 
     @staticmethod
     def load(path: pathlib.Path) -> Results:
-        """Reads a file; ResultsError says what is wrong with it."""
+        """Reads a file; raises ResultsError when it is malformed."""
         try:
             value = json.loads(path.read_text(encoding="utf-8"))
             if not isinstance(value, dict) or value.get("schema") != SCHEMA:
@@ -98,7 +98,7 @@ class Results:
 
 
 def place(figure: Figure) -> tuple:
-    """The place of a figure among those of its question: our own in the order of measuring, the others the best first."""
+    """Returns the sort key of a figure in its question: the package as measured, the machine, the best peer first."""
     if figure.is_own:
         return (0, 0)
     return (1 if figure.subject == MACHINE else 2, -figure.median if figure.better == "higher" else figure.median)

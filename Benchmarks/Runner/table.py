@@ -1,4 +1,4 @@
-"""The table on the terminal, 80 columns wide: question by question, our own figures before the machine's and the peers'."""
+"""The table on the terminal, 80 columns wide: by question, the package before the machine and the peers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NAME, VALUE, SPREAD = 30, 16, 7
 
 
 def text(results: Results) -> str:
-    """The whole table, and what is to be said below it."""
+    """Returns the whole table, and the lines below it."""
     lines = []
     for group, questions in results.questions():
         lines += ["", f"{group + ':':<{NAME + 4}}{'median':>{VALUE}}{'spread':>{SPREAD}}"]
@@ -25,7 +25,7 @@ def text(results: Results) -> str:
 
 
 def rows(figure: Figure, results: Results) -> list[str]:
-    """A figure's line; a long name has a line of its own."""
+    """Returns a figure's line; a long name has a line of its own."""
     value = quantities.quantity(figure.median, figure.unit)
     spread = quantities.spread(figure.spread, len(figure.runs))
     values = f"{value:>{VALUE}}{spread:>{SPREAD}}  {verdict(figure) if figure.is_own else comparison(figure, results)}"
@@ -35,14 +35,14 @@ def rows(figure: Figure, results: Results) -> list[str]:
 
 
 def comparison(figure: Figure, results: Results) -> str:
-    """How many times as good the package is as the machine or a peer."""
+    """Formats how many times as good the package is as the machine or a peer."""
     own = results.like(figure)
     ratio = own.ratio(figure) if own else None
     return f"chappie {quantities.times(ratio)}" if ratio else ""
 
 
 def verdict(figure: Figure) -> str:
-    """The bar, without what it is per, and whether it is held: `p99 <= 51.2 ms ok`."""
+    """Formats the bar, without its `/s`, `/event` or `/stream`, and whether it is held: `p99 <= 51.2 ms ok`."""
     if figure.is_held is None:
         return ""
     unit = next((end for end in [" events/s", "/event", "/stream"] if limits(figure).endswith(end)), "")
@@ -58,7 +58,7 @@ def limits(figure: Figure) -> str:
 
 
 def closing(results: Results) -> list[str]:
-    """What is missing, doubtful, failed or missed, and where it was measured."""
+    """Returns the lines below the table: missing figures, warnings, failures, missed bars, and the machine."""
     lines = [f"missing: {item['subject']}: {item['why']}" for item in results.missing]
     lines += [f"warning: {warning}" for warning in results.warnings]
     lines += [f"FAILED: {program}: {why}" for program, why in results.failures.items()]

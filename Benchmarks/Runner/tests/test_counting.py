@@ -1,4 +1,4 @@
-"""What callgrind writes becomes counts of an event."""
+"""Callgrind's files become counts of an event."""
 
 import os
 import pathlib
@@ -8,7 +8,7 @@ from unittest import mock
 
 from Runner import counting
 
-# Stands for valgrind: it writes a profile of each part that it was asked for, and prints what the program would.
+# Stands for valgrind: it writes a profile of each part, and prints the line that the program would print.
 VALGRIND = r"""#!/usr/bin/env python3
 import pathlib, sys
 options = [argument for argument in sys.argv[1:] if argument.startswith("--") and "=" in argument]

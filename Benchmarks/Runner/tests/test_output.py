@@ -1,4 +1,4 @@
-"""The table, the page and the tables of figures show what was measured."""
+"""The table, the page and the tables of figures show the measured values."""
 
 import contextlib
 import html.parser

@@ -1,4 +1,4 @@
-"""A peer's answer is held against what there was to read, and one that hangs does not stop the others."""
+"""A peer's answer is compared with the facts of its input, and a peer that hangs does not stop the others."""
 
 import argparse
 import importlib

@@ -1,4 +1,4 @@
-"""Programs run to their end, and failures do not take the others' figures with them."""
+"""Programs run to their end, and a failure leaves the figures of other programs."""
 
 import contextlib
 import io
