@@ -1,4 +1,4 @@
-// The functions of the allocator, each of which counts and goes on to that of the C library.
+// The functions of the allocator: each counts the call, and calls that of the C library.
 #define _GNU_SOURCE
 #include "CAllocationCounter.h"
 

@@ -40,7 +40,7 @@ static bool send_all(reader *reader, const void *bytes, size_t count) {
     return write(reader->descriptor, bytes, count) == (ssize_t)count;
 }
 
-// Opens a WebSocket and asks for a response.
+// Opens a WebSocket and requests a response.
 static bool open_socket(reader *reader, uint16_t port) {
     static const char head[] = "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                                "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
@@ -58,7 +58,7 @@ static bool open_socket(reader *reader, uint16_t port) {
     return send_all(reader, request, sizeof request);
 }
 
-// The frame at the beginning of what was read: how many bytes it has in all; 0 when it is not whole.
+// Finds the frame at the beginning of the buffer; returns its size with the header, 0 when it is incomplete.
 static size_t frame(const reader *reader, const uint8_t **payload, size_t *payload_count) {
     if (reader->count < 4) return 0;
     bool is_long = reader->bytes[1] == 126;

@@ -1,4 +1,4 @@
-// The core that a thread runs on, and the signals that it takes.
+// The cores that threads run on, and the signals that a process receives.
 #define _GNU_SOURCE
 #include "CMachine.h"
 

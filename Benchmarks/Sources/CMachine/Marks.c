@@ -1,5 +1,5 @@
-// Functions that do nothing: other programs see when they are called.
+// An empty function that callgrind sees when it is called.
 #include "CMachine.h"
 
-// Neither inlined nor left out: it is found by its name.
+// It is neither inlined nor removed, because it is found by its name.
 __attribute__((noinline)) void cmachine_note_pause(void) { __asm__ volatile("" ::: "memory"); }

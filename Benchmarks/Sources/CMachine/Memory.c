@@ -1,4 +1,4 @@
-// A copy of bytes in pieces, and where it lies.
+// A copy of bytes in pieces, and the place for it.
 #include "CMachine.h"
 
 #include <string.h>

@@ -25,7 +25,7 @@ size_t css_text(uint64_t number, char *text) {
     return count;
 }
 
-// Writes an event around a text that is JSON already, and fills it up.
+// Writes an event around a text that is escaped already, and pads it to its size.
 static void write_message(uint64_t number, const char *text, uint8_t *message) {
     char json[512];
     int count = snprintf(

@@ -1,7 +1,7 @@
 // usage: stream-facts N...
 //
-// Prints what is in a response of N deltas of stream-server, as a line of JSON each: what a client must have found when
-// it has read one. A response of more than a block is whole blocks, as in the server.
+// Prints a line of JSON for each N: the sizes and checksums that a client must find in a response of N deltas of
+// stream-server. A response of more than a block consists of whole blocks, as in the server.
 #include "CStreamScript.h"
 
 #include <stdbool.h>
@@ -24,7 +24,7 @@ static void add(account *account, const void *text, size_t count) {
     account->checksum = crc32(account->checksum, bytes, (uInt)count);
 }
 
-// A message as a WebSocket has it, and as an event stream has it.
+// Adds a message to the account of a WebSocket's payloads and to that of an event stream's body.
 static void add_message(account *payload, account *body, const char *type, const void *message, size_t count) {
     uint8_t event[1024];
     add(payload, message, count);

@@ -1,4 +1,4 @@
-// What is sent, compressed once: event by event, each flushed, as a service does that has one at a time.
+// The responses, compressed once: event by event, each flushed, as by a service that has one event at a time.
 #include "Server.h"
 
 #include "CStreamScript.h"
@@ -75,7 +75,7 @@ static void add_chunk(block *target, const uint8_t *bytes, size_t count) {
     target->count += 2;
 }
 
-// What a piece of the stream is in clear.
+// The checksum and the size of a piece of the stream before compression.
 typedef struct {
     uLong checksum;
     uint64_t byte_count;

@@ -1,4 +1,4 @@
-// One connection: what comes, what goes, and in which order.
+// One connection: its input, its output, and their order.
 #include "Server.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 enum {
     INPUT_SIZE = 2048,
     INPUT_LIMIT = 1 << 20,
-    // So much of one response is written before it is the turn of another.
+    // The bytes of one connection that are written before the turn of another.
     SHARE = 256 << 10,
 };
 
@@ -24,7 +24,7 @@ static void watch(connection *connection, bool wants_write) {
     epoll_ctl(poller, EPOLL_CTL_MOD, connection->descriptor, &event);
 }
 
-// Puts bytes of this connection's own behind those that it already has to write.
+// Appends bytes of this connection alone to its output.
 void say(connection *connection, const void *bytes, size_t count) {
     if (connection->output_count > 0) memmove(connection->small, connection->output, connection->output_count);
     memcpy(connection->small + connection->output_count, bytes, count);
@@ -39,7 +39,7 @@ void consume_input(connection *connection, size_t count) {
     memmove(connection->input, connection->input + count, connection->input_count);
 }
 
-// Takes what can be taken of the input.
+// Processes the input as far as it is complete.
 static void take_input(connection *connection, const options *options, const script scripts[FORM_COUNT]) {
     bool goes_on = true;
     while (goes_on) {
@@ -78,12 +78,12 @@ static bool has_room(connection *connection) {
     return true;
 }
 
-// Reads what there is; false when the client is gone.
+// Reads all that has arrived; false when the client is gone.
 bool receive(connection *connection, const options *options, const script scripts[FORM_COUNT]) {
-    // An error that another connection has left would be taken for one of this.
+    // An error that another connection has left would be taken for one of this connection.
     if (connection->tls) ERR_clear_error();
     while (has_room(connection)) {
-        // A byte is left for the end of a string.
+        // A byte is left for the NUL of a string.
         size_t room = connection->input_capacity - connection->input_count - 1;
         uint8_t *target = connection->input + connection->input_count;
         ssize_t count = connection->tls ? SSL_read(connection->tls, target, (int)room)
@@ -121,7 +121,7 @@ static bool refill(connection *connection, const options *options, const script 
     if (!connection->has_begun) {
         next = script->start;
         connection->has_begun = true;
-        // Spread over the interval, so that a tick has about as many as another.
+        // Spread over the interval, so that each tick has about the same number.
         static uint64_t begun;
         if (options->mode == MODE_PACE)
             connection->next_due = (double)moment() + 1e9 / options->rate * (0.5 + (double)(begun++ % 97) / 97);
@@ -140,7 +140,7 @@ static bool refill(connection *connection, const options *options, const script 
     return next.count > 0;
 }
 
-// What follows a response that was sent; false when nothing does.
+// Prepares for the next request after a response; false when there is no more output.
 static bool begin_again(connection *connection, const options *options, const script scripts[FORM_COUNT]) {
     bool is_event_stream = connection->form >= FORM_EVENT_STREAM;
     if (is_event_stream && !connection->keeps_alive) connection->says_goodbye = true;
@@ -164,7 +164,7 @@ static void say_goodbye(connection *connection) {
     shutdown(connection->descriptor, SHUT_WR);
 }
 
-// What is to be written next; false when there is nothing for the moment.
+// Sets the next output; false when there is none for the moment.
 static bool has_output(connection *connection, const options *options, const script scripts[FORM_COUNT]) {
     if (connection->output_count > 0) return true;
     if (connection->control_count > 0) {
@@ -192,14 +192,14 @@ static ssize_t write_some(connection *connection) {
                            : send(connection->descriptor, connection->output, connection->output_count, MSG_NOSIGNAL);
 }
 
-// Whether a write that failed only has to wait.
+// Whether a failed write can be tried again later.
 static bool waits(connection *connection, ssize_t result) {
     if (!connection->tls) return errno == EAGAIN;
     int reason = SSL_get_error(connection->tls, (int)result);
     return reason == SSL_ERROR_WANT_WRITE || reason == SSL_ERROR_WANT_READ;
 }
 
-// Writes as much as the client takes, and as is its share; false when it is gone.
+// Writes as much as the client takes, up to SHARE; false when the client is gone.
 bool flush(connection *connection, const options *options, const script scripts[FORM_COUNT]) {
     if (connection->tls) ERR_clear_error();
     size_t written = 0;

@@ -1,4 +1,4 @@
-// The heads of requests, and their bodies, which nobody looks at.
+// The heads of requests, and their bodies, which are discarded.
 #define _GNU_SOURCE
 #include "Server.h"
 
@@ -9,7 +9,7 @@
 
 static const char end_of_head[] = "\r\n\r\n";
 
-// The value of the first field of a name, without the blanks around it; NULL when there is none.
+// The value of the first field with a name, without the whitespace around it; NULL when there is none.
 const char *field_value(const char *head, const char *name, size_t *count) {
     size_t length = strlen(name);
     for (const char *line = strstr(head, "\r\n"); line; line = strstr(line + 2, "\r\n")) {
@@ -25,7 +25,7 @@ const char *field_value(const char *head, const char *name, size_t *count) {
     return NULL;
 }
 
-// Whether one of the comma-separated elements of a field is a token, whatever its parameters are.
+// Whether one of the comma-separated elements of a field is a token, with or without parameters.
 static bool field_has(const char *head, const char *name, const char *token) {
     size_t count, length = strlen(token);
     const char *value = field_value(head, name, &count);
@@ -47,7 +47,7 @@ static void read_body_fields(connection *connection, const char *head) {
 static void answer_request(connection *connection, const char *head, const options *options) {
     read_body_fields(connection, head);
     bool is_old = memmem(head, strcspn(head, "\r"), "HTTP/1.0", 8) != NULL;
-    // A message at a time cannot be prebuilt, and is not compressed.
+    // Paced messages are made one at a time, and are not compressed.
     bool gzips = options->gzips && options->mode != MODE_PACE && field_has(head, "accept-encoding", "gzip");
     connection->form = gzips ? FORM_EVENT_STREAM_GZIP : FORM_EVENT_STREAM;
     connection->keeps_alive = !is_old && !field_has(head, "connection", "close");
@@ -56,7 +56,7 @@ static void answer_request(connection *connection, const char *head, const optio
     if (field_has(head, "expect", "100-continue")) say(connection, go_on, sizeof go_on - 1);
 }
 
-// Takes the head of a request once it is whole; false when there is none in what a client has sent.
+// Takes the head of a request once it is complete; always true.
 bool take_head(connection *connection, const options *options) {
     char *head = (char *)connection->input;
     head[connection->input_count] = 0;
@@ -86,7 +86,7 @@ static void answer_body(connection *connection) {
     connection->state = STATE_STREAM;
 }
 
-// RFC 9112 section 7.1. Takes a line of a chunked body; false when it is not whole yet.
+// Takes a line of a chunked body (RFC 9112 section 7.1); false when it is incomplete.
 static bool take_line(connection *connection) {
     body *body = &connection->body;
     uint8_t *end = memchr(connection->input, '\n', connection->input_count);
@@ -111,7 +111,7 @@ static bool take_line(connection *connection) {
     return true;
 }
 
-// Takes what has come of a body, and answers it when it is whole; false when it needs more.
+// Takes the received part of a body, and answers the request when the body is complete; false when it needs more.
 bool take_body(connection *connection) {
     body *body = &connection->body;
     while (body->is_chunked || body->remaining > 0) {

@@ -1,4 +1,4 @@
-// What is sent, made once.
+// The responses, made once.
 #include "Server.h"
 
 #include "CStreamScript.h"
@@ -22,7 +22,7 @@ size_t write_frame(uint8_t *target, uint8_t first_byte, const void *payload, siz
     return header + count;
 }
 
-// An event in a chunk of its own, as a service writes it that has one event at a time.
+// Writes an event as a chunk of its own, as a service does that has one event at a time.
 static size_t write_chunk(uint8_t *target, const char *type, const void *message, size_t count) {
     uint8_t event[1024];
     size_t size = css_stream_event(event, type, message, count);

@@ -1,7 +1,7 @@
-// A server that is never the bottleneck: what it sends was made before anybody connected.
+// A server that is never the bottleneck: it makes the responses before a client connects.
 //
-// One thread, one loop. It answers an upgrade to a WebSocket, and any other request with an event stream. It is for
-// the benchmarks' clients on this machine, and believes what they say.
+// One thread, one loop. It answers an upgrade to a WebSocket, and any other request with an event stream. It serves the
+// benchmarks' clients on this machine, and does not validate their input.
 #pragma once
 
 #include <openssl/ssl.h>
@@ -11,15 +11,15 @@
 
 typedef enum {
     MODE_FLOOD, // the whole response as fast as the client reads
-    MODE_IDLE,  // the beginning of a response, and then nothing
+    MODE_IDLE,  // the beginning of a response alone
     MODE_PACE,  // a message at a time, with the moment in its text
 } mode;
 
 typedef struct {
     mode mode;
     uint64_t message_count;
-    uint64_t pause_after; // so many messages; 0: it does not pause
-    uint64_t permitted;   // how often it was told to go on after a pause
+    uint64_t pause_after; // the number of messages before the pause; 0: no pause
+    uint64_t permitted;   // the number of pauses that were ended
     double rate; // messages a second on each connection
     bool uses_tls;
     bool deflates;  // messages, for WebSocket clients that offer permessage-deflate
@@ -28,7 +28,7 @@ typedef struct {
     const char *certificate_path;
 } options;
 
-// In which form a response goes over the wire.
+// The form of a response on the wire.
 typedef enum {
     FORM_WEBSOCKET,
     FORM_WEBSOCKET_DEFLATE,
@@ -41,7 +41,7 @@ typedef enum {
 typedef struct {
     uint8_t *bytes;
     size_t count;
-    size_t pause; // how many of them are before the pause
+    size_t pause; // the number of bytes before the pause
 } block;
 
 // A response, as frames or as chunks of a body.
@@ -49,7 +49,7 @@ typedef struct {
     block start;    // the event that begins it
     block messages; // the messages of a block
     block first;    // the first message alone
-    block end;      // the event that ends it, and what ends a body
+    block end;      // the event that ends it, and the end of a body
 } script;
 
 typedef enum {
@@ -58,12 +58,12 @@ typedef enum {
     STATE_BODY,    // takes the body of a request
     STATE_REQUEST, // waits for the message that asks for a response
     STATE_STREAM,  // sends a response
-    STATE_CLOSING, // has said that it goes, and waits for the client
+    STATE_CLOSING, // has shut down its side, and waits for the client
 } state;
 
 typedef enum { BODY_BYTES, BODY_CHUNK_SIZE, BODY_CHUNK_END, BODY_TRAILER } body_part;
 
-// The body of a request, which nobody looks at.
+// The body of a request, which is read and discarded.
 typedef struct body {
     bool is_chunked;
     body_part part;
@@ -79,28 +79,28 @@ typedef struct connection {
     form form;
     bool wants_write;
     bool keeps_alive;       // after an event stream
-    bool is_listed;         // is in the list of those that begin to write without having been asked
+    bool is_listed;         // is in the list of those that the timer or standard input lets write
     bool has_begun;         // its response
     bool has_ended;
-    bool says_goodbye;      // when what is left to say is said, it closes
-    bool message_is_whole;  // the frame that comes in is the last of its message
+    bool says_goodbye;      // closes after the output that is left
+    bool message_is_whole;  // the frame being received is the last of its message
     uint64_t frame_remaining; // bytes of that frame
-    uint64_t requested;     // responses asked for while one was being sent
-    uint64_t sent_count;    // messages of the response, as far as they were given to `output`
+    uint64_t requested;     // responses requested while one was being sent
+    uint64_t sent_count;    // messages of the response that were passed to `output`
     body body;
     uint8_t *input;
     size_t input_count, input_capacity;
-    // What is being written, and what comes behind control frames that were put in.
+    // The bytes being written, and the bytes to write after control frames that interrupt them.
     const uint8_t *output, *rest;
     size_t output_count, rest_count;
-    uint8_t small[SMALL_SIZE]; // what was made for this connection alone
+    uint8_t small[SMALL_SIZE]; // bytes of this connection alone
     uint8_t control[CONTROL_SIZE]; // control frames that wait for the end of a frame
     size_t control_count;
     double next_due; // with a pace
     struct connection *next;
 } connection;
 
-// Script.c: what is sent.
+// Script.c: the responses.
 void make_scripts(const options *options, script scripts[FORM_COUNT]);
 size_t write_frame(uint8_t *target, uint8_t first_byte, const void *payload, size_t count);
 size_t write_delta(form form, uint8_t *target, const uint8_t *message);
@@ -128,5 +128,5 @@ bool flush(connection *connection, const options *options, const script scripts[
 extern int poller;
 uint64_t moment(void);
 
-// TLS.c: a context with a certificate of its own. `keeps_buffers`: of connections that have nothing to say, too.
+// TLS.c: a context with a certificate of its own. `keeps_buffers`: idle connections keep their buffers too.
 SSL_CTX *make_tls_context(const char *certificate_path, bool keeps_buffers);

@@ -1,4 +1,4 @@
-// A certificate made on the spot, which its clients trust because they are given it.
+// A certificate that is made at the start, and whose file the clients are given.
 #include "Server.h"
 
 #include <openssl/pem.h>

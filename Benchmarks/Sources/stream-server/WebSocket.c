@@ -13,8 +13,8 @@ static const char deflate_name[] = "permessage-deflate";
 
 // MARK: The opening handshake
 
-// Whether one offer of permessage-deflate can be met with messages that were compressed before, with context takeover
-// and a window of 15 bits; `has_bits`: whether the answer has to say so (RFC 7692 section 7.1.2.1).
+// Whether an offer of permessage-deflate allows the messages as they were compressed, with context takeover and a
+// window of 15 bits; `has_bits`: whether the response has to include server_max_window_bits (RFC 7692 section 7.1.2.1).
 static bool accepts_offer(const char *offer, size_t count, bool *has_bits) {
     static const char bits[] = "server_max_window_bits", whole[] = "15";
     if (count < sizeof deflate_name - 1 || strncasecmp(offer, deflate_name, sizeof deflate_name - 1) != 0) return false;
@@ -27,7 +27,7 @@ static bool accepts_offer(const char *offer, size_t count, bool *has_bits) {
     return strncmp(found, whole, sizeof whole - 1) == 0;
 }
 
-// The extension that is agreed on, as a field; empty when there is none.
+// The field with the extension that is agreed on; empty when there is none.
 static const char *agreed_extension(const char *head, const options *options) {
     size_t count;
     const char *value = options->deflates ? field_value(head, "sec-websocket-extensions", &count) : NULL;
@@ -52,7 +52,7 @@ void answer_upgrade(connection *connection, const char *head, const options *opt
     SHA1((const uint8_t *)text, (size_t)length, digest);
     EVP_EncodeBlock((uint8_t *)accept, digest, sizeof digest);
     const char *extension = agreed_extension(head, options);
-    // The first of the subprotocols, whichever they are.
+    // The server agrees to the first subprotocol, whatever its name.
     const char *protocols = field_value(head, "sec-websocket-protocol", &count);
     if (protocols) name_count = strcspn(protocols, ", \t\r");
     bool names = name_count > 0 && name_count < 128;
@@ -69,9 +69,9 @@ void answer_upgrade(connection *connection, const char *head, const options *opt
 
 // MARK: Frames
 
-// Cuts what is being written behind a frame, so that control frames can stand there.
+// Splits the output after a frame, so that control frames can follow there.
 //
-// A TLS record that was tried once must not become shorter, and has at most 16 KiB.
+// A TLS record whose write was tried must not become shorter; it has at most 16 KiB.
 static void interrupt(connection *connection, const block *messages) {
     const uint8_t *start = messages->bytes, *end = start + messages->count, *position = start;
     if (connection->rest_count > 0 || connection->output < start || connection->output >= end) return;
@@ -89,14 +89,14 @@ static void interrupt(connection *connection, const block *messages) {
 
 static void answer_control(
     connection *connection, uint8_t opcode, const uint8_t *payload, size_t count, const script *script) {
-    // A client that sends more pings than it reads does without some pongs.
+    // A client that sends pings faster than it reads gets fewer pongs.
     if (connection->control_count + count + 2 > CONTROL_SIZE) return;
     interrupt(connection, &script->messages);
     uint8_t *target = connection->control + connection->control_count;
     connection->control_count += write_frame(target, 0x80 | opcode, payload, count);
 }
 
-// A whole message has come, which asks for a response whatever it says.
+// Takes a complete message, which requests a response regardless of its content.
 static void take_request(connection *connection) {
     if (connection->state == STATE_REQUEST) connection->state = STATE_STREAM;
     else connection->requested++;
@@ -111,7 +111,7 @@ static void take_control(
     connection->rest_count = 0;
 }
 
-// Takes the header of a frame, and all of a control frame; false when it is not whole yet.
+// Takes the header of a frame, and all of a control frame; false when it is incomplete.
 static bool take_header(connection *connection, const script *script) {
     const uint8_t *input = connection->input;
     if (connection->input_count < 2) return false;
@@ -138,7 +138,7 @@ static bool take_header(connection *connection, const script *script) {
     return true;
 }
 
-// Takes what has come of a client's frames; false when it needs more.
+// Takes the received part of a client's frames; false when it needs more.
 bool take_frames(connection *connection, const script *script) {
     if (connection->frame_remaining == 0) return take_header(connection, script);
     uint64_t remaining = connection->frame_remaining;

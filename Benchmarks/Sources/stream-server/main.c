@@ -1,10 +1,10 @@
 // usage: stream-server flood|idle|pace [--messages N] [--pause-after N] [--rate N] [--tls FILE] [--deflate] [--gzip]
 //            [--core N]
 //
-// Prints the port it listens on at 127.0.0.1, and lives as long as its standard input. With --tls it writes its
-// certificate to FILE. Responses over a WebSocket begin with any message of the client; any other request has an event
-// stream for an answer. What is paced is not compressed. With --pause-after a flood stops behind so many messages, and
-// once more behind the last: each time until a byte comes on its standard input.
+// Prints the port that it listens on at 127.0.0.1, and ends when its standard input ends. With --tls it writes its
+// certificate to FILE. Over a WebSocket any message of the client requests a response; any other request is answered
+// with an event stream. Paced responses are not compressed. With --pause-after N a flood stops after N messages, and
+// again after the last: each time until a byte arrives on standard input.
 #define _GNU_SOURCE
 #include "Server.h"
 
@@ -31,7 +31,7 @@ static options settings = {.core = -1};
 static script content[FORM_COUNT];
 static SSL_CTX *tls_context;
 int poller;
-static connection *listed; // those that begin to write when time or standard input says so
+static connection *listed; // connections that the timer or standard input lets write
 
 uint64_t moment(void) {
     struct timespec now;
@@ -51,7 +51,7 @@ static void drop(connection *dropped) {
     free(dropped);
 }
 
-// Takes and gives what there is; false when the client is gone.
+// Receives and sends as much as possible; false when the client is gone.
 static bool serve(connection *served) {
     if (served->state == STATE_TLS) {
         int result = SSL_accept(served->tls);
@@ -96,12 +96,12 @@ static void tick(void) {
         uint8_t message[CSS_MESSAGE_SIZE], event[CSS_MESSAGE_SIZE + FORM_OVERHEAD];
         css_stamped_message(due->sent_count++, moment(), message);
         say(due, event, write_delta(due->form, event, message));
-        // The loop drops it: an event of it may wait there.
+        // The loop drops the connection: it may hold an event for it.
         if (!flush(due, &settings, content)) shutdown(due->descriptor, SHUT_RDWR);
     }
 }
 
-// Lets every connection go on behind a pause; false when nobody wants anything any more.
+// Ends the pause of every connection; false at the end of standard input, which ends the server.
 static bool go_on(void) {
     char byte;
     if (read(STDIN_FILENO, &byte, 1) <= 0) return false;
@@ -124,7 +124,7 @@ static int listen_anywhere(void) {
 
 static int start_timer(void) {
     int timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-    // Twice as often as messages are due, so that one that was late does not make all others late.
+    // Ticks twice as often as messages are due, so that one late message does not delay the others.
     long between = (long)(5e8 / settings.rate);
     if (between > TICK_NANOSECONDS) between = TICK_NANOSECONDS;
     struct itimerspec period = {{0, between}, {0, between}};
@@ -159,10 +159,10 @@ static bool read_options(int count, char **arguments) {
         else return false;
     }
     settings.uses_tls = settings.certificate_path != NULL;
-    // A response of more than a block is whole blocks, unless its messages are made one by one.
+    // A response of more than a block consists of whole blocks, unless its messages are made one at a time.
     bool is_whole = settings.message_count <= CSS_BLOCK_COUNT || settings.message_count % CSS_BLOCK_COUNT == 0
                     || settings.mode == MODE_PACE;
-    // A pause is in the middle of a block.
+    // A pause lies within a block.
     bool can_pause = settings.pause_after == 0
                      || (settings.mode == MODE_FLOOD && settings.message_count <= CSS_BLOCK_COUNT
                          && settings.pause_after < settings.message_count);
@@ -171,7 +171,7 @@ static bool read_options(int count, char **arguments) {
 
 static void prepare_process(void) {
     signal(SIGPIPE, SIG_IGN);
-    // Whoever has started this may have done so from a thread that blocks signals.
+    // The parent may have started this process from a thread that blocks signals.
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -203,7 +203,7 @@ int main(int count, char **arguments) {
     if (settings.uses_tls && !(tls_context = make_tls_context(settings.certificate_path, is_flood))) return 1;
     poller = epoll_create1(EPOLL_CLOEXEC);
     int timer = settings.mode == MODE_PACE ? start_timer() : -1, listener = listen_anywhere();
-    // What is no connection is told by the address of its descriptor.
+    // A source that is not a connection is recognized by the address of its descriptor.
     int own[] = {listener, timer, STDIN_FILENO};
     for (size_t index = 0; index < 3; index++) {
         struct epoll_event event = {.events = EPOLLIN, .data.ptr = &own[index]};

@@ -1,10 +1,10 @@
-// Counts the calls of the allocator, by defining the functions of it.
+// Counts the calls of the allocator by defining its functions.
 #ifndef CALLOCATIONCOUNTER_H
 #define CALLOCATIONCOUNTER_H
 
 #include <stdint.h>
 
-/// How many times memory was asked for on this thread: malloc, calloc, realloc and their aligned kin.
+/// The number of calls of malloc, calloc, realloc and the aligning functions on this thread.
 uint64_t cac_allocation_count(void);
 
 #endif

@@ -5,18 +5,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// Copies with `memcpy`, in pieces that all go to the beginning of the same buffer.
+/// Copies with `memcpy`, in pieces that are all written to the beginning of the same buffer.
 ///
-/// Returns a byte of the copy, so that no compiler leaves it out.
+/// Returns a byte of the copy, so that no compiler removes it.
 uint8_t cmachine_copy(void *buffer, const void *bytes, size_t count, size_t piece_count);
 
-/// How many bytes more than a copy needs there have to be where `cmachine_place` puts it.
+/// The bytes that `cmachine_place` needs in `room` besides those of the copy.
 enum { CMACHINE_PLACE_COUNT = 8192 };
 
-/// Where in `room` a copy of `bytes` lies well: half a page behind them, as the low bits of addresses go.
+/// The place in `room` for a copy of `bytes`: half a page after them, by the low bits of their addresses.
 ///
-/// A copy whose low bits are a few bytes behind those of the original has a third of the speed on some processors,
-/// which take what was just written for what is to be read next.
+/// A copy whose address is a few bytes after that of the original, by the low bits, has a third of the speed on some
+/// processors, which take the bytes just written for those to be read next.
 void *cmachine_place(void *room, const void *bytes);
 
 /// Keeps the calling thread on a core; a negative number stands for the core that the thread is on.
@@ -30,10 +30,10 @@ void cmachine_pin_process_to_core(int core);
 /// A negative index counts from the end: the last core has -1.
 int cmachine_usable_core(int index);
 
-/// Lets the process be ended by signals again, when it was started from a thread that blocks them.
+/// Unblocks all signals, which a parent's thread may have blocked, so that they can end the process.
 void cmachine_take_signals(void);
 
-/// Does nothing: programs that count instructions begin anew where it is called.
+/// Marks a pause: callgrind starts a new profile where this empty function is called.
 void cmachine_note_pause(void);
 
 #endif

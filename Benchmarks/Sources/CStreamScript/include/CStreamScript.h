@@ -1,5 +1,4 @@
-// The events that the benchmarks' server sends, and that its clients expect: made from their numbers, and the same
-// on both sides.
+// The events that the benchmarks' server sends and that its clients expect: both sides make them from their numbers.
 #ifndef CSTREAMSCRIPT_H
 #define CSTREAMSCRIPT_H
 
@@ -9,22 +8,22 @@
 enum {
     /// The bytes of a message with a delta.
     CSS_MESSAGE_SIZE = 250,
-    /// The most bytes that a delta's text has.
+    /// The most bytes of a delta's text.
     CSS_TEXT_CAPACITY = 24,
-    /// So many messages are different; after them they repeat.
+    /// The number of different messages, after which they repeat.
     CSS_BLOCK_COUNT = 65536,
 };
 
-/// Writes the text of a delta as its consumer gets it; how many bytes.
+/// Writes the text of a delta, unescaped; returns its size in bytes.
 size_t css_text(uint64_t number, char *text);
 
 /// Writes a `response.output_text.delta` event of `CSS_MESSAGE_SIZE` bytes.
 void css_message(uint64_t number, uint8_t *message);
 
-/// Writes such an event whose text is a moment, in 19 digits.
+/// Writes such an event whose text is a moment in nanoseconds, in 19 digits.
 void css_stamped_message(uint64_t number, uint64_t moment, uint8_t *message);
 
-/// The moment that a text has; 0 when it has none.
+/// The moment in a text; 0 when the text is not one.
 uint64_t css_moment(const char *text, size_t count);
 
 /// The first event of a response, and the last.
@@ -36,10 +35,10 @@ const char *css_created_type(void);
 const char *css_delta_type(void);
 const char *css_completed_type(void);
 
-/// Writes an event as an event stream has it, with a line of its type and one of its data; how many bytes.
+/// Writes an event of an event stream, with a line for its type and one for its data; returns its size in bytes.
 size_t css_stream_event(uint8_t *target, const char *type, const void *message, size_t count);
 
-/// Goes on with an FNV-1a hash, which begins with 0, over the text of a delta.
+/// Adds the text of a delta to an FNV-1a hash, which begins with 0.
 uint64_t css_hash(uint64_t hash, const char *text, size_t count);
 
 #endif
