@@ -56,12 +56,12 @@ static void answer_request(connection *connection, const char *head, const optio
     if (field_has(head, "expect", "100-continue")) say(connection, go_on, sizeof go_on - 1);
 }
 
-// Takes the head of a request once it is complete; always true.
-bool take_head(connection *connection, const options *options) {
+// Takes the head of a request once it is complete.
+void take_head(connection *connection, const options *options) {
     char *head = (char *)connection->input;
     head[connection->input_count] = 0;
     char *end = strstr(head, end_of_head);
-    if (!end) return true;
+    if (!end) return;
     size_t size = (size_t)(end - head) + sizeof end_of_head - 1, count;
     char next = head[size];
     head[size] = 0;
@@ -69,7 +69,6 @@ bool take_head(connection *connection, const options *options) {
     else answer_request(connection, head, options);
     head[size] = next;
     consume_input(connection, size);
-    return true;
 }
 
 // MARK: Bodies

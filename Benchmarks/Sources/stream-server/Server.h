@@ -111,7 +111,7 @@ script make_gzipped(const options *options);
 
 // Request.c: the heads and bodies of requests.
 const char *field_value(const char *head, const char *name, size_t *count);
-bool take_head(connection *connection, const options *options);
+void take_head(connection *connection, const options *options);
 bool take_body(connection *connection);
 
 // WebSocket.c: the opening handshake and the frames of a client.
