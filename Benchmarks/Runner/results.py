@@ -63,7 +63,7 @@ class Results:
         return next((figure for figure in own if figure.way == other.way), own[0] if own else None)
 
     def best_beside(self, own: Figure) -> list[Figure]:
-        """Returns the figures to name beside a figure of the package: the machine, the best decoding peer, the best other."""
+        """Returns the figures to name beside the package's: the machine, the best decoding peer, the best other."""
         beside = [figure for figure in self.figures if not figure.is_own and figure.question == own.question
                   and figure.has_process == own.has_process]
         kinds = [[figure for figure in beside if figure.subject == MACHINE][:1]]

@@ -1,11 +1,11 @@
-// Which cores servers and clients have.
+// The cores of servers and clients.
 import CMachine
 
-/// Two cores: one for the server, one for the client, and for what needs one only.
+/// Two cores: one for the server, and one for the client, which is also for programs that need one only.
 public enum Cores {
-    /// The first and the last, as programs beside this package have them: neighbours may be halves of one core.
+    /// The first and the last core, which the peers use too; nil when there is one core only.
     ///
-    /// Nil when there is one only.
+    /// Neighbours may be halves of one core.
     public static let pair: (server: CInt, client: CInt)? = {
         let (first, last) = (cmachine_usable_core(0), cmachine_usable_core(-1))
         return first == last ? nil : (server: first, client: last)
@@ -13,7 +13,7 @@ public enum Cores {
 
     /// Keeps this process on its core; the threads that it starts later stay there too.
     ///
-    /// Asynchronous code runs on threads that were there before it.
+    /// Threads that exist already are moved too, because asynchronous code runs on them.
     public static func takeClientCore() {
         if let pair = Self.pair { cmachine_pin_process_to_core(pair.client) }
     }

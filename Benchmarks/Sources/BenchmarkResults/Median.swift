@@ -1,7 +1,7 @@
-// The value that stands for several runs.
+// The median and the spread of several runs.
 
 extension [Double] {
-    /// The value in the middle, or the mean of both; NaN when there is none.
+    /// The value in the middle, or the mean of the two in the middle; NaN when there is no value.
     public var median: Double {
         let sorted = self.sorted()
         guard !sorted.isEmpty else { return .nan }

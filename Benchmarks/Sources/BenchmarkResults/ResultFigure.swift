@@ -1,9 +1,9 @@
-// What the benchmarks' programs say of what they have measured: one JSON object a line, for whoever makes a report.
+// The figures that the benchmarks' programs write, one JSON object a line: see Benchmarks/Runner/figures.py.
 import Foundation
 
 /// A value that was measured several times, of one subject at one workload.
 public struct ResultFigure: Encodable, Sendable {
-    /// Which way is better.
+    /// The direction in which a value is better.
     public enum Direction: String, Encodable, Sendable {
         /// More is better: a speed.
         case higher
@@ -11,13 +11,13 @@ public struct ResultFigure: Encodable, Sendable {
         case lower
     }
 
-    /// What a value may be.
+    /// The limits of a value.
     public struct Bar: Encodable, Sendable {
-        /// The least that the value may be; nil when there is no such limit.
+        /// The least value; nil when there is no such limit.
         public var atLeast: Double?
-        /// The most that it may be.
+        /// The greatest value; nil when there is no such limit.
         public var atMost: Double?
-        /// Which of the runs is held against it: the one below which such a part of them lies; nil for the median.
+        /// The share of the runs that lie below the run that the limits apply to; nil for the median.
         public var quantile: Double?
 
         /// Makes a bar; one limit is enough.
@@ -30,26 +30,26 @@ public struct ResultFigure: Encodable, Sendable {
 
     /// The subject that is this package.
     public static let ownSubject = "chappie"
-    /// The subject that is the machine: what no program can pass.
+    /// The subject that is the machine, as a bound for all programs.
     public static let machineSubject = "machine"
 
-    /// What kind of question it answers, such as `end-to-end`.
+    /// The kind of measurement, such as `end-to-end`.
     public var group: String
-    /// What was to be done, unique in its group, such as `websocket-plain-1`.
+    /// The name of the workload, unique in its group, such as `websocket-plain-1`.
     public var workload: String
-    /// Who did it: ``ownSubject``, ``machineSubject``, or a peer's name.
+    /// The program that was measured: ``ownSubject`` or ``machineSubject``.
     public var subject: String
-    /// In which of its ways the subject did it, such as `batches()`; empty when it has one only.
+    /// The interface of the subject, such as `batches()`; empty when it has one only.
     public var way: String
-    /// What was measured, such as `throughput`.
+    /// The quantity that was measured, such as `throughput`.
     public var measure: String
-    /// What the values are in, such as `events/s`.
+    /// The unit of the values, such as `events/s`.
     public var unit: String
-    /// Which way is better; nil when neither is.
+    /// The direction in which values are better; nil when neither is.
     public var better: Direction?
     /// The value of each run, in the order in which they were measured.
     public var runs: [Double]
-    /// What the value in the middle may be, or another that it names; nil when there is no bar.
+    /// The bar for the median or for a quantile; nil when there is none.
     public var bar: Bar?
 
     /// Makes a figure.
@@ -69,15 +69,15 @@ public struct ResultFigure: Encodable, Sendable {
     }
 }
 
-/// A file that gets a line for each figure.
+/// A file with a line for each figure.
 public struct ResultFile: Sendable {
     private let path: String
 
-    /// Names a file, which need not be there.
+    /// Names a file, which need not exist.
     public init(path: String) { self.path = path }
 
-    /// Adds figures at its end; the file is made when it is not there.
-    /// - Throws: what the file system says
+    /// Appends figures; creates the file when it does not exist.
+    /// - Throws: the error of the file system
     public func append(_ figures: [ResultFigure]) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -3,8 +3,8 @@ import Foundation
 
 /// A program that runs until its input ends.
 ///
-/// It is started by `posix_spawn` alone: Foundation's way closes descriptors of its own accord, which valgrind does not
-/// allow. It belongs to whoever holds it.
+/// It is started by `posix_spawn` directly: Foundation closes all other descriptors too, which valgrind does not allow.
+/// Its owner is the task that holds it.
 final class ChildProcess {
     private let identifier: pid_t
     private let input: FileHandle
@@ -29,9 +29,9 @@ final class ChildProcess {
         try output.fileHandleForWriting.close()
     }
 
-    /// Runs a program to its end; whether its status is 0.
+    /// Runs a program to its end; returns whether its status is 0.
     ///
-    /// It stays in this process's group, where Foundation makes one of its own: what ends this process ends it too.
+    /// It stays in this process's group, unlike a child of Foundation: a signal to the group ends both.
     static func succeeds(_ program: URL, _ arguments: [String]) throws -> Bool {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -60,7 +60,7 @@ final class ChildProcess {
     /// Writes one byte to its input.
     func nudge() throws { try self.input.write(contentsOf: Data([0])) }
 
-    /// What it has written, once it has.
+    /// The text that it has written; waits until there is some.
     func availableText() -> String { String(decoding: self.output.availableData, as: UTF8.self) }
 
     deinit {

@@ -8,14 +8,14 @@ import Foundation
 /// Each figure has a process of its own, so that none finds the memory and the threads of another.
 @main
 struct ConnectionCost {
-    /// Its thread only waits: one that the main queue's runtime has ended is something that valgrind cannot bear.
+    /// The main thread only waits: valgrind fails when the main queue's runtime ends that thread.
     static func main() {
         cmachine_take_signals()
         Task.detached { exit(await Self.status()) }
         while true { pause() }
     }
 
-    /// Does what was asked for; the status of the process.
+    /// Runs the command; returns the status of the process.
     private static func status() async -> CInt {
         do {
             return try await Self.obey(Options(CommandLine.arguments.dropFirst())) ? 0 : 1
@@ -49,7 +49,7 @@ struct ConnectionCost {
 
     private static func runAll(_ options: Options) throws -> Bool {
         let figures = Figure.matching(options.filter)
-        guard !figures.isEmpty else { throw UsageError("no figure is called like '\(options.filter)'") }
+        guard !figures.isEmpty else { throw UsageError("no figure has '\(options.filter)' in its name") }
         if Cores.pair == nil {
             Line.print("There is one core only: server and client share it, and no figure is exact.")
         }
@@ -72,14 +72,14 @@ struct ConnectionCost {
     }
 }
 
-/// The arguments mean nothing.
+/// The arguments are not those of the command.
 struct UsageError: Error {
     let message: String
 
     init(_ message: String) { self.message = message }
 }
 
-/// Something came that the server did not send, or did not come.
+/// A result that differs from the data that the server sent.
 struct WrongResultError: Error, CustomStringConvertible {
     let description: String
 

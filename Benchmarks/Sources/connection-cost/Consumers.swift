@@ -3,9 +3,9 @@ import CStreamScript
 import ChappieTransport
 import Foundation
 
-/// A way to read a response.
+/// One of the interfaces that read a response.
 struct Consumer {
-    /// How it reads.
+    /// The interface.
     enum Kind: CaseIterable {
         /// `for try await` over `stream(_:)`.
         case events
@@ -16,10 +16,10 @@ struct Consumer {
     let kind: Kind
     let server: StreamServer
     var form = Wire.Form.webSocket
-    /// Whether a connection may take as long as it does: a program that is counted is slow.
+    /// Whether opening a connection has no time limit, for a process that is slow under valgrind.
     var isPatient = false
 
-    /// What the results call a way to read.
+    /// The name of the interface in the results.
     var way: String {
         switch self.kind {
         case .events: "for try await"
@@ -27,10 +27,10 @@ struct Consumer {
         }
     }
 
-    /// Reads so many streams of one transport at once, each in a task of its own, and checks each response: how much came,
-    /// and, when it `isThorough`, each byte of it.
+    /// Reads `count` streams of one transport at once, each in a task of its own, and checks each response: its counts,
+    /// and, when it `isThorough`, each byte of its text.
     ///
-    /// A stream has so many responses one after another: the numbers of events repeat only from one to the next.
+    /// A single stream has `responseCount` responses one after another, so that event numbers do not repeat in one.
     func read(
         _ count: Int, _ expected: ExpectedResponse, responseCount: Int = 1, isThorough: Bool
     ) async throws {
@@ -73,7 +73,7 @@ struct Consumer {
     }
 }
 
-/// What a consumer has seen of one response.
+/// The counts of one response at its consumer.
 struct Tally {
     let isThorough: Bool
     private(set) var deltaCount = 0
@@ -115,7 +115,7 @@ struct Tally {
 }
 
 extension ChappieTransportConfiguration {
-    /// What all measurements use: deltas and nothing else.
+    /// The configuration of all measurements, which delivers deltas without raw events.
     static func benchmark(_ server: StreamServer, form: Wire.Form = .webSocket) throws -> Self {
         let scheme = server.certificatePath == nil ? "http" : "https"
         guard let url = URL(string: "\(scheme)://127.0.0.1:\(server.port)/v1") else { throw URLError(.badURL) }

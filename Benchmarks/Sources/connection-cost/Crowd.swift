@@ -17,13 +17,13 @@ final class Crowd {
         self.instance = try Consumer(kind: .events, server: server).instance()
     }
 
-    /// How many streams there are.
+    /// The number of streams.
     var count: Int { self.tasks.count }
 
-    /// How many deltas all of them have had.
+    /// The number of deltas of all streams.
     var deltaCount: Int { self.deltas.value }
 
-    /// Opens streams, a few at a time, until so many have had their first delta.
+    /// Opens streams, a few at a time, until `count` of them have had their first delta.
     func grow(to count: Int) async throws {
         while self.tasks.count < count {
             let more = min(100, count - self.tasks.count)
@@ -56,7 +56,7 @@ final class Crowd {
         }
     }
 
-    /// Reads all streams to their ends, and throws unless each has had so many deltas.
+    /// Reads all streams to their ends, and throws unless each has had `messageCount` deltas.
     func finish(messageCount: Int) async throws {
         for task in self.tasks {
             let count = try await task.value

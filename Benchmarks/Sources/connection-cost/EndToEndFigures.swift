@@ -1,4 +1,4 @@
-// The events that reach a consumer, over each wire and in each way to read.
+// The events that reach a consumer, over each wire and by each interface.
 import BenchmarkResults
 
 /// Responses whose deltas are read as fast as they come.
@@ -13,7 +13,7 @@ enum EndToEndFigures {
         ) { repetitions in try await Self.measure(wire, repetitions) }
     }
 
-    /// Reads a short response over each wire in every way, and checks all text: what is measured is read rightly.
+    /// Reads a short response over each wire by each interface, and checks all text.
     static func selfCheck() async throws {
         for wire in Wire.all where wire.streamCount == 1 {
             let expected = ExpectedResponse(messageCount: 20_000)
@@ -25,10 +25,10 @@ enum EndToEndFigures {
             }
         }
         for form in Wire.Form.allCases { try await Self.checkPauses(Wire(form: form, streamCount: 3)) }
-        Line.print("What the server sends and what each way of reading gives are the same.")
+        Line.print("Each interface delivers the text that the server sends.")
     }
 
-    /// Reads responses with pauses, and checks that all came, and in batches nothing before its time.
+    /// Reads responses with pauses, and checks that they are complete and that no batch spans a pause.
     private static func checkPauses(_ wire: Wire) async throws {
         let expected = ExpectedResponse(messageCount: 2_000)
         for kind in Consumer.Kind.allCases {
@@ -40,7 +40,7 @@ enum EndToEndFigures {
         }
     }
 
-    /// How many deltas a response has, and how many responses a stream, so that a run takes some tenths of a second.
+    /// The deltas of a response and the responses of a stream, for a run of some tenths of a second.
     private static func counts(_ wire: Wire) -> (messages: Int, responses: Int) {
         wire.streamCount == 1 ? (65_536, wire.form.isCompressed ? 3 : 6) : (400_000 / wire.streamCount, 1)
     }
@@ -82,7 +82,7 @@ enum EndToEndFigures {
         ]
     }
 
-    /// What is asked of a way to read.
+    /// The bars of an interface.
     private struct Bars {
         private(set) var throughput: Double?
         private(set) var processorTime: Double?

@@ -1,10 +1,10 @@
-// How long a message takes from the server's write to the consumer.
+// The latency of a message, from the server's write to the consumer.
 import BenchmarkResults
 import CBareClient
 import CStreamScript
 import ChappieTransport
 
-/// So many events a second on one stream, beside a thread that waits in `read` for the same.
+/// Latencies on one stream with a constant rate of events, beside a thread that waits in `read` for the same messages.
 enum LatencyFigures {
     static let all = [
         Pace(perSecond: 100, messageCount: 35, warmUpCount: 5, runCount: 15),
@@ -17,16 +17,16 @@ enum LatencyFigures {
         ) { repetitions in try await Self.measure(pace, max(pace.runCount, repetitions)) }
     }
 
-    /// A rate, and how long it is looked at.
+    /// A rate, and the number of messages and runs.
     private struct Pace: Sendable {
         let perSecond: Int
-        /// In each run.
+        /// The messages of a run.
         let messageCount: Int
-        /// The first ones find everything cold.
+        /// The first messages of a run, which are not counted: caches are cold.
         let warmUpCount: Int
-        /// How often at least.
+        /// The least number of runs.
         let runCount: Int
-        /// The most that the median of the runs may have on top of the machine's.
+        /// The most microseconds that the median of the runs may add to the machine's latency.
         var bars: (p50: Double, p99: Double)?
 
         var workload: String { "websocket-\(self.perSecond)" }
@@ -37,7 +37,7 @@ enum LatencyFigures {
         var ours = Latencies(warmUpCount: pace.warmUpCount)
         var machine = Latencies(warmUpCount: pace.warmUpCount)
         for _ in 0..<repetitions {
-            // In turns, so that other work of the machine falls on both.
+            // In turns, so that other work of the machine affects both.
             machine.add(try self.bare(pace.messageCount) { cbc_latencies(server.port, $0, $1) })
             ours.add(try await self.latencies(pace, server))
         }
@@ -45,7 +45,7 @@ enum LatencyFigures {
         return quantiles.flatMap { Self.readings(ours, machine, pace, at: $0.0, name: $0.1) }
     }
 
-    /// A stream, read by the package.
+    /// Reads a stream with the package; returns the latency of each message.
     private static func latencies(_ pace: Pace, _ server: StreamServer) async throws -> [Double] {
         let instance = try Consumer(kind: .events, server: server).instance()
         var latencies: [Double] = []
@@ -69,7 +69,7 @@ enum LatencyFigures {
         return values.map { Double($0) / 1e3 }
     }
 
-    /// A quantile of each run: of the package, of the thread in `read`, and, where it has a bar, the difference.
+    /// Readings of a quantile: of the package, of the thread in `read`, and, where it has a bar, the difference.
     private static func readings(
         _ ours: Latencies, _ machine: Latencies, _ pace: Pace, at quantile: Double, name: String
     ) -> [Reading] {
@@ -91,26 +91,26 @@ enum LatencyFigures {
     }
 }
 
-/// What messages of several runs took.
+/// The latencies of several runs.
 struct Latencies {
     private let warmUpCount: Int
-    /// Of each run, in ascending order.
+    /// The latencies of each run, in ascending order.
     private var runs: [[Double]] = []
 
     init(warmUpCount: Int) { self.warmUpCount = warmUpCount }
 
-    /// Adds a run, without the messages it began with.
+    /// Adds a run, without its first messages.
     mutating func add(_ run: [Double]) { self.runs.append(run.dropFirst(self.warmUpCount).sorted()) }
 
-    /// So many messages of a run beyond a quantile make it more than an accident.
+    /// The least number of messages of a run beyond a quantile that is reported.
     private static let tailCount = 5.0
 
-    /// Whether the messages of each run are enough for a quantile.
+    /// Returns whether each run has enough messages for a quantile.
     func says(_ quantile: Double) -> Bool {
         self.runs.allSatisfy { Double($0.count) * (1 - quantile) >= Self.tailCount - 1e-6 }
     }
 
-    /// The latency of each run below which such a part of its messages lies.
+    /// Returns the latency of each run below which a share of its messages lies.
     func values(at quantile: Double) -> [Double] { self.runs.map { Self.value(of: $0, at: quantile) } }
 
     private static func value(of sorted: [Double], at quantile: Double) -> Double {

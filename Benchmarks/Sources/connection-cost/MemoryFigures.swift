@@ -4,8 +4,8 @@ import Foundation
 
 /// Resident memory of streams that have begun, and wait in tasks of their own.
 ///
-/// Memory that was freed once is used again without becoming resident again. So no stream is closed in a process that is
-/// measured, every run is a process of its own, and a value is what streams have added to those that are there already.
+/// Freed memory stays resident and is used again. So no stream is closed in a process that is measured, every run is a
+/// process of its own, and a value is the memory that streams have added to that of the streams before them.
 enum MemoryFigures {
     static let all = [
         Self.idle("plain-1000", "resident memory of a stream that waits, of 1,000", isSecure: false, bar: 24),
@@ -26,7 +26,7 @@ enum MemoryFigures {
         }
     }
 
-    /// How many streams are open before the first measurement: with what is made once, and pages that are half full.
+    /// The streams before the first measurement, which also pay for state that is made once and for partial pages.
     private static let warmUpCount = 100
 
     /// Opens streams in this process, and prints the KiB that each has added.

@@ -1,23 +1,23 @@
 // The command line.
 
-/// What was asked for.
+/// The arguments of the command.
 struct Options {
     /// The task of this process.
     enum Command {
-        /// Measure figures: all that the filter names, or one in this process.
+        /// Measures figures: all that the filter selects, or one in this process.
         case measure(figure: String?)
-        /// Only read in every way, and check every byte.
+        /// Reads by each interface, and checks every byte.
         case selfCheck
-        /// Only read, for programs that count instructions.
+        /// Only reads, for programs that count instructions.
         case iterate(Iterations)
-        /// Print the memory of so many open streams.
+        /// Prints the memory of a number of open streams.
         case fill(streamCount: Int, isSecure: Bool)
     }
 
     private(set) var command = Command.measure(figure: nil)
     /// Part of the names of the figures to measure; all when it is empty.
     private(set) var filter = ""
-    /// How often each is measured.
+    /// The number of repetitions of each figure.
     private(set) var repetitions = 7
     /// The file that figures are appended to; nil for none.
     private(set) var results: String?

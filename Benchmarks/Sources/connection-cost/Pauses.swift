@@ -1,13 +1,13 @@
-// What happens while the server pauses: everything that came is read, and whoever counts begins anew.
+// The pauses of the server, at which all data is read and callgrind starts a new profile.
 import CMachine
 import ChappieTransport
 import Synchronization
 
 /// The pauses of all streams' responses.
 ///
-/// Each stream's task says when it has read all that comes before a pause; the last one's word is passed on.
+/// Each stream's task reports when it has read all messages before a pause; the report of the last one is passed on.
 final class Pauses: Sendable {
-    /// Behind how many messages of a stream the first one is.
+    /// The number of messages of a stream before the first pause.
     let first: Int
     private let last: Int
     private let streamCount: Int
@@ -18,22 +18,22 @@ final class Pauses: Sendable {
         (self.streamCount, self.first, self.last) = (streamCount, first, last)
     }
 
-    /// A stream has read all that comes before a pause; behind how many messages its next one is.
+    /// Reports that a stream has read all messages before a pause; returns their number at its next pause.
     func arrive(at pause: Int) -> Int {
         let (_, count) = self.arrivedCount.add(1, ordering: .relaxed)
         if count.isMultiple(of: self.streamCount) { self.word.yield() }
         return pause == self.first ? self.last : .max
     }
 
-    /// A stream has failed: nobody waits for the others.
+    /// Reports that a stream has failed, which ends the wait for the others.
     func giveUp() { self.word.finish() }
 
-    /// Lets the server go on from both pauses, each once nobody has anything left to do.
+    /// Ends both pauses of the server, each once all tasks are asleep.
     func end(of server: StreamServer) async throws {
         var words = self.words.makeAsyncIterator()
         for _ in 0..<2 {
             guard await words.next() != nil else { return }
-            // Those who have read everything go to sleep; that takes no more than this, also where programs are slow.
+            // Tasks that have read everything go to sleep, in no more than this time, also under valgrind.
             try await Task.sleep(for: .milliseconds(50))
             cmachine_note_pause()
             try server.goOn()
@@ -42,7 +42,7 @@ final class Pauses: Sendable {
 }
 
 extension Consumer {
-    /// Reads so many responses of one transport at once, each in a task of its own and with pauses, and checks each.
+    /// Reads `count` responses of one transport at once, each in a task of its own and with pauses, and checks each.
     func read(
         _ count: Int, _ expected: ExpectedResponse, with pauses: Pauses, isThorough: Bool = false
     ) async throws {
@@ -60,7 +60,7 @@ extension Consumer {
                 }
             }
             try await pauses.end(of: self.server)
-            // Not until all have ended: those that wait for one that has failed never do.
+            // The first failure is thrown without waiting for the others, which may wait for the failed one forever.
             while try await group.next() != nil {}
         }
     }

@@ -14,7 +14,7 @@ enum ProcessorFigures {
     private static let window = Duration.milliseconds(700)
 
     private static func measure(_ repetitions: Int) async throws -> [Reading] {
-        // Enough to open all streams and to look at them so often.
+        // Enough to open all streams and for all repetitions.
         let messageCount = perSecond * (repetitions + 3)
         let crowd = try Crowd(StreamServer(.pace(messageCount: messageCount, perSecond: perSecond)))
         try await crowd.grow(to: streamCount)
@@ -25,7 +25,7 @@ enum ProcessorFigures {
             try await Task.sleep(for: window)
             let eventCount = Double(crowd.deltaCount - count)
             let due = (ContinuousClock.now - start) / .seconds(1) * Double(streamCount * perSecond)
-            // Otherwise it is another workload: client or server do not keep up.
+            // With fewer events the client or the server does not keep up, and the workload is another one.
             guard eventCount > 0.95 * due else { throw WrongResultError("\(eventCount) of \(due) events came") }
             values.append((ProcessUse.processorTime - time) / eventCount * 1e6)
         }

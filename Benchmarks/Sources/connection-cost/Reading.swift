@@ -1,12 +1,12 @@
-// What came out, and what may come out.
+// A measured value, and its bar.
 import BenchmarkResults
 
-/// A value that was measured several times, beside what it may be.
+/// A value that was measured several times, with its bar.
 struct Reading {
-    /// The same for the results.
+    /// The figure for the results.
     let figure: ResultFigure
 
-    /// Makes a reading of a workload; `bar` is what the median may be.
+    /// Makes a reading of a workload; `bar` applies to the median.
     init(
         _ group: String, _ workload: String, way: String = "", _ measure: String, _ runs: [Double], _ unit: String,
         subject: String = ResultFigure.ownSubject, better: ResultFigure.Direction = .lower,
@@ -17,7 +17,7 @@ struct Reading {
             runs: runs, bar: bar)
     }
 
-    /// Whether the median is what it may be; a reading without runs is not.
+    /// Whether the median holds the bar; a reading without runs does not.
     var isHeld: Bool {
         let median = self.figure.runs.median
         return !median.isNaN && median <= self.figure.bar?.atMost ?? .infinity

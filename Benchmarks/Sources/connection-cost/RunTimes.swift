@@ -1,9 +1,9 @@
-// The clocks that a run is measured by.
+// The times of a run by two clocks.
 import Foundation
 
-/// What a run has taken, in seconds.
+/// The times of a run, in seconds.
 struct RunTimes {
-    /// By the clock on the wall.
+    /// Wall-clock time.
     let wall: Double
     /// Processor time of the process, all threads.
     let processor: Double

@@ -5,13 +5,13 @@ import Foundation
 
 /// A running `stream-server`; it ends with the process that holds it.
 final class StreamServer {
-    /// What it sends.
+    /// The kind of responses.
     enum Mode {
-        /// So many messages, as fast as they are read; with a pause behind some of them, and behind all.
+        /// `messageCount` messages as fast as they are read; unless it is 0, pauses after `pauseAfter` and after all.
         case flood(messageCount: Int, pauseAfter: Int = 0)
-        /// The beginning of a response, and nothing more.
+        /// The beginning of a response alone.
         case idle
-        /// So many messages, so many a second, with the moment in them.
+        /// `messageCount` messages, `perSecond` of them a second, with the moment of sending in each.
         case pace(messageCount: Int, perSecond: Int)
 
         var arguments: [String] {
@@ -38,13 +38,13 @@ final class StreamServer {
             + (compresses ? ["--deflate", "--gzip"] : [])
             + (core.map { ["--core", String($0)] } ?? [])
         self.process = try ChildProcess(Programs.server, arguments)
-        // One line, and then nothing more.
+        // The server prints this line alone.
         let line = self.process.availableText()
         guard let port = UInt16(line.filter(\.isNumber)) else { throw WrongResultError("the server did not start") }
         self.port = port
     }
 
-    /// Lets every response go on behind its pause.
+    /// Ends the pause of every response.
     func goOn() throws { try self.process.nudge() }
 
     deinit {
@@ -52,7 +52,7 @@ final class StreamServer {
     }
 }
 
-/// What a response of so many messages says.
+/// The content of a response of `messageCount` messages.
 struct ExpectedResponse {
     let messageCount: Int
     let textByteCount: Int
@@ -63,9 +63,9 @@ struct ExpectedResponse {
         self.textByteCount = blockCount * Self.block[Self.block.count - 1] + Self.block[rest]
     }
 
-    /// How many bytes of text the first so many messages of a block have.
+    /// The bytes of text in the first messages of a block, by the number of messages.
     ///
-    /// It is made whole and once, so that it costs the same however long a response is.
+    /// It is computed once for a whole block, so that its cost does not depend on the length of a response.
     private static let block = {
         var text = [CChar](repeating: 0, count: Int(CSS_TEXT_CAPACITY) + 1)
         var counts = [0]

@@ -1,9 +1,9 @@
 // The process and the machine: cores, descriptors, memory, processor time.
 import Foundation
 
-/// How many descriptors the process may have.
+/// The limit of the process's descriptors.
 enum Descriptors {
-    /// Asks for as many as the system allows.
+    /// Raises the limit as far as the system allows.
     static func raiseLimit() {
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
@@ -12,13 +12,13 @@ enum Descriptors {
     }
 }
 
-/// What the process uses.
+/// The resources that the process uses.
 enum ProcessUse {
     /// Resident memory in bytes.
     static func residentByteCount() throws -> Int {
         let text = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
         guard let pages = text.split(separator: " ").dropFirst().first.flatMap({ Int($0) }) else {
-            throw WrongResultError("/proc/self/statm says nothing")
+            throw WrongResultError("/proc/self/statm has no resident size")
         }
         return pages * Int(sysconf(Int32(_SC_PAGESIZE)))
     }
@@ -31,10 +31,10 @@ enum ProcessUse {
     }
 }
 
-/// Output that is there at once, also in a pipe.
+/// Output without a buffer, also into a pipe.
 enum Line {
     static func print(_ text: String) {
-        // Whoever has read enough may have closed the pipe.
+        // The reader may have closed the pipe.
         try? FileHandle.standardOutput.write(contentsOf: Data((text + "\n").utf8))
     }
 }

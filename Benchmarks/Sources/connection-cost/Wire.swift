@@ -1,6 +1,6 @@
-// What a response goes over.
+// The transport of a response.
 
-/// A way from the server to the client, and how many responses are on it at once.
+/// The transport between server and client, and the number of simultaneous responses.
 struct Wire: Sendable, Equatable {
     /// The protocol, and whether it is compressed.
     enum Form: String, CaseIterable, Sendable {
@@ -13,7 +13,7 @@ struct Wire: Sendable, Equatable {
         /// The same with a body that is gzip.
         case eventStreamGzip = "sse-gzip"
 
-        /// Whether it is the body of an answer, and no WebSocket.
+        /// Whether it is the body of an HTTP response.
         var isEventStream: Bool { self == .eventStream || self == .eventStreamGzip }
         /// Whether messages or body are compressed.
         var isCompressed: Bool { self == .webSocketDeflate || self == .eventStreamGzip }
@@ -21,12 +21,12 @@ struct Wire: Sendable, Equatable {
 
     /// The protocol, and whether it is compressed.
     let form: Form
-    /// Whether TLS is below it.
+    /// Whether it is over TLS.
     var isSecure = false
-    /// How many responses there are at once.
+    /// The number of simultaneous responses.
     var streamCount = 1
 
-    /// All that are measured end to end: those that other programs are measured over too.
+    /// All wires that are measured end to end, which peers are measured over too.
     static let all = [
         Self(form: .webSocket), Self(form: .webSocket, isSecure: true), Self(form: .webSocket, streamCount: 100),
         Self(form: .webSocketDeflate), Self(form: .eventStream), Self(form: .eventStream, isSecure: true),

@@ -1,4 +1,4 @@
-// A transport without a network: what a connection has received lies there already.
+// A transport without a network, whose connections have received their responses already.
 import StreamTransport
 
 /// Makes connections that have received a whole response.
@@ -7,7 +7,7 @@ final class ArenaTransport: StreamTransport, @unchecked Sendable {
     private let script: ArenaConnection.Script
     private var cutsLeft: Int
 
-    /// Each connection says what the script has; the first ones are cut before the end of their response.
+    /// Each connection delivers the script; the first `cutCount` are cut before the end of their response.
     init(script: ArenaConnection.Script, cutCount: Int) {
         self.script = script
         self.cutsLeft = cutCount
@@ -19,10 +19,10 @@ final class ArenaTransport: StreamTransport, @unchecked Sendable {
     }
 }
 
-/// Lends the pieces of a response, as a connection does that is read more slowly than it receives.
+/// Lends the pieces of a response, as a connection does whose consumer is slower than the network.
 /// - Safety: it belongs to its one consumer.
 final class ArenaConnection: TransportConnection, @unchecked Sendable {
-    /// What a connection says: its head, the pieces so many times over, and the end of the response.
+    /// The events of a connection: its head, the pieces `passCount` times, and the end of the response.
     struct Script: Sendable {
         let head: ResponseHead
         let kind: InboundPayload.Kind
@@ -66,7 +66,7 @@ final class ArenaConnection: TransportConnection, @unchecked Sendable {
         return .payload(InboundPayload(kind: self.script.kind, bytes: self.script.completion.pieces[0]))
     }
 
-    /// Nobody waits for what is there: nothing comes after the end.
+    /// Never waits: all events are there, and none follows the end.
     func wait(for duration: Duration?) async -> TransportWaitOutcome { .deadlinePassed }
 
     func send(_ message: [UInt8], as kind: OutboundKind) {}

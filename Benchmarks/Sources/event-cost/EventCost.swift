@@ -1,4 +1,4 @@
-// Sends events from their bytes in the arena to the consumer, for programs that count instructions and allocations:
+// Sends events from their bytes in the arena to the consumer, while instructions and allocations are counted:
 // Benchmarks/Runner/budgets.py.
 import Foundation
 

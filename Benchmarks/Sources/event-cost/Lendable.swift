@@ -1,19 +1,19 @@
-// Bytes that never move, as the arena's do while they are read.
+// Bytes that never move, like those of the arena while they are read.
 
-/// Pieces of bytes one behind the other, in memory of which 64 more bytes can be read.
+/// Contiguous pieces of bytes, followed by 64 readable bytes.
 ///
-/// The events in them have numbers of nine digits, which rise whenever a piece is lent again: an event that comes twice
-/// under its number would be dropped.
-/// - Safety: it belongs to the one thread that everything runs on, and its bytes live as long as it does.
+/// The events in them have numbers of nine digits, which rise each time a piece is lent: the engine drops an event with
+/// a number that came before.
+/// - Safety: it is used on one thread alone, and its bytes live as long as it does.
 final class Lendable: @unchecked Sendable {
     /// The pieces, in order.
     let pieces: [UnsafeRawBufferPointer]
     private let memory: UnsafeMutableRawBufferPointer
-    /// Behind the last digit of each number, by the piece that the number begins in.
+    /// The offset after the last digit of each number, by the piece that the number begins in.
     private var numberEnds: [[Int]]
-    /// How many events there are.
+    /// The number of events.
     private var numberCount = 0
-    /// The digit of the thousands of each piece's number, where there are a thousand pieces of one event.
+    /// The digit of the thousands in each piece's number, when there are a thousand pieces of one event each.
     private var thousands: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>>?
 
     /// Copies pieces.
@@ -59,17 +59,17 @@ final class Lendable: @unchecked Sendable {
         self.thousands = thousands
     }
 
-    /// How many digits a number has.
+    /// The number of digits of an event's number.
     static let digitCount = 9
 
-    /// The first number of a workload: the smallest with so many digits.
+    /// The first number of a workload: the smallest with that number of digits.
     static let firstNumber = 100_000_000
 
-    /// A piece to be lent once more, with the numbers that follow those of the last time.
+    /// Returns a piece with event numbers that follow those of its last time.
     @inline(__always)
     func renumbered(_ piece: Int) -> UnsafeRawBufferPointer {
         if let place = self.thousands?[piece] {
-            // A thousand messages with a number each: one digit rises, as a rule.
+            // A thousand messages with a number each: usually one digit changes.
             place.pointee += 1
             if place.pointee > UInt8(ascii: "9") {
                 place.pointee = UInt8(ascii: "0")

@@ -1,4 +1,4 @@
-// Runs one workload over one path, and checks what came out.
+// Runs one workload over one path, and checks the events that come out.
 import ChappieTransport
 import Foundation
 import ResponseEvents
@@ -8,13 +8,13 @@ import StreamTransport
 enum Path: String, CaseIterable {
     /// The decoder alone: one event's JSON to its facts and its text.
     case decode
-    /// The messages of a WebSocket, through the engine, to whoever calls `TurnDriver.next()`.
+    /// The messages of a WebSocket, through the engine, to the caller of `TurnDriver.next()`.
     case webSocket = "websocket"
-    /// The same with a budget for the whole turn, with which each message is read in a step of its own.
+    /// The same with a time limit for the turn, which makes the engine read each message in a step of its own.
     case steps
-    /// The body of a response, through the event-stream parser and the engine, to whoever calls `TurnDriver.next()`.
+    /// The body of a response, through the event-stream parser and the engine, to the caller of `TurnDriver.next()`.
     case eventStream = "event-stream"
-    /// As `websocket`, cut at the end: all messages come again, and are compared with what was delivered.
+    /// As `websocket`, cut at the end: all messages come again, and are compared with the delivered ones.
     case replay
     /// As `websocket`, with the standard library's `AsyncThrowingStream` around it.
     case asyncStream = "async-stream"
@@ -22,7 +22,7 @@ enum Path: String, CaseIterable {
 
 /// One path with one workload.
 struct Measurement {
-    /// What came out at the end.
+    /// The events that came out.
     struct Tally: Equatable {
         var eventCount = 0
         var deltaByteCount = 0
@@ -38,7 +38,7 @@ struct Measurement {
     let path: Path
     let workload: Workload
 
-    /// Sends the workload through so many times, and prints what a pass consists of, as one line of JSON.
+    /// Runs `passCount` passes, and prints their number and the events of a pass as one line of JSON.
     func run(passes passCount: Int) async throws {
         try await self.run(passCount: passCount)
         print(
@@ -46,7 +46,7 @@ struct Measurement {
                 + #""eventsPerPass":\#(self.workload.eventCount)}"#)
     }
 
-    /// Runs the workload so many times over in one response, and checks what came out.
+    /// Runs `passCount` passes in one response, and checks the events that come out.
     private func run(passCount: Int) async throws {
         let expected = Tally(
             eventCount: passCount * self.workload.eventCount,
@@ -105,8 +105,8 @@ struct Measurement {
 }
 
 extension TurnClock {
-    /// As the engine's own, but for its waits, which are none, because the one thread has nothing else to do meanwhile; and
-    /// it stands still: the time that valgrind takes would end slices of reading, which allocate.
+    /// A clock without waits, because there is one thread alone, whose time stands still: the time that valgrind takes
+    /// would end slices of reading, and a new slice allocates.
     fileprivate static let measured: TurnClock = {
         let start = ContinuousClock.now
         return TurnClock(
@@ -114,7 +114,7 @@ extension TurnClock {
     }()
 }
 
-/// What came out is not what went in.
+/// The events that came out are not those of the workload.
 struct WrongTallyError: Error, CustomStringConvertible {
     let path: Path
     let workload: String

@@ -1,16 +1,16 @@
-// One task on the thread that asks for it. Owned by that thread.
+// One task on the calling thread, which owns it.
 import Foundation
 
-/// Runs a task on the calling thread, and everything that it calls, to its end.
+/// Runs a task, and every job that it starts, on the calling thread.
 ///
-/// The concurrency runtime asks a hook where to put a job; this one keeps it here. Nothing of the system's thread pool
-/// is started, and the task runs on the executor that it would have there: instruments that count instructions follow
-/// one thread best.
+/// The concurrency runtime passes each job to a hook, which queues it here. The system's thread pool is not started,
+/// and the task runs on the generic executor, as it would there. Instruments that count instructions follow a single
+/// thread best.
 enum OneThread {
     private typealias Original = @convention(thin) (UnownedJob) -> Void
     private typealias Hook = @convention(thin) (UnownedJob, Original) -> Void
 
-    /// - Safety: touched by the one thread only.
+    /// - Safety: it is used by the calling thread alone.
     private final class State: @unchecked Sendable {
         var jobs: [UnownedJob] = []
         var result: Result<Void, any Error>?
@@ -18,7 +18,7 @@ enum OneThread {
 
     private static let state = State()
 
-    /// Runs `body` and returns when it has.
+    /// Runs `body` to its end.
     static func run(_ body: @escaping @Sendable () async throws -> Void) throws {
         guard let symbol = dlsym(dlopen(nil, RTLD_LAZY), "swift_task_enqueueGlobal_hook") else {
             preconditionFailure("this runtime has no hook for its executor")

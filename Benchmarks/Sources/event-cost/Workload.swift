@@ -1,27 +1,27 @@
-// The inputs. Each knows what is in it, so that the measurement can be checked.
+// The inputs, with the counts that a measurement is checked against.
 import Foundation
 
 /// The shape of a workload's events.
 enum EventShape: String, CaseIterable {
-    /// A word a delta, with every member that the service writes.
+    /// One word in each delta, with every member that the service writes.
     case words
-    /// Deltas of more than 15 bytes, which no string holds without an allocation.
+    /// Deltas of more than 15 bytes, for which a string allocates.
     case sentences
     /// Words with a line feed, a quotation mark or a letter in an escape.
     case escapes
 }
 
-/// Text deltas as JSON, one behind the other as they lie in an arena.
+/// Text deltas as JSON, contiguous as in an arena.
 struct Workload: Sendable {
-    /// What it is called.
+    /// The name of the workload.
     let name: String
-    /// The events as messages: every text delta, and where its bytes stand.
+    /// The events as messages.
     let messages: Lendable
     /// The same as an event stream, in pieces of 16 KiB.
     let stream: Lendable
-    /// How many events there are.
+    /// The number of events.
     let eventCount: Int
-    /// How many bytes of UTF-8 their deltas have.
+    /// The UTF-8 bytes of their deltas.
     let deltaByteCount: Int
 
     private static let chunkByteCount = 16 << 10
@@ -47,7 +47,7 @@ struct Workload: Sendable {
 }
 
 extension EventShape {
-    /// One event, and the text that it says.
+    /// Makes an event, and its text unescaped.
     fileprivate func event(number: Int, random: inout RandomWords) -> (json: String, delta: String) {
         switch self {
         case .words:
@@ -70,13 +70,13 @@ extension EventShape {
     }
 }
 
-/// Words as long as those of recorded streams, the same for the same seed.
+/// Words with the lengths of recorded streams, determined by the seed.
 private struct RandomWords {
     private var state: UInt64
 
     init(seed: UInt64) { self.state = seed }
 
-    /// How many of a thousand recorded deltas have 1, 2, … 14 bytes.
+    /// The numbers of deltas with 1, 2, … 14 bytes among a thousand recorded ones.
     private static let shares = [212, 145, 138, 148, 94, 62, 57, 53, 37, 24, 18, 6, 4, 2]
 
     /// One to 14 letters; all but the shortest begin with a space.

@@ -1,10 +1,10 @@
-// Puts the parser behind a protocol of lines, so that a conformance checker in any language can drive it.
+// Runs the parser behind a protocol of lines, so that a conformance checker in any language can drive it.
 //
 // One line in, one line out, flushed. In: a name, and the chunks of one stream in hexadecimal, separated by spaces; `-`
 // is an empty chunk. A fresh parser is fed the chunks in order, then the stream ends. Out: the name, and in order
 //
-//     e:TYPE:DATA:ID:COUNT    an event that was dispatched: three byte strings in hexadecimal, and how many bytes of the
-//                             stream the parser had been given when it came out
+//     e:TYPE:DATA:ID:COUNT    an event that was dispatched: three byte strings in hexadecimal, and the number of bytes
+//                             of the stream that the parser had been given by then
 //     r:NUMBER                a reconnection time that was set
 //     x:MESSAGE               an error, in hexadecimal
 //     l:ID                    the last event ID at the end of the stream, in hexadecimal
@@ -17,7 +17,7 @@ import ServerSentEvents
     import Darwin
 #endif
 
-/// The command: answers lines until its input ends.
+/// The command, which answers lines until its input ends.
 @main
 struct EventStreamAdapter {
     static func main() {

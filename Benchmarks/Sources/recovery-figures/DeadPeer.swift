@@ -1,9 +1,9 @@
-// How soon a peer that has gone without a word is noticed.
+// The time until a peer that has stopped answering is detected.
 import BenchmarkResults
 import ChappieTestServer
 import ChappieTransport
 
-/// Times from the last byte of a peer to the moment at which the turn gives it up.
+/// Times from the last byte of a peer to the failure of the turn.
 enum DeadPeer {
     static let measurement = Measurement("recovery/dead-peer", "a silent peer: ping after 300 ms, pong within 200") {
         [try await Self.found(runs: max(5, $0.runs / 5))]
@@ -29,7 +29,7 @@ enum DeadPeer {
         for _ in 0..<runs {
             values.append(try await self.silence(ChappieStreamingTransport(configuration: configuration)))
         }
-        // The service's clock is a few milliseconds coarse.
+        // The service's clock has a resolution of a few milliseconds.
         let bound = (Self.pingInterval + Self.pongTimeout).milliseconds + 10
         return Figure("recovery", "dead-peer", runs: values, bound: bound)
     }
@@ -39,7 +39,7 @@ enum DeadPeer {
             for try await _ in transport.stream(.short) {}
         } catch ChappieClientError.transport(let failure) where failure.code == .peerUnresponsive {
             guard let silence = failure.details.sinceLastByte else {
-                throw WrongResultError("nobody knows how long the peer was silent")
+                throw WrongResultError("the failure has no time since the last byte")
             }
             return silence.milliseconds
         }

@@ -2,13 +2,13 @@
 import BenchmarkResults
 import Foundation
 
-/// A figure that was measured several times, and what it may be at most.
+/// A figure that was measured several times, and its bound.
 struct Figure {
-    /// What was measured, where, and in what.
+    /// The figure for the results.
     let result: ResultFigure
-    /// The most that the 99th percentile may be; nil for a figure that others are compared with.
+    /// The bound of the 99th percentile; nil when there is none.
     private let bound: Double?
-    /// In ascending order.
+    /// The runs in ascending order.
     private let values: [Double]
 
     init(
@@ -26,7 +26,7 @@ struct Figure {
 
     var isHeld: Bool { self.bound.map { self.value(at: 0.99) <= $0 } ?? true }
 
-    /// The value below which such a part of all lies.
+    /// The value below which a share of all lies.
     private func value(at quantile: Double) -> Double {
         guard let last = self.values.indices.last else { return .infinity }
         return self.values[min(last, Int((Double(self.values.count) * quantile).rounded(.down)))]

@@ -1,5 +1,4 @@
-// How soon the first text comes: over a new connection, over a kept one, and when a WebSocket is refused, or never
-// answered.
+// The time to the first text: over a new connection, over a kept one, and when an upgrade is refused or never answered.
 import BenchmarkResults
 import ChappieTestServer
 import ChappieTransport
@@ -8,7 +7,7 @@ import Foundation
 /// Times from the beginning of a turn to its first text.
 enum FirstText {
     static let all = [
-        Measurement("first-text/http", "over HTTP alone: a round trip, and what bounds are made of") {
+        Measurement("first-text/http", "over HTTP alone: a round trip, on which the bounds are based") {
             [try await $0.roundTrip()]
         },
         Measurement("first-text/cold", "a new instance: look-up of the name, connection, upgrade") {
@@ -28,19 +27,19 @@ enum FirstText {
         },
     ]
 
-    /// How much later than a round trip the first text may be.
+    /// The milliseconds that the first text may take in addition to a round trip.
     private static let allowance = 50.0
 
     private static let upgradeRequired = ("426", ChappieTestServer.Fault.Action.answer(status: 426))
 
-    /// Each failure after which HTTP follows at once.
+    /// The failures after which the client falls back to HTTP at once.
     private static let refusals: [(String, ChappieTestServer.Fault.Action)] =
         [200, 403, 404, 405, 501].map { ("\($0)", .answer(status: $0)) } + [
             ("wrong-accept-key", .wrongAcceptKey), ("extension-not-offered", .unofferedExtension()),
             ("subprotocol-not-offered", .unofferedSubprotocol()), ("closed-1008", .closeWebSocket(code: 1008)),
         ]
 
-    /// Straight over HTTP: what the others are compared with.
+    /// Measures the first text over HTTP alone, which the others are compared with.
     static func roundTrip(runs: Int) async throws -> Figure {
         let server = try self.server()
         defer { server.stop() }
@@ -48,12 +47,12 @@ enum FirstText {
         return try await self.figure("http", self.times(configuration, server, runs: runs))
     }
 
-    // MARK: Nothing goes wrong
+    // MARK: Without failures
 
     private static func cold(runs: Int) async throws -> [Double] {
         let server = try self.server()
         defer { server.stop() }
-        // With a name, so that it has to be looked up.
+        // With a host name, so that it has to be resolved.
         let baseURL = server.baseURL.replacing("127.0.0.1", with: "localhost")
         let times = try await self.times(.loopback(baseURL), server, runs: runs)
         guard server.log.allSatisfy({ $0.transport == .webSocket }), server.connectionCount >= runs else {
@@ -95,7 +94,7 @@ enum FirstText {
         return figures
     }
 
-    /// With the default delay of the hedge and a short one.
+    /// Measures with the default delay of the hedge and with a short one.
     private static func blackHoles(_ context: Context) async throws -> [Figure] {
         let bound = try await context.roundTrip().median + self.allowance
         let usual = ChappieStreamingTransportPolicy.default.hedgeDelay ?? .zero
@@ -140,7 +139,7 @@ enum FirstText {
         try .loopback(server.baseURL) { $0.policy = .httpSSEOnly }
     }
 
-    /// Each on an instance of its own; a turn before them, over HTTP, starts threads and is not counted.
+    /// Times turns on an instance each; a turn before them, over HTTP, starts threads and is not counted.
     private static func times(
         _ configuration: ChappieTransportConfiguration, _ server: ChappieTestServer, runs: Int
     ) async throws -> [Double] {

@@ -1,9 +1,9 @@
-// The server of this process, and how the package is pointed at it.
+// The configuration for the server of this process.
 import ChappieTestServer
 import ChappieTransport
 import Foundation
 
-/// Something came that the server did not send, or did not come.
+/// A result that differs from the data that the server sent.
 struct WrongResultError: Error, CustomStringConvertible {
     let description: String
 
@@ -20,7 +20,7 @@ extension ChappieTestServer.ScriptedModel {
 }
 
 extension ChappieTransportConfiguration {
-    /// For a server of this process, without delays between attempts.
+    /// The configuration for a server of this process, without delays between attempts.
     static func loopback(_ baseURL: String, _ change: (inout Self) -> Void = { _ in }) throws -> Self {
         guard let url = URL(string: baseURL) else { throw URLError(.badURL) }
         var configuration = Self(baseURL: url)
@@ -33,6 +33,6 @@ extension ChappieTransportConfiguration {
 }
 
 extension ChappieTransportRequest {
-    /// What all turns ask.
+    /// The request of all turns.
     static let short = ChappieTransportRequest(prompt: "hi", model: "m")
 }

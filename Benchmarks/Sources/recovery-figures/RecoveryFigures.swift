@@ -1,5 +1,5 @@
-// What a turn costs besides its events: how soon the first text comes, also when a WebSocket does not, what a loop of
-// tool calls uploads and takes, and how soon a dead peer and a cancellation are noticed. Everything on loopback.
+// The costs of a turn besides its events: the time to the first text, with and without a WebSocket, the bytes and the
+// time of a loop of tool calls, and the times to detect a dead peer and a cancellation. Everything is on loopback.
 import BenchmarkResults
 import ChappieTestServer
 import Foundation
@@ -21,7 +21,7 @@ import Foundation
 
     private static func measure(_ settings: Settings) async throws -> Bool {
         let measurements = Measurement.all.filter { $0.matches(settings.filter) }
-        guard !measurements.isEmpty else { throw UsageError("no figure is called like '\(settings.filter)'") }
+        guard !measurements.isEmpty else { throw UsageError("no figure has '\(settings.filter)' in its name") }
         Cores.takeClientCore()
         let file = settings.resultsPath.map { ResultFile(path: $0) }
         let context = Context(runs: settings.runs)
@@ -36,9 +36,9 @@ import Foundation
         return areAllHeld
     }
 
-    /// At once, also into a pipe.
+    /// Prints without a buffer, also into a pipe.
     private static func print(_ line: String) {
-        // Whoever has read enough may have closed the pipe.
+        // The reader may have closed the pipe.
         try? FileHandle.standardOutput.write(contentsOf: Data((line + "\n").utf8))
     }
 
@@ -47,7 +47,7 @@ import Foundation
     }
 }
 
-/// Something that is measured, and may be asked for by its name.
+/// A measurement, which a filter selects by its name.
 struct Measurement: Sendable {
     let name: String
     let summary: String
@@ -69,17 +69,17 @@ struct Measurement: Sendable {
     }
 }
 
-/// What the measurements of one run of the program share.
+/// The state that the measurements of one run of the program share.
 ///
 /// It belongs to the task that measures.
 final class Context {
-    /// How often what is short is measured.
+    /// The number of runs of a short measurement.
     let runs: Int
     private var knownRoundTrip: Figure?
 
     init(runs: Int) { self.runs = runs }
 
-    /// The first text straight over HTTP: what turns are compared with that begin with a failure.
+    /// The first text over HTTP alone, which turns that begin with a failure are compared with.
     func roundTrip() async throws -> Figure {
         if let figure = self.knownRoundTrip { return figure }
         let figure = try await FirstText.roundTrip(runs: self.runs)

@@ -1,10 +1,10 @@
 // The command line.
 
-/// What was asked for.
+/// The arguments of the command.
 struct Settings {
     /// Part of the names of the figures to measure; all when it is empty.
     private(set) var filter = ""
-    /// How often what is short is measured.
+    /// The number of runs of a short measurement.
     private(set) var runs = 40
     /// The file that gets the results; nil for none.
     private(set) var resultsPath: String?
@@ -16,7 +16,7 @@ struct Settings {
         NAME is a part of a figure's name; without one, all are measured:
         \(Measurement.all.map { "  \($0.name): \($0.summary)" }.joined(separator: "\n"))
 
-          --runs N         measure what is short N times, at least five times (40)
+          --runs N         repeat short measurements N times, at least five times (40)
           --results FILE   add the figures to the file, one JSON object a line
         """
 
@@ -40,7 +40,7 @@ struct Settings {
     }
 }
 
-/// The arguments mean nothing.
+/// The arguments are not those of the command.
 struct UsageError: Error {
     let message: String
 

@@ -1,4 +1,4 @@
-// What a loop of tool calls uploads and how long it takes, by transport.
+// The bytes that a loop of tool calls uploads, and its time, by transport.
 import BenchmarkResults
 import Chappie
 import ChappieTestServer
@@ -16,7 +16,7 @@ enum ToolLoop {
     private static let runs = 5
     private static let callCounts = [10, 25, 50]
 
-    /// What the server saw of one loop.
+    /// The counts of one loop at the server, and its time.
     private struct Loop {
         /// Bytes of requests, before compression.
         let uploaded: Double
@@ -35,7 +35,7 @@ enum ToolLoop {
         _ transport: String, _ policy: ChappieStreamingTransportPolicy, growthBound: Double? = nil,
         handshakeBound: Double? = nil
     ) async throws -> [Figure] {
-        // What is made once, and is not counted.
+        // A loop before the others, for state that is made once.
         _ = try await self.run(2, policy)
         var figures: [Figure] = []
         var loops: [Int: [Loop]] = [:]

@@ -1,8 +1,8 @@
-// What the parser has to reach, a workload each.
+// The bars of the parser, by workload.
 
-/// The least that a workload's figure may be.
+/// The least speed of a workload.
 struct Bar {
-    /// What is asked for.
+    /// The kind of a bar.
     enum Requirement {
         /// Bytes a second.
         case bytesPerSecond(Double)
@@ -12,12 +12,12 @@ struct Bar {
         case share(Double, of: Workload)
     }
 
-    /// Which workload must reach it.
+    /// The workload that it applies to.
     let workload: Workload
-    /// What it must reach.
+    /// The least speed.
     let requirement: Requirement
 
-    /// All of them.
+    /// All bars.
     static let all = [
         Self(workload: Workload(.modelDeltas), requirement: .bytesPerSecond(4e9)),
         Self(workload: Workload(.tinyEvents), requirement: .eventsPerSecond(60e6)),
@@ -29,9 +29,9 @@ struct Bar {
         Self(workload: Workload(.modelDeltas, chunkByteCount: 1), requirement: .bytesPerSecond(95e6)),
     ]
 
-    /// Calls of the allocator that an event may cost: none, but for a buffer that grows once in a while.
+    /// The most calls of the allocator for an event: none, except for a buffer that grows now and then.
     ///
-    /// It holds for every workload but those whose single event is larger than the memory that a parser keeps.
+    /// It applies to every workload except those with events larger than the memory that a parser keeps.
     static let allocationsPerEvent = 0.001
 
     /// The bar of a workload; nil when it has none.
@@ -45,12 +45,12 @@ struct Bar {
         self.requirement = requirement
     }
 
-    /// The workload that this one is compared with; nil when it stands for itself.
+    /// The workload that this one is compared with; nil when there is none.
     var reference: Workload? {
         if case .share(_, let reference) = self.requirement { reference } else { nil }
     }
 
-    /// The least bytes a second of a measurement, given what else was measured; nil when that cannot be said.
+    /// The least bytes a second of a measurement; nil when the workload that it is compared with was not measured.
     func bytesPerSecond(of measurement: Measurement, among measurements: [Measurement]) -> Double? {
         switch self.requirement {
         case .bytesPerSecond(let least): least
@@ -60,7 +60,7 @@ struct Bar {
         }
     }
 
-    /// The bar in words.
+    /// A description of the bar.
     var text: String {
         switch self.requirement {
         case .bytesPerSecond(let least): ">= \(fixed(least / 1e6, 0)) MB/s"

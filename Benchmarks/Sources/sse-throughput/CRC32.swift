@@ -1,4 +1,4 @@
-// A checksum that other languages have in their standard libraries, so that their results can be compared.
+// The checksum of other languages' standard libraries, so that results can be compared with theirs.
 
 /// CRC-32 as zlib computes it.
 struct CRC32 {
@@ -8,7 +8,7 @@ struct CRC32 {
 
     private var state: UInt32 = 0xFFFF_FFFF
 
-    /// The checksum of what was added.
+    /// The checksum of the added bytes.
     var value: UInt32 { ~self.state }
 
     /// Adds bytes, and a NUL that ends them.

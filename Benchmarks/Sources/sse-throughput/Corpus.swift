@@ -15,7 +15,7 @@ enum Corpus: String, CaseIterable {
     /// A type, an ID and 40 data lines an event, about 2 KiB.
     case multiLineData = "multi-line-data"
 
-    /// Where the generator's numbers begin.
+    /// The seed of the generator.
     var seed: UInt64 {
         switch self {
         case .modelDeltas, .modelDeltasCRLF, .modelDeltasCR: 0x5EED_0001
@@ -25,7 +25,7 @@ enum Corpus: String, CaseIterable {
         }
     }
 
-    /// What ends each line.
+    /// The line terminator.
     var lineTerminator: String {
         switch self {
         case .modelDeltas, .tinyEvents, .longLines, .multiLineData: "\n"
@@ -34,7 +34,7 @@ enum Corpus: String, CaseIterable {
         }
     }
 
-    /// How large it is when it is measured in large chunks.
+    /// The size in bytes when it is measured in large chunks.
     var standardByteCount: Int {
         switch self {
         case .modelDeltas, .modelDeltasCRLF, .modelDeltasCR, .tinyEvents: 64 << 20
@@ -43,7 +43,7 @@ enum Corpus: String, CaseIterable {
         }
     }
 
-    /// How large it is when a single event or a few are enough, as for counting instructions.
+    /// The size in bytes when a few events are enough, as for counting instructions.
     var smallByteCount: Int { self == .longLines ? 2 << 20 : 256 << 10 }
 
     /// Builds the stream: whole events, until it has at least `byteCount` bytes.

@@ -6,19 +6,19 @@
     import Foundation
 #endif
 
-/// Writes corpora, and `facts.json` that says what is in them.
+/// Writes corpora, and `facts.json` with their counts and checksums.
 struct CorpusFiles {
     /// One file.
     private struct Description: Encodable {
         var corpus: String, file: String
-        /// The whole, and beginnings of it for those that would take too long.
+        /// The whole stream, and prefixes for slow parsers.
         var prefixes: [EventStreamInput.Prefix]
     }
 
-    /// Where a prefix is noted: the first event that ends there or behind it.
+    /// The sizes of prefixes: each ends with the first event that ends there or later.
     private static let marks = [256 << 10, 1 << 20, 2 << 20, 8 << 20]
 
-    /// Writes the corpora to a folder, which is made when it does not exist.
+    /// Writes the corpora to a folder, which is created when it does not exist.
     static func write(_ corpora: [Corpus], to folder: String) throws {
         let folder = URL(filePath: folder, directoryHint: .isDirectory)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

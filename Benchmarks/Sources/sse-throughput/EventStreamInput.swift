@@ -1,26 +1,26 @@
-// Streams as bytes, with what is in them. They are built before anything is measured.
+// Streams as bytes, with their counts and checksums. They are built before the measurement.
 
-/// An event stream, and what a correct parser finds in it.
+/// An event stream, and the facts that a correct parser finds in it.
 struct EventStreamInput {
-    /// Where an event ends, and what is in the stream up to there.
+    /// A prefix of the stream that ends with an event.
     struct Prefix: Encodable {
-        /// How many bytes lie before the end of that event.
+        /// The size of the prefix in bytes.
         var byteCount: Int
-        /// What is in them.
+        /// The facts of the prefix.
         var facts: StreamFacts
     }
 
     /// The stream.
     var bytes: [UInt8]
-    /// What is in it.
+    /// The facts of the whole stream.
     var facts: StreamFacts
-    /// The same for beginnings of the stream, the shortest first.
+    /// Prefixes of the stream, the shortest first.
     var prefixes: [Prefix]
 }
 
-/// Writes events as lines, and notes what they carry.
+/// Writes events as lines, and counts their content.
 ///
-/// The facts come from the values, never from the bytes: they are a second account of the same stream.
+/// The facts come from the values, never from the bytes, so they do not depend on how the stream is written.
 struct EventStreamBuilder {
     private let lineTerminator: [UInt8]
     private var bytes: [UInt8] = []
@@ -30,17 +30,17 @@ struct EventStreamBuilder {
     private var marks: ArraySlice<Int>
     private var prefixes: [EventStreamInput.Prefix] = []
 
-    /// A builder of a stream with this line terminator, which notes the facts of prefixes that have at least `marks` bytes.
+    /// A builder of a stream with this line terminator, which keeps the facts of prefixes of at least `marks` bytes.
     init(lineTerminator: String, capacity: Int, marks: [Int] = []) {
         self.lineTerminator = Array(lineTerminator.utf8)
         self.marks = marks[...]
         self.bytes.reserveCapacity(capacity)
     }
 
-    /// How many bytes the stream has so far.
+    /// The size of the stream so far, in bytes.
     var byteCount: Int { self.bytes.count }
 
-    /// Adds an event; no type is the type `message`, no ID leaves the last one.
+    /// Adds an event; without a type it is a `message`, without an ID the last one stays.
     mutating func append(type: [UInt8]? = nil, id: [UInt8]? = nil, dataLines: [[UInt8]]) {
         if let type { self.appendLine("event: ", type) }
         if let id {

@@ -1,4 +1,4 @@
-// `sse-throughput --iterations`: nothing but passes of the parser, for programs that count instructions.
+// `sse-throughput --iterations`: passes of the parser alone, for programs that count instructions.
 
 import ServerSentEvents
 
@@ -6,16 +6,16 @@ import ServerSentEvents
 ///
 /// Two runs with different counts of passes differ by those passes alone: start-up and generator cancel out.
 struct IterateCommand {
-    /// What is parsed, and how it is cut.
+    /// The stream, and the size of its chunks.
     let workload: Workload
-    /// How often.
+    /// The number of passes.
     let passCount: Int
 
-    /// Parses, and prints what a pass consists of as one line of JSON.
+    /// Parses, and prints the passes and the events of a pass as one line of JSON.
     func run() throws {
         let input = self.workload.corpus.makeInput(byteCount: self.workload.corpus.smallByteCount)
         let expected = Tally(eventCount: input.facts.eventCount, dataByteCount: input.facts.dataByteCount)
-        // Outside the passes, because a name may take an allocation.
+        // Outside the passes, because making the name may allocate.
         let name = self.workload.name
         var parser = EventStreamParser()
         try input.bytes.withUnsafeBytes { bytes in

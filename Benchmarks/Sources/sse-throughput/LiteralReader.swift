@@ -1,9 +1,9 @@
-// A second reader of event streams, for streams that lie whole in memory. It shares nothing with the parser, nor with
-// the generators, and is written to be read beside the specification.
+// A second reader of event streams, for streams that are complete in memory. It shares no code with the parser or the
+// generators, and follows the text of the specification.
 
-/// Reads a stream as WHATWG HTML section 9.2.6 says it, sentence by sentence, without a thought for speed.
+/// Reads a stream by WHATWG HTML section 9.2.6, sentence by sentence, without optimizations.
 enum LiteralReader {
-    /// What is in a stream.
+    /// Returns the facts of a stream.
     static func facts(of bytes: [UInt8]) -> StreamFacts {
         var counter = StreamFactsCounter()
         var data: [UInt8] = []
@@ -39,7 +39,7 @@ enum LiteralReader {
         bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes[3...] : bytes[...]
     }
 
-    /// The lines that end; what follows the last of them is no line.
+    /// Returns the terminated lines; bytes after the last line terminator are no line.
     private static func lines(of bytes: ArraySlice<UInt8>) -> [ArraySlice<UInt8>] {
         var lines: [ArraySlice<UInt8>] = []
         var start = bytes.startIndex, index = start

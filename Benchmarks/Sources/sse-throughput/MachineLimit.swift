@@ -1,17 +1,17 @@
-// The speed of a copy of the same bytes: no parser that reads and copies them can be faster.
+// The speed of a copy of the same bytes, which no parser that reads and copies them can exceed.
 
 import BenchmarkResults
 import CMachine
 
 /// `memcpy` in pieces of 16 KiB to one buffer, over the beginning of a corpus.
 ///
-/// It goes over as much of it as a core's own cache holds, again and again: the speed of the memory depends on the
-/// machine's other cores.
+/// It copies as much of it as a core's own cache holds, again and again: the speed of main memory depends on the other
+/// cores of the machine.
 struct MachineLimit {
-    /// Bytes a second of each pass.
+    /// The bytes a second of each pass.
     let speeds: [Double]
 
-    /// How much of the corpus there is in a pass, and how often: a millisecond, about.
+    /// The bytes of the corpus that a pass copies, and the copies of a pass, which takes about a millisecond.
     private static let (byteCount, passCount) = (256 << 10, 128)
     private static let pieceByteCount = 16 << 10
 
@@ -29,7 +29,7 @@ struct MachineLimit {
         }
     }
 
-    /// The same as a figure beside a workload.
+    /// The figure for the results, beside a workload.
     func figure(workload: Workload) -> ResultFigure {
         ResultFigure(
             group: "parser", workload: workload.name, subject: ResultFigure.machineSubject,

@@ -1,10 +1,10 @@
-// `sse-throughput`: measures workloads, and holds them against the bars.
+// `sse-throughput`: measures workloads, and compares them with the bars.
 
 import BenchmarkResults
 
-/// Measures, prints, and says whether every bar was reached.
+/// Measures workloads, and prints a table.
 struct MeasureCommand {
-    /// What was asked for.
+    /// The arguments of the command.
     let options: Options
 
     private static let table = Table(widths: [26, 9, 8, 11, 10])
@@ -41,7 +41,7 @@ struct MeasureCommand {
         return isReached
     }
 
-    /// The workloads that were named; before them those that their bars compare them with.
+    /// The workloads that were named, after those that their bars compare them with.
     private var workloads: [Workload] {
         let wanted = self.options.workloads.isEmpty ? Workload.all : self.options.workloads
         let references = wanted.compactMap { Bar(of: $0)?.reference }.filter { !wanted.contains($0) }

@@ -1,24 +1,24 @@
-// Measures workloads: checks the outcome first, counts allocations, then times bare passes.
+// Measures workloads: checks the result, counts allocations, then times passes.
 
 import BenchmarkResults
 import CAllocationCounter
 import ServerSentEvents
 
-/// What was measured of one workload.
+/// The measurement of one workload.
 struct Measurement {
     let workload: Workload
-    /// How large its stream is.
+    /// The size of its stream in bytes.
     let byteCount: Int
-    /// How many events are in it.
+    /// The number of its events.
     let eventCount: Int
-    /// Bytes a second of each pass.
+    /// The bytes a second of each pass.
     let speeds: [Double]
-    /// Calls of the allocator by an event, once the parser has seen such a stream.
+    /// The calls of the allocator for an event, by a parser that has parsed the stream before.
     let allocationsPerEvent: Double
 
-    /// Bytes a second: the median of the passes.
+    /// The median of the bytes a second.
     var bytesPerSecond: Double { self.speeds.median }
-    /// Events a second.
+    /// The median of the events a second.
     var eventsPerSecond: Double { self.bytesPerSecond / Double(self.byteCount) * Double(self.eventCount) }
 
     /// The figures for the results, with the bar that was computed for the speed.
@@ -39,7 +39,7 @@ struct Measurement {
 struct CorpusMeasurer {
     private let input: EventStreamInput
     private let stopwatch: Stopwatch
-    /// How fast the machine copies the stream.
+    /// The speed at which the machine copies the stream.
     let limit: MachineLimit
 
     /// Builds the stream, large enough for all `workloads`, and measures the machine over it.
@@ -52,7 +52,7 @@ struct CorpusMeasurer {
 
     /// Measures a workload.
     ///
-    /// - Throws: ``WrongResultError`` when a pass does not find what the generator knows
+    /// - Throws: ``WrongResultError`` when a pass differs from the facts of the generator
     func measure(_ workload: Workload) throws -> Measurement {
         guard let prefix = self.input.prefixes.first(where: { $0.byteCount >= workload.byteCount }) else {
             preconditionFailure("the stream is as large as the largest workload")
@@ -75,7 +75,7 @@ struct CorpusMeasurer {
         }
     }
 
-    /// Times bare passes of fresh parsers, each of which must count the same.
+    /// Times passes of fresh parsers, each of which must have the expected counts.
     private func time(_ workload: Workload, _ bytes: UnsafeRawBufferPointer, _ expected: Tally) throws -> [Double] {
         try self.stopwatch.speeds(of: bytes.count) {
             var tally = Tally()

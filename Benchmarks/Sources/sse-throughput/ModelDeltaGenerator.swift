@@ -1,11 +1,11 @@
-// Text deltas like those a model's server sends: the lengths and the words differ from event to event.
+// Text deltas like those of a model's server, with lengths and words that differ from event to event.
 
 /// Makes the data of one `response.output_text.delta` event after the other.
 struct ModelDeltaGenerator {
     /// The type of every event.
     static let type = Array("response.output_text.delta".utf8)
 
-    /// How many events share an item.
+    /// The number of consecutive events that share an item.
     private static let eventsPerItem = 400
     private static let alphabet = Array("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ".utf8)
     private static let words: [[UInt8]] = [

@@ -2,24 +2,24 @@
 
 import BenchmarkResults
 
-/// What was asked for.
+/// The arguments of the command.
 struct Options {
-    /// What to do.
+    /// The kind of command.
     enum Command {
         case measure, selfCheck
         case writeCorpus(String)
         case iterate(Int)
     }
 
-    /// What to do.
+    /// The kind of command.
     var command = Command.measure
-    /// What to do it with; all when there are none.
+    /// The workloads that are named; all are meant when it is empty.
     var workloads: [Workload] = []
-    /// How often each pass is timed at least.
+    /// The least number of times that each pass is timed.
     var repetitions = 7
     /// The core to stay on; nil for the one that the thread is on.
     private(set) var core: Int?
-    /// Where the figures are appended, if anywhere.
+    /// The file that the figures are appended to; nil for none.
     private(set) var results: ResultFile?
 
     /// How to call the command.
@@ -31,13 +31,13 @@ struct Options {
 
         A WORKLOAD is CORPUS (all its chunk sizes), CORPUS/BYTES (one chunk size), or a part of such names; without any,
         all are measured. CORPUS is one of \(Corpus.allCases.map(\.rawValue).joined(separator: ", ")).
-        Status 1: a bar is missed, or a stream was not read rightly.
+        Status 1: a bar is missed, or a stream was parsed wrongly.
 
           --results FILE     append the figures, a line of JSON each
           --repetitions N    time each pass N times or more, 5 or more (7)
           --core N           stay on this core; default: the one that the thread is on
           --iterations N     only parse a small stream N times, for instruction counters
-          --write-corpus DIR write the streams and what is in them
+          --write-corpus DIR write the streams, and facts.json with their counts and checksums
         """
 
     /// Reads the arguments.
@@ -92,9 +92,9 @@ struct Options {
     }
 }
 
-/// The arguments mean nothing.
+/// The arguments are not those of the command.
 struct UsageError: Error {
-    /// What is wrong with them.
+    /// The mistake in the arguments.
     let message: String
 
     /// An error with its message.

@@ -1,17 +1,17 @@
-// One pass of the parser over a stream: bare, as it is timed, or with a look at every byte that comes out.
+// One pass of the parser over a stream: counting alone, as it is timed, or with checksums of every byte of the events.
 
 import ServerSentEvents
 
-/// What a timed pass found; cheap enough to keep in it.
+/// The counts of a timed pass, which cost little time.
 struct Tally: Equatable {
-    /// How many events were received.
+    /// The number of events.
     var eventCount = 0
-    /// How many bytes of data they had.
+    /// The bytes of their data.
     var dataByteCount = 0
 }
 
 extension EventStreamParser {
-    /// Parses a stream in chunks, and counts.
+    /// Parses a stream in chunks, and counts its events.
     mutating func tally(of bytes: UnsafeRawBufferPointer, chunkByteCount: Int) throws(EventStreamError) -> Tally {
         var tally = Tally()
         try self.parse(bytes, chunkByteCount: chunkByteCount) { item in
@@ -22,7 +22,7 @@ extension EventStreamParser {
         return tally
     }
 
-    /// Parses a stream in chunks, and reads everything that comes out.
+    /// Parses a stream in chunks, and sums up every byte of its events.
     mutating func facts(of bytes: UnsafeRawBufferPointer, chunkByteCount: Int) throws(EventStreamError) -> StreamFacts {
         var counter = StreamFactsCounter()
         try self.parse(bytes, chunkByteCount: chunkByteCount) { item in
@@ -32,7 +32,7 @@ extension EventStreamParser {
         return counter.facts
     }
 
-    /// Parses a stream in chunks that lie where the stream lies.
+    /// Parses a stream in chunks, without copying them.
     @inline(__always)
     private mutating func parse(
         _ bytes: UnsafeRawBufferPointer, chunkByteCount: Int, _ receive: (EventStreamItem) -> Void
@@ -46,11 +46,11 @@ extension EventStreamParser {
     }
 }
 
-/// The parser did not find what is in the input.
+/// The parser's result differs from the facts of the input.
 struct WrongResultError: Error, CustomStringConvertible {
-    /// What was parsed.
+    /// The name of the input.
     let name: String
-    /// What is in it, and what was found.
+    /// The facts of the input, and the result of the parser.
     let expected: String, found: String
 
     /// A line for the terminal.

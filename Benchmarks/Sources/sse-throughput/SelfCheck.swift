@@ -1,19 +1,19 @@
-// `sse-throughput self-check`: what the generators say of their streams is true, and a parser that fails is noticed.
+// `sse-throughput self-check`: the facts of the generators are right, and a parser that fails is noticed.
 
 import ServerSentEvents
 
-/// Holds generators, checksums and the parser against each other, on small streams.
+/// Compares generators, checksums and the parser with each other, on small streams.
 enum SelfCheck {
     /// Checks everything.
     ///
-    /// - Throws: ``WrongResultError`` when two accounts of the same thing differ
+    /// - Throws: ``WrongResultError`` when two of them differ
     static func run() throws {
         try self.checkConstants()
         for corpus in Corpus.allCases { try self.check(corpus) }
         try self.checkForms()
     }
 
-    /// The random numbers are SplitMix64's and the checksum is zlib's.
+    /// Checks that the random numbers are SplitMix64's and that the checksum is zlib's.
     private static func checkConstants() throws {
         var random = SplitMix64(seed: 1_234_567)
         let numbers = [random.next(), random.next(), random.next()]
@@ -25,7 +25,7 @@ enum SelfCheck {
         try expectSame("CRC-32 of 123456789 and a NUL", expected: 0x00C4_9E49, found: checksum.value)
     }
 
-    /// A generator, the literal reader and the parser agree; a changed stream is a different one to all of them.
+    /// Checks that a generator, the literal reader and the parser agree, and that a changed stream differs for all.
     private static func check(_ corpus: Corpus) throws {
         let name = corpus.rawValue
         let input = corpus.makeInput(byteCount: corpus.smallByteCount, marks: [1, corpus.smallByteCount / 2])
@@ -56,7 +56,7 @@ enum SelfCheck {
         }
     }
 
-    /// The same deltas in three forms, of the size that they are said to have, and not all of one size.
+    /// Checks the deltas in three forms: the size of an event, and that sizes vary.
     private static func checkForms() throws {
         let byteCount = Corpus.modelDeltas.smallByteCount
         let input = Corpus.modelDeltas.makeInput(byteCount: byteCount)

@@ -1,4 +1,4 @@
-// The benchmark's own source of numbers: the same seed gives the same bytes on every machine, for ever.
+// The benchmark's own source of numbers: the same seed gives the same bytes on every machine.
 
 /// SplitMix64, by Sebastiano Vigna: a sequence of 64-bit numbers that a seed determines.
 struct SplitMix64 {

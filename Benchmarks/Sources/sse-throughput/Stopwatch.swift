@@ -1,4 +1,4 @@
-// Time, repetitions, and the core that they run on.
+// Time, repetitions, and the core of the thread.
 
 import CMachine
 
@@ -10,13 +10,13 @@ import CMachine
 
 /// Times passes by the processor time of the thread, which does not run while another program has the core.
 struct Stopwatch {
-    /// How many passes there are at least.
+    /// The least number of passes.
     let least: Int
 
-    /// How long passes are repeated beyond that, in seconds, and how many there are at most.
+    /// The seconds for which passes are repeated beyond that, and the most passes.
     private static let (duration, most) = (0.1, 60)
 
-    /// The speed of each pass over so many bytes, in bytes a second; a pass says its seconds.
+    /// Returns the speed of each pass over `byteCount` bytes, in bytes a second; a pass returns its seconds.
     func speeds(of byteCount: Int, _ pass: () throws -> Double) rethrows -> [Double] {
         var speeds: [Double] = []
         var sum = 0.0
@@ -28,7 +28,7 @@ struct Stopwatch {
         return speeds
     }
 
-    /// How long an action takes, in seconds.
+    /// Returns the time of an action in seconds.
     static func measure<Failure: Error>(_ action: () throws(Failure) -> Void) throws(Failure) -> Double {
         let start = self.now
         try action()
@@ -42,7 +42,7 @@ struct Stopwatch {
     }
 }
 
-/// Keeps the thread on one core: the one that is named, or the one it is on.
+/// Keeps the thread on one core: the wanted one, or the one that it is on.
 func pinToCore(_ wanted: Int?) {
     cmachine_pin_to_core(wanted.flatMap { CInt(exactly: $0) } ?? -1)
 }

@@ -1,10 +1,10 @@
-// What is in a stream. A generator knows it from the values it put in, a reader from what it found.
+// The facts of a stream: a generator has them from the values that it writes, a reader from those that it finds.
 
-/// The number of events of a stream, the bytes of their data, and checksums of what they carry.
+/// The number of events of a stream, the bytes of their data, and checksums of their content.
 struct StreamFacts: Equatable, Encodable {
-    /// How many events there are.
+    /// The number of events.
     var eventCount = 0
-    /// How many bytes of data they have, the LFs between lines included.
+    /// The bytes of their data, the LFs between lines included.
     var dataByteCount = 0
     /// CRC-32 of the data of each event and a NUL.
     var dataChecksum: UInt32 = 0

@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// A number with `decimals` digits behind the point.
+/// Formats a number with `decimals` digits after the point.
 func fixed(_ value: Double, _ decimals: Int) -> String {
     guard value.isFinite, abs(value) < 1e15 else { return "\(value)" }
     let scale = (0..<decimals).reduce(1) { product, _ in product * 10 }
@@ -39,7 +39,7 @@ struct Table {
         }
         while line.last == " " { line.removeLast() }
         Swift.print(line)
-        // Somebody may be waiting for the next row at the other end of a pipe.
+        // A reader of a pipe gets each row at once.
         fflush(nil)
     }
 }

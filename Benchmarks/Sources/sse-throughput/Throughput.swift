@@ -1,4 +1,4 @@
-// Measures how fast the parser turns bytes into events, and checks that it found them all.
+// Measures the speed at which the parser turns bytes into events, and checks the events.
 
 #if canImport(Glibc)
     import Glibc
@@ -25,7 +25,7 @@ struct Throughput {
         Array("sse-throughput: \(text)\n".utf8).withUnsafeBytes { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 
-    /// Does what was asked for, and says whether the outcome is good.
+    /// Runs the command; returns whether it succeeded.
     private static func run(_ options: Options) throws -> Bool {
         switch options.command {
         case .measure:

@@ -1,8 +1,8 @@
-// What is measured: a corpus, cut into chunks of one size.
+// A corpus, cut into chunks of one size.
 
-/// A corpus and how many bytes of it the parser is given at once; `model-deltas/16384` by name.
+/// A corpus and the size of its chunks, such as `model-deltas/16384`.
 struct Workload: Hashable {
-    /// The size of chunk that is meant when nothing else is said.
+    /// The default size of a chunk.
     static let standardChunkByteCount = 16 << 10
 
     /// The stream.
@@ -13,7 +13,7 @@ struct Workload: Hashable {
     /// The name on the command line and in results.
     var name: String { "\(self.corpus.rawValue)/\(self.chunkByteCount)" }
 
-    /// How large the stream is: less of it in small chunks, which take longer a byte.
+    /// The size of the stream in bytes: smaller with small chunks, which take longer for each byte.
     var byteCount: Int {
         switch self.chunkByteCount {
         case ..<16: min(self.corpus.standardByteCount, 2 << 20)
@@ -38,7 +38,7 @@ struct Workload: Hashable {
         return sizes.map { Self(corpus, chunkByteCount: $0) }
     }
 
-    /// The workloads that a name stands for: all of a corpus, one with a chunk size, or those with it in their names.
+    /// Returns the workloads of a name: all of a corpus, one with a chunk size, or those with it in their names.
     static func named(_ name: String) -> [Self] {
         self.exactly(name.hasPrefix("parser/") ? String(name.dropFirst(7)) : name)
             ?? self.all.filter { "parser/\($0.name)".contains(name) }

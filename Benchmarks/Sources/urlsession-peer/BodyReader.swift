@@ -14,14 +14,14 @@ final class BodyReader: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     private var found = Body()
     private var finish: CheckedContinuation<Body, any Error>?
 
-    /// What was in the body.
+    /// The size and the checksum of a body.
     struct Body {
         var byteCount = 0
         /// A CRC-32 of the bytes, in a pass that checks.
         var checksum = Checksum()
     }
 
-    /// Makes a reader of one body, which has to come compressed or not.
+    /// Makes a reader of one body, which has to be compressed or not.
     init(checks: Bool, isCompressed: Bool) {
         self.checks = checks
         self.isCompressed = isCompressed
@@ -64,10 +64,10 @@ final class BodyReader: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     }
 }
 
-/// Why there is no figure.
+/// The reason for which there is no figure.
 struct PeerError: Error, CustomStringConvertible {
     let description: String
 
-    /// Makes an error of a sentence.
+    /// Makes an error with a description.
     init(_ description: String) { self.description = description }
 }

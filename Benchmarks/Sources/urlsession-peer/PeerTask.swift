@@ -1,8 +1,8 @@
-/// What a peer is asked to read.
+/// The task of a peer.
 struct PeerTask: Decodable {
-    /// A response, and where it is served.
+    /// A size of response, and the URL of its server.
     ///
-    /// The certificate behind the two is of no use: on Linux, URLSession trusts what the system trusts.
+    /// The third element, a certificate, is ignored: on Linux, URLSession trusts the system's certificates alone.
     struct Size: Decodable {
         let deltaCount: Int
         let url: String
@@ -14,20 +14,20 @@ struct PeerTask: Decodable {
         }
     }
 
-    /// In ascending order.
+    /// The sizes in ascending order.
     let sizes: [Size]
-    /// How many are read at the same time.
+    /// The number of simultaneous streams.
     let streamCount: Int
     let isCompressed: Bool
-    /// How long a run may take.
+    /// The time of a run in seconds.
     let seconds: Double
-    /// How many runs are timed.
+    /// The number of timed runs.
     let runCount: Int
 }
 
-/// What one pass found.
+/// The times and the counts of one pass.
 struct PeerRun: Encodable {
-    /// What was in a stream.
+    /// The counts of a stream.
     struct Stream: Encodable {
         let eventCount: Int
         let bodyByteCount: Int
@@ -39,9 +39,9 @@ struct PeerRun: Encodable {
     let streams: [Stream]
 }
 
-/// What the peer answers.
+/// The answer of the peer.
 struct PeerResult: Encodable {
-    /// The version of Foundation is that of the compiler, which the caller knows.
+    /// Empty: the version of Foundation is that of the compiler, which the caller knows.
     let version = ""
     let deltaCount: Int
     let check: PeerRun

@@ -25,10 +25,10 @@ struct URLSessionPeer {
         }
     }
 
-    /// Finds the largest response that a run has the time for, checks it, and times it.
+    /// Finds the largest response that can be read in the time of a run, checks it, and times it.
     private static func measure(_ task: PeerTask) async throws -> PeerResult {
         guard var chosen = task.sizes.first else { throw PeerError("no sizes") }
-        // The first pass of all makes what later ones find made.
+        // A pass before all others starts threads and fills caches.
         _ = try await self.run(task, chosen)
         for size in task.sizes.dropFirst() {
             let seconds = try await self.run(task, chosen).seconds
@@ -40,7 +40,7 @@ struct URLSessionPeer {
         return result
     }
 
-    /// One pass over all streams.
+    /// Reads all streams once.
     private static func run(_ task: PeerTask, _ size: PeerTask.Size, checks: Bool = false) async throws -> PeerRun {
         guard let url = URL(string: size.url + "/responses") else { throw PeerError("no URL: \(size.url)") }
         let (processor, start) = (Self.processorSeconds, ContinuousClock.now)
@@ -60,6 +60,6 @@ struct URLSessionPeer {
             })
     }
 
-    /// The seconds that all threads of the process have used.
+    /// The processor time of all threads, in seconds.
     private static var processorSeconds: Double { Double(clock()) / Double(CLOCKS_PER_SEC) }
 }

@@ -1,18 +1,18 @@
-// The walks, by what a hostile server would make long.
+// The walks, by the part of the data that a hostile server would make long.
 import ChappieTransport
 import ResponseEvents
 import ServerSentEvents
 
-/// One walk over bytes of a server's.
+/// One walk over a server's data.
 struct Walk {
     /// Its name in the table.
     let name: String
-    /// How many there are of what it consists of, in the shorter run.
+    /// The number of elements in the shorter run.
     let count: Int
-    /// Makes the input of so many, and says how it is walked over; the result is used.
+    /// Makes an input of `count` elements, and returns the walk over it, whose result is used.
     let prepare: (_ count: Int) -> () -> Int
 
-    /// Every walk; a new function that goes through a server's words belongs here.
+    /// Every walk; a new function that walks over a server's data belongs here.
     static var all: [Walk] { self.items + self.documents + self.canonical + self.texts + self.events + self.streams }
 
     /// Text made of a piece for each number, with commas between them.
@@ -176,7 +176,7 @@ struct Walk {
     // MARK: Events
 
     private static var events: [Walk] {
-        /// Decodes one event, and takes what a turn takes at its end.
+        /// Decodes one event, and reads the values that a turn reads at its end.
         func event(_ name: String, _ count: Int, _ make: @escaping (Int) -> String) -> Walk {
             self.text(name, count, { make($0) + String(repeating: " ", count: ResponseEventDecoder.paddingByteCount) })
             {
@@ -215,7 +215,7 @@ struct Walk {
 
     // MARK: Event streams
 
-    /// The shapes that make parsers quadratic which keep, move or search again what is unfinished.
+    /// Inputs for which a parser is quadratic that copies, moves or searches unfinished bytes again.
     private static var streams: [Walk] {
         func stream(_ name: String, chunk: Int, _ make: @escaping (Int) -> String) -> Walk {
             self.text("event stream, \(name)", 100_000, make) { bytes in
