@@ -105,7 +105,7 @@ def main(arguments):
     budgets = [Row.read(text) for text in FILE.read_text().splitlines() if is_row(text)]
     budgets = [row for row in budgets if not names or any(name in row.name for name in names)]
     if not budgets:
-        sys.exit(f"budgets: no row is called like {' or '.join(names) or 'anything'}")
+        sys.exit(f"budgets: no row has {' or '.join(names)} in its name")
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(JOBS) as jobs:
         for program in sorted({row.program for row in budgets}):
             counting.strip(programs / program, folder)
@@ -120,7 +120,7 @@ def main(arguments):
         write(counted)
         print("budgets: accepted")
     elif failures:
-        advice = "budgets: if that is what it must cost: make budgets-accept, and commit the file"
+        advice = "budgets: to accept these counts: make budgets-accept, and commit the file"
         print("", *failures, advice, sep="\n")
         sys.exit(1)
 

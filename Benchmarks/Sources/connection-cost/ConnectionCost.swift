@@ -1,4 +1,4 @@
-// Measures what a connection costs, from the socket to the consumer, each figure beside its bar.
+// Measures the costs of a connection, from the socket to the consumer, each figure beside its bar.
 import BenchmarkResults
 import CMachine
 import Foundation

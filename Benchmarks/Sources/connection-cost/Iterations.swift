@@ -22,7 +22,7 @@ struct Iterations {
     /// Eight passes of one stream are a block of the server: a response with a pause is no longer than that.
     private static func messagesPerPass(_ wire: Wire) -> Int { 8_192 / wire.streamCount }
 
-    /// Reads, and prints what a pass consists of as one line of JSON.
+    /// Reads, and prints the passes and the events of a pass as one line of JSON.
     func run() async throws {
         guard let wire = Wire.all.first(where: { $0.name == self.workload }) else {
             throw UsageError("no workload \(self.workload)")

@@ -52,7 +52,7 @@ void answer_upgrade(connection *connection, const char *head, const options *opt
     SHA1((const uint8_t *)text, (size_t)length, digest);
     EVP_EncodeBlock((uint8_t *)accept, digest, sizeof digest);
     const char *extension = agreed_extension(head, options);
-    // The server agrees to the first subprotocol, whatever its name.
+    // The server agrees to the first subprotocol that is offered.
     const char *protocols = field_value(head, "sec-websocket-protocol", &count);
     if (protocols) name_count = strcspn(protocols, ", \t\r");
     bool names = name_count > 0 && name_count < 128;
