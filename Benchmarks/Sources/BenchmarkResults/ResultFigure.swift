@@ -14,11 +14,11 @@ public struct ResultFigure: Encodable, Sendable {
     /// The limits of a value.
     public struct Bar: Encodable, Sendable {
         /// The least value; nil when there is no such limit.
-        public var atLeast: Double?
+        public let atLeast: Double?
         /// The greatest value; nil when there is no such limit.
-        public var atMost: Double?
+        public let atMost: Double?
         /// The share of the runs that lie below the run that the limits apply to; nil for the median.
-        public var quantile: Double?
+        public let quantile: Double?
 
         /// Makes a bar; one limit is enough.
         public init(atLeast: Double? = nil, atMost: Double? = nil, quantile: Double? = nil) {
@@ -34,28 +34,28 @@ public struct ResultFigure: Encodable, Sendable {
     public static let machineSubject = "machine"
 
     /// The kind of measurement, such as `end-to-end`.
-    public var group: String
+    public let group: String
     /// The name of the workload, unique in its group, such as `websocket-plain-1`.
-    public var workload: String
+    public let workload: String
     /// The program that was measured: ``ownSubject`` or ``machineSubject``.
-    public var subject: String
+    public let subject: String
     /// The interface of the subject, such as `batches()`; empty when it has one only.
-    public var way: String
+    public let way: String
     /// The quantity that was measured, such as `throughput`.
-    public var measure: String
+    public let measure: String
     /// The unit of the values, such as `events/s`.
-    public var unit: String
-    /// The direction in which values are better; nil when neither is.
-    public var better: Direction?
+    public let unit: String
+    /// The direction in which values are better.
+    public let better: Direction
     /// The value of each run, in the order in which they were measured.
-    public var runs: [Double]
+    public let runs: [Double]
     /// The bar for the median or for a quantile; nil when there is none.
-    public var bar: Bar?
+    public let bar: Bar?
 
     /// Makes a figure.
     public init(
         group: String, workload: String, subject: String = Self.ownSubject, way: String = "", measure: String,
-        unit: String, better: Direction? = .lower, runs: [Double], bar: Bar? = nil
+        unit: String, better: Direction = .lower, runs: [Double], bar: Bar? = nil
     ) {
         self.group = group
         self.workload = workload

@@ -10,7 +10,7 @@ void *cmachine_place(void *room, const void *bytes) {
     return (char *)room + (start + offset - (uintptr_t)room);
 }
 
-uint8_t cmachine_copy(void *buffer, const void *memory, size_t count, size_t piece_count) {
+void cmachine_copy(void *buffer, const void *memory, size_t count, size_t piece_count) {
     const uint8_t *bytes = memory;
     for (size_t offset = 0; offset < count; offset += piece_count) {
         const size_t remaining = count - offset;
@@ -18,5 +18,4 @@ uint8_t cmachine_copy(void *buffer, const void *memory, size_t count, size_t pie
         // The compiler must assume that the buffer is read between two copies.
         __asm__ volatile("" : : "r"(buffer) : "memory");
     }
-    return count == 0 ? 0 : *(volatile uint8_t *)buffer;
 }

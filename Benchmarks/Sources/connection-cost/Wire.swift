@@ -1,7 +1,7 @@
 // The transport of a response.
 
 /// The transport between server and client, and the number of simultaneous responses.
-struct Wire: Sendable, Equatable {
+struct Wire: Sendable {
     /// The protocol, and whether it is compressed.
     enum Form: String, CaseIterable, Sendable {
         /// A message an event.

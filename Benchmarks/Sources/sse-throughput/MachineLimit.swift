@@ -22,7 +22,7 @@ struct MachineLimit {
             byteCount: Self.pieceByteCount + Int(CMACHINE_PLACE_COUNT), alignment: 64)
         defer { room.deallocate() }
         let target = cmachine_place(room.baseAddress, bytes.baseAddress)
-        func copy() { _ = cmachine_copy(target, bytes.baseAddress, bytes.count, Self.pieceByteCount) }
+        func copy() { cmachine_copy(target, bytes.baseAddress, bytes.count, Self.pieceByteCount) }
         copy()
         self.speeds = stopwatch.speeds(of: bytes.count * Self.passCount) {
             Stopwatch.measure { for _ in 0..<Self.passCount { copy() } }

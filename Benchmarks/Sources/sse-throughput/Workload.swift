@@ -1,7 +1,7 @@
 // A corpus, cut into chunks of one size.
 
 /// A corpus and the size of its chunks, such as `model-deltas/16384`.
-struct Workload: Hashable {
+struct Workload: Equatable {
     /// The default size of a chunk.
     static let standardChunkByteCount = 16 << 10
 

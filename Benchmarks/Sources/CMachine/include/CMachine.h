@@ -6,9 +6,7 @@
 #include <stdint.h>
 
 /// Copies with `memcpy`, in pieces that are all written to the beginning of the same buffer.
-///
-/// Returns a byte of the copy, so that no compiler removes it.
-uint8_t cmachine_copy(void *buffer, const void *bytes, size_t count, size_t piece_count);
+void cmachine_copy(void *buffer, const void *bytes, size_t count, size_t piece_count);
 
 /// The bytes that `cmachine_place` needs in `room` besides those of the copy.
 enum { CMACHINE_PLACE_COUNT = 8192 };
