@@ -23,6 +23,7 @@ readonly all=(
     FuzzInflater/limit-before-error
     FuzzInflater/window-after-final-block
     FuzzInflater/stage-left-full
+    FuzzInflater/message-fills-memory
     FuzzHTTPFields/days-of-november
     FuzzHTTPFields/rounded-down
     FuzzHTTPMessages/room-of-the-last-line
@@ -128,6 +129,15 @@ EDITS
         return position == input.count && !self.hasPendingOutput
 ---
         return position == input.count
+<<<
+EDITS
+            ;;
+        FuzzInflater/message-fills-memory) # zlib is called once more when a message has filled the memory exactly.
+            cat <<'EDITS'
+>>> Sources/Deflate/Inflater.swift
+            let mayHaveOutput = isOutputUsedUp && !self.isAfterBlock
+---
+            let mayHaveOutput = isOutputUsedUp
 <<<
 EDITS
             ;;

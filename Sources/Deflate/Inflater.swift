@@ -120,6 +120,8 @@ package final class Inflater {
         self.stream.pointee.data_type & 0xFF == 128
     }
 
+    private var isAfterBlock: Bool { self.stream.pointee.data_type & 128 != 0 }
+
     private func initialize(firstByte: UInt8) throws(DeflateError) {
         let windowBits: CInt =
             switch self.format {
@@ -171,7 +173,9 @@ package final class Inflater {
             self.state.pointee.isAtStreamEnd = true
             return .streamEnd
         case Z_OK:
-            return isOutputUsedUp || position < input.count ? nil : .needsInput
+            // After a block no output waits for room, and another call without input would clear `data_type`.
+            let mayHaveOutput = isOutputUsedUp && !self.isAfterBlock
+            return mayHaveOutput || position < input.count ? nil : .needsInput
         case Z_BUF_ERROR:
             // Not an error: zlib could make no progress with its input and output.
             return .needsInput

@@ -40,8 +40,9 @@ import WebSocketProtocol
     }
 
     /// Inflates one message at once, from memory that has room for its tail; the room must be as it was.
-    private func inflateWhole(_ payload: [UInt8], with inflater: MessageInflater) throws(DeflateError) -> [UInt8] {
-        let output = PaddedBuffer()
+    private func inflateWhole(
+        _ payload: [UInt8], with inflater: MessageInflater, into output: PaddedBuffer = PaddedBuffer()
+    ) throws(DeflateError) -> [UInt8] {
         let behind: [UInt8] = [1, 2, 3, 4]
         var memory = payload + behind
         defer { #expect(Array(memory.suffix(behind.count)) == behind) }
@@ -71,6 +72,34 @@ import WebSocketProtocol
                     try self.inflateWhole(payload, with: whole)
                         == self.inflate(payload, chunkSizes: [payload.count / 2], with: pieces))
             }
+        }
+    }
+
+    /// Output that ends where the memory ends, and one byte before and behind it.
+    @Test(arguments: [false, true])
+    func aMessageMayFillTheMemoryOfItsOutput(isIncompressible: Bool) throws {
+        let inflater = try self.inflater()
+        for count in 1...300 {
+            let message = (0..<count).map { isIncompressible ? UInt8(truncatingIfNeeded: $0 &* 167) : UInt8($0 % 7) }
+            for capacity in max(0, count - 1)...(count + 1) {
+                let payload = OneCallZlib.message(message)
+                let whole = PaddedBuffer(capacity: capacity)
+                #expect(try self.inflateWhole(payload, with: inflater, into: whole) == message)
+                let pieces = PaddedBuffer(capacity: capacity)
+                try payload.lend { bytes throws(DeflateError) in
+                    try inflater.inflate(bytes, isLast: true, into: pieces)
+                }
+                #expect(Array(pieces.bytes) == message)
+            }
+        }
+    }
+
+    /// The memory grows from 4,096 bytes on by doubling.
+    @Test func aMessageMayFillMemoryThatHasGrown() throws {
+        let inflater = try self.inflater()
+        for count in [4_095, 4_096, 4_097, 8_192, 16_384, 65_536, 131_072] {
+            let message = (0..<count).map { UInt8(truncatingIfNeeded: $0 / 3) }
+            #expect(try self.inflateWhole(OneCallZlib.message(message), with: inflater) == message)
         }
     }
 

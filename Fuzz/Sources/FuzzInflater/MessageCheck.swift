@@ -27,6 +27,7 @@ struct MessageCheck {
         let largest = models.lenient.map(\.output.count).max() ?? 0
         for limit in [1 << 26, largest, largest - 1, Int.random(in: 0...300, using: &random)] where limit >= 0 {
             for longest in [Int.max, 1, 40] { self.run(limit: limit, longest: longest, models, &random) }
+            self.runWhole(limit: limit, models, &random)
         }
     }
 
@@ -68,6 +69,38 @@ struct MessageCheck {
             if result.error != nil { return }
             _ = model.inflate(payload)
         }
+    }
+
+    /// Inflates each message in one call, into memory that it fills exactly or nearly.
+    private func runWhole(limit: Int, _ models: Results, _ random: inout InputHash) {
+        let inflater = MessageInflater(agreement: self.agreement, limit: limit)
+        for (index, payload) in self.payloads.enumerated() {
+            let lenient = models.lenient[index]
+            let capacity = max(0, lenient.output.count + Int.random(in: -1...1, using: &random))
+            let result = Self.inflateWhole(payload, inflater, into: PaddedBuffer(capacity: capacity))
+            let expected = lenient.limited(to: limit)
+            let isRefused = models.strict[index] != lenient && Self.isRefusal(result, of: lenient, models.strict[index])
+            require(
+                result == expected || isRefused,
+                "whole message \(index), capacity \(capacity), limit \(limit): \(result), and not \(expected)")
+            if result.error != nil { return }
+        }
+    }
+
+    private static func inflateWhole(
+        _ payload: [UInt8], _ inflater: MessageInflater, into output: PaddedBuffer
+    ) -> MessageResult {
+        // Room for the tail, and no byte more.
+        let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: payload.count + 4, alignment: 1)
+        defer { memory.deallocate() }
+        memory.copyBytes(from: payload + [1, 2, 3, 4])
+        do throws(DeflateError) {
+            try inflater.inflateWhole(.init(rebasing: memory.dropLast(4)), into: output)
+        } catch {
+            return MessageResult(output: Array(output.bytes), error: error)
+        }
+        require(memory.suffix(4).elementsEqual([1, 2, 3, 4]), "the bytes behind the message have changed")
+        return MessageResult(output: Array(output.bytes))
     }
 
     /// Returns whether a distance past the agreed window was refused: zlib knows the output of the current call besides
