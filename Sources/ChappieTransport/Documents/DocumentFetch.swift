@@ -121,8 +121,7 @@ struct DocumentFetch {
     }
 
     private func error(_ failure: AttemptFailure, hasHead: Bool, attempt: Int) -> ChappieClientError {
-        var details = ChappieTransportFailure.Details()
-        let code = failure.code(details: &details)
+        guard let (code, details) = failure.codeAndDetails else { return .invalidResponse }
         return .transport(
             ChappieTransportFailure(
                 code: code, phase: failure.phase(hasEvents: hasHead), transport: .httpSSE,

@@ -16,11 +16,7 @@ extension AttemptFailure {
         case .closed(let code, _): return "ws.close.\(code)"
         case .timeout(let budget): return "timeout.\(budget.rawValue)"
         case .transport(let failure) where failure.cause == .timedOut: return "timeout.\(failure.phase.rawValue)"
-        case .transport, .endedEarly, .endedWithoutEvent, .unexpectedContentType, .binaryMessage, .undecodableEvent,
-            .contradictoryEvents, .sequenceGap, .otherAPI, .eventTooLarge, .outputTooLarge, .toolOutputAwaited,
-            .requestTooLarge:
-            var details = ChappieTransportFailure.Details()
-            return self.code(details: &details).name
+        default: return (self.code ?? .unavailable).rawValue
         }
     }
 
@@ -32,49 +28,31 @@ extension AttemptFailure {
         case .unexpectedContentType, .upgradeStatus, .httpStatus: return .upgrade
         case .requestTooLarge: return .send
         case .timeout(.firstEvent): return .firstEvent
-        case .closed, .endedEarly, .endedWithoutEvent, .errorEvent, .responseFailed, .responseIncomplete,
-            .binaryMessage,
-            .undecodableEvent, .contradictoryEvents, .sequenceGap, .otherAPI, .eventTooLarge, .outputTooLarge,
-            .toolOutputAwaited, .timeout(.idle), .timeout(.progress), .timeout(.total):
-            return hasEvents ? .stream : .firstEvent
+        default: return hasEvents ? .stream : .firstEvent
         }
     }
 
-    /// Returns the public code of a failure below HTTP, and sets the details that belong to it.
-    func code(details: inout ChappieTransportFailure.Details) -> ChappieTransportFailure.Code {
+    /// The public code of a failure below HTTP and the details that belong to it; nil for a refusal or an end that the
+    /// server has reported.
+    var codeAndDetails: (code: ChappieTransportFailure.Code, details: ChappieTransportFailure.Details)? {
+        self.code.map { code in
+            var details = ChappieTransportFailure.Details()
+            self.describe(in: &details)
+            return (.init(code), details)
+        }
+    }
+
+    private func describe(in details: inout ChappieTransportFailure.Details) {
         switch self {
-        case .transport(let failure): return failure.cause.code(details: &details)
-        case .closed(let code, _):
-            details.closeCode = Int(code)
-            return .webSocketClosed
-        case .endedEarly: return .endedEarly
-        case .endedWithoutEvent:
-            details.detail = EndedAnswer.withoutEvent.rawValue
-            return .endedEarly
-        case .unexpectedContentType: return .unexpectedContentType
-        case .binaryMessage: return .binaryMessage
-        case .undecodableEvent: return .undecodableEvent
+        case .transport(let failure): failure.cause.describe(in: &details)
+        case .closed(let code, _): details.closeCode = Int(code)
+        case .endedWithoutEvent: details.detail = EndedAnswer.withoutEvent.rawValue
         case .contradictoryEvents(let violation, let slot):
-            details.detail = violation.word
-            if let slot {
-                details.detail = "\(violation.word) at output \(slot.outputIndex), part \(slot.partIndex)"
-            }
-            return .contradictoryEvents
-        case .sequenceGap: return .sequenceGap
-        case .otherAPI(let api):
-            details.detail = api.rawValue
-            return .otherAPI
-        case .eventTooLarge(let limit):
-            details.limit = limit
-            return .eventTooLarge
-        case .outputTooLarge(let limit):
-            details.limit = limit
-            return .outputTooLarge
-        case .toolOutputAwaited: return .toolOutputAwaited
-        case .timeout: return .timedOut
-        case .requestTooLarge: return .requestTooLarge
-        case .upgradeStatus, .httpStatus, .errorEvent, .responseFailed, .responseIncomplete:
-            preconditionFailure("an answer of the server is not a failure below HTTP")
+            let place = slot.map { " at output \($0.outputIndex), part \($0.partIndex)" }
+            details.detail = violation.word + (place ?? "")
+        case .otherAPI(let api): details.detail = api.rawValue
+        case .eventTooLarge(let limit), .outputTooLarge(let limit): details.limit = limit
+        default: break
         }
     }
 }
@@ -98,73 +76,30 @@ extension ResponseOrder.Violation {
 }
 
 extension TransportFailure.Cause {
-    fileprivate func code(details: inout ChappieTransportFailure.Details) -> ChappieTransportFailure.Code {
+    fileprivate func describe(in details: inout ChappieTransportFailure.Details) {
         switch self {
-        case .invalidRequest(let fault):
-            details.detail = fault
-            return .invalidRequest
-        case .unresolvable(let code):
-            details.systemCode = Int(code)
-            return .unresolvable
-        case .unreachable(let code):
-            details.systemCode = code == 0 ? nil : Int(code)
-            return .unreachable
-        case .timedOut: return .timedOut
+        case .invalidRequest(let fault), .proxyInvalid(let fault): details.detail = fault
+        case .unresolvable(let code): details.systemCode = Int(code)
+        case .unreachable(let code): details.systemCode = code == 0 ? nil : Int(code)
         case .certificateRejected(let code, let issuer):
             details.systemCode = Int(code)
             details.issuer = issuer
             details.detail = TLSRefusal(certificateCode: code).rawValue
-            return .certificateRejected
-        case .keyNotPinned:
-            details.detail = TLSRefusal.notPinned.rawValue
-            return .keyNotPinned
+        case .keyNotPinned: details.detail = TLSRefusal.notPinned.rawValue
         case .tlsAlert(let alert):
             details.systemCode = Int(alert)
             details.detail = TLSRefusal(alert: alert)?.rawValue
-            return .tlsHandshakeFailed
-        case .tlsHandshakeFailed: return .tlsHandshakeFailed
-        case .trustAnchorsUnreadable: return .trustAnchorsUnreadable
-        case .clientCertificateUnreadable: return .clientCertificateUnreadable
-        case .proxyInvalid(let fault):
-            details.detail = fault
-            return .proxyInvalid
-        case .proxyRefused(let statusCode):
-            details.statusCode = statusCode
-            return .proxyRefused
+        case .proxyRefused(let statusCode): details.statusCode = statusCode
         case .socksRefused(let code):
             details.systemCode = Int(code)
             details.detail = SOCKSRefusal(code: code)?.rawValue
-            return .proxyRefused
-        case .socksAuthenticationRefused(let fault):
-            details.detail = fault.rawValue
-            return .proxyRefused
-        case .notSOCKS: return .notSOCKS
-        case .notHTTP: return .notHTTP
-        case .headerSectionTooLarge(let limit):
+        case .socksAuthenticationRefused(let fault): details.detail = fault.rawValue
+        case .headerSectionTooLarge(let limit), .messageTooLarge(let limit), .descriptorsExhausted(let limit):
             details.limit = limit
-            return .headerSectionTooLarge
-        case .openingHandshakeInvalid(let fault):
-            details.detail = fault.rawValue
-            return .openingHandshakeInvalid
-        case .protocolViolation(let closeCode):
-            details.closeCode = Int(closeCode)
-            return .protocolViolation
-        case .messageTooLarge(let limit):
-            details.limit = limit
-            return .eventTooLarge
-        case .unsupportedTransferCoding: return .unsupportedTransferCoding
-        case .unsupportedContentCoding: return .unsupportedContentCoding
-        case .corruptContentCoding: return .corruptContentCoding
-        case .malformedBody: return .malformedBody
-        case .connectionLost: return .connectionLost
-        case .peerUnresponsive: return .peerUnresponsive
-        case .descriptorsExhausted(let limit):
-            details.limit = limit
-            return .descriptorsExhausted
-        case .environmentUnusable(let fault):
-            details.detail = fault.rawValue
-            return .unavailable
-        case .cancelled, .unavailable: return .unavailable
+        case .openingHandshakeInvalid(let fault): details.detail = fault.rawValue
+        case .protocolViolation(let closeCode): details.closeCode = Int(closeCode)
+        case .environmentUnusable(let fault): details.detail = fault.rawValue
+        default: break
         }
     }
 }

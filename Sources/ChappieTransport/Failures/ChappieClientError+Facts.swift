@@ -130,38 +130,21 @@ extension ChappieTransportFailure {
             || TransportFailure.SOCKSAuthenticationFault(self.details) != nil
     }
 
+    /// The facts of the code's row, unless the details show different ones.
     fileprivate var facts: ErrorFacts {
-        switch self.code.kind {
-        case .invalidRequest: ErrorFacts(.validation, requiresUserAction: true, shouldReport: true)
-        case .trustAnchorsUnreadable, .clientCertificateUnreadable, .proxyInvalid, .requestTooLarge:
-            ErrorFacts(.validation, requiresUserAction: true)
-        case .certificateRejected, .keyNotPinned: ErrorFacts(.network, requiresUserAction: true)
+        switch self.code {
         case .proxyRefused where self.isProxyCredentialRefused: ErrorFacts(.auth, requiresUserAction: true)
-        case .proxyRefused: ErrorFacts(.network, .afterNetworkFailure)
-        case .descriptorsExhausted: ErrorFacts(.internal, .afterServerFailure)
         case .tlsHandshakeFailed where TLSRefusal(self.details)?.requiresUserAction == true:
             ErrorFacts(.network, requiresUserAction: true)
-        case .unresolvable, .unreachable, .timedOut, .tlsHandshakeFailed, .peerUnresponsive, .endedEarly,
-            .connectionLost:
-            ErrorFacts(.network, .afterNetworkFailure)
         case .webSocketClosed: ErrorFacts(closeCode: self.details.closeCode)
-        case .openingHandshakeInvalid:
-            self.details.statusCode.map { $0 == 101 ? .wrongData : ErrorFacts(statusCode: $0) } ?? .wrongData
-        case .notHTTP, .notSOCKS, .unexpectedContentType: ErrorFacts(.server, requiresUserAction: true)
-        case .headerSectionTooLarge, .eventTooLarge, .outputTooLarge, .unsupportedContentCoding,
-            .unsupportedTransferCoding:
-            ErrorFacts(.server, shouldReport: true)
-        case .responseExpired, .otherAPI, .toolOutputAwaited: ErrorFacts(.validation, requiresUserAction: true)
+        case .openingHandshakeInvalid where ![nil, 101].contains(self.details.statusCode):
+            ErrorFacts(statusCode: self.details.statusCode ?? 0)
         case .circuitOpen:
             ErrorFacts(.network, .retryWithBackoff(afterSeconds: self.details.retryAfter?.seconds ?? 60))
-        case .sequenceGap: ErrorFacts(.network, .afterNetworkFailure)
         // Until the installation or the sandbox is changed, no later request can succeed.
         case .unavailable where self.environmentFault == .socket:
             ErrorFacts(.internal, requiresUserAction: true, shouldReport: true)
-        case .unavailable: ErrorFacts(.internal, .afterServerFailure, shouldReport: true)
-        case .protocolViolation, .binaryMessage, .corruptContentCoding, .malformedBody, .undecodableEvent,
-            .contradictoryEvents:
-            .wrongData
+        default: ErrorFacts(self.code.kind.row)
         }
     }
 }
@@ -188,9 +171,6 @@ private struct ErrorFacts {
     var retryGuidance: ChappieRetryGuidance
     var requiresUserAction: Bool
     var shouldReport: Bool
-
-    /// The facts of data that violates the protocol; another attempt may succeed.
-    static let wrongData = Self(.server, .afterServerFailure, shouldReport: true)
 
     init(
         _ category: ChappieErrorCategory,
@@ -234,19 +214,28 @@ private struct ErrorFacts {
     /// Creates the facts for the meaning of an error code or type.
     init(_ meaning: ErrorMeaning) {
         self.init(
-            ChappieErrorCategory(meaning.category), ChappieRetryGuidance(after: meaning.failureClass),
+            ChappieErrorCategory(meaning.category), ChappieRetryGuidance(RetryAdvice(after: meaning.failureClass)),
             requiresUserAction: meaning.requiresUserAction, shouldReport: meaning.shouldReport)
+    }
+
+    /// Creates the facts in a row of the table of failures.
+    init(_ row: FailureRow) {
+        self.init(
+            ChappieErrorCategory(row.category), ChappieRetryGuidance(row.retry),
+            requiresUserAction: row.requiresUserAction, shouldReport: row.shouldReport)
     }
 }
 
 extension ChappieErrorCategory {
-    fileprivate init(_ category: ErrorMeaning.Category) {
+    fileprivate init(_ category: FailureCategory) {
         switch category {
         case .auth: self = .auth
+        case .network: self = .network
         case .validation: self = .validation
         case .permission: self = .permission
         case .rateLimit: self = .rateLimit
         case .server: self = .server
+        case .internal: self = .internal
         }
     }
 }
@@ -265,14 +254,13 @@ extension ErrorMeaning {
 }
 
 extension ChappieRetryGuidance {
-    /// Creates the guidance that matches the engine's own reaction: retry, with a credential or later, or not.
-    fileprivate init(after failureClass: FailureClass) {
-        switch failureClass {
-        case .credential: self = .refreshAuthThenRetry
-        case .throttle: self = .afterRateLimit
-        case .transient, .server: self = .afterServerFailure
-        case .probable, .offline: self = .afterNetworkFailure
-        case .definite, .size, .usageLimit, .fatal: self = .none
+    fileprivate init(_ advice: RetryAdvice) {
+        switch advice {
+        case .afterCredential: self = .refreshAuthThenRetry
+        case .afterRateLimit: self = .afterRateLimit
+        case .afterServerFailure: self = .afterServerFailure
+        case .afterNetworkFailure: self = .afterNetworkFailure
+        case .never: self = .none
         }
     }
 

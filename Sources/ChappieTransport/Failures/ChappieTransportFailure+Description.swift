@@ -29,125 +29,74 @@ extension ChappieTransportFailure: LocalizedError {
         return "\(self.event) (\(self.phase.words), \(self.transport.words), \(attempts)).\(self.pathWords)"
     }
 
-    private var event: String {
-        switch self.code.kind {
-        case .invalidRequest: "The request cannot be sent as it is\(self.detailWords)"
-        case .unresolvable where self.phase == .proxy: "The proxy's name has no address"
-        case .unresolvable: "The server's name has no address"
-        case .unreachable where self.phase == .proxy: "The proxy cannot be reached"
-        case .unreachable: "The server cannot be reached"
-        case .timedOut: "Time ran out"
-        case .certificateRejected: "The \(self.peer.rawValue)'s certificate is not trusted\(self.refusalWords)"
-        case .keyNotPinned: "The server's key is not one of those that are pinned"
-        case .tlsHandshakeFailed where self.phase == .proxy:
-            "The TLS handshake with the proxy failed\(self.refusalWords)"
-        case .tlsHandshakeFailed: "The TLS handshake failed\(self.refusalWords)"
-        case .trustAnchorsUnreadable: "The file of trusted certificates cannot be read"
-        case .clientCertificateUnreadable: "The client's certificate or its key cannot be read"
-        case .proxyInvalid: "The proxy cannot be used\(self.detailWords)"
+    /// The problem in the code's row, or that of a more specific cause.
+    private var event: String { self.specificProblem ?? self.sentences.problem.filled(by: self.words) }
+
+    var advice: String { self.specificAdvice ?? self.sentences.advice.filled(by: self.words) }
+
+    private var sentences: FailureRow.Sentences {
+        let row = self.code.kind.row
+        return self.phase == .proxy ? row.sentencesAboutProxy ?? row.sentences : row.sentences
+    }
+
+    private var specificProblem: String? {
+        switch self.code {
         case .proxyRefused where self.isProxyCredentialRefused:
             self.loginFault?.words ?? "The proxy requires another user name and password, or any\(self.statusInWords)"
-        case .proxyRefused: "The proxy refused the connection\(self.statusWords)\(self.replyWords)"
-        case .notSOCKS: "The proxy does not speak SOCKS 5"
-        case .notHTTP where self.phase == .proxy: "The proxy does not speak HTTP"
-        case .notHTTP: "What answered does not speak HTTP"
-        case .headerSectionTooLarge: "The answer's header section is larger than\(self.limitWords)"
-        case .openingHandshakeInvalid: "The WebSocket was refused or answered wrongly\(self.statusWords)"
-        case .protocolViolation: "The server broke the rules of WebSockets"
-        case .binaryMessage: "The server sent a binary message"
         case .webSocketClosed where self.endedAnswer == .inOrder:
-            "The server closed the WebSocket\(self.closeWords) without saying that its answer was complete"
-        case .webSocketClosed: "The server closed the WebSocket\(self.closeWords)"
-        case .peerUnresponsive: "The server stopped answering"
-        case .unexpectedContentType where self.isWebPage: "Instead of the server a web page answered\(self.statusWords)"
-        case .unexpectedContentType: "The answer\(self.statusWords) is not an event stream"
-        case .unsupportedContentCoding: "The answer is compressed in a way that was not asked for, or more than once"
-        case .corruptContentCoding: "The compressed answer is damaged or cut off"
-        case .malformedBody: "A chunk of the server's answer cannot be read"
-        case .undecodableEvent: "The server sent an event that cannot be read"
-        case .eventTooLarge: "The server sent an event, or the items of a response, larger than\(self.limitWords)"
-        case .outputTooLarge: "The answer has more output than\(self.limitWords)"
+            "The server closed the WebSocket\(self.words(.closeCode)) without saying that its answer was complete"
+        case .unexpectedContentType where self.isWebPage:
+            "Instead of the server a web page answered\(self.words(.status))"
         case .endedEarly where self.endedAnswer == .withoutEvent:
-            "The server ended its answer\(self.statusWords) before the first event"
+            "The server ended its answer\(self.words(.status)) before the first event"
         case .endedEarly where self.endedAnswer == .inOrder:
             "The answer ended behind a whole event, and the server did not say that it was complete"
-        case .endedEarly: "The answer ended before it was complete"
-        case .connectionLost where self.phase == .proxy: "The proxy closed the connection"
-        case .connectionLost: "The connection broke"
-        case .requestTooLarge: "The request is larger than a WebSocket message may be\(self.limitInWords)"
-        case .unsupportedTransferCoding: "The answer has a transfer coding that was not asked for"
-        case .descriptorsExhausted: "The process has no file descriptor left\(self.descriptorWords)"
-        case .contradictoryEvents: "The server sent events that cannot belong to one response"
-        case .sequenceGap: "Events of the response are missing"
-        case .otherAPI: "This endpoint speaks \(self.otherAPI?.words ?? "another API") and not the Responses API"
-        case .toolOutputAwaited: "The server waits for the output of a tool in the middle of its response"
-        case .responseExpired: "The server has the response no more, or streams it no more"
-        case .circuitOpen: "The request was not tried, because those before it failed"
-        case .unavailable: self.environmentFault?.words ?? "The system has no resources left for a connection"
+        case .unavailable: self.environmentFault?.words
+        default: nil
         }
     }
 
-    var advice: String {
+    private var specificAdvice: String? {
         if let advice = TLSRefusal(self.details)?.advice(for: self.peer) { return advice }
-        return self.adviceOfCode
+        switch self.code {
+        case .proxyRefused where self.isProxyCredentialRefused: return (self.loginFault ?? .credentialRefused).advice
+        case .endedEarly where self.endedAnswer == .withoutEvent:
+            return "Check the address, and ask the server's operator: its log says why it ends its answers before they "
+                + "begin."
+        case .endedEarly where self.endedAnswer == .inOrder, .webSocketClosed where self.endedAnswer == .inOrder:
+            return EndedAnswer.advice
+        case .unexpectedContentType where self.isWebPage: return WebPage.advice
+        case .unexpectedContentType:
+            return self.details.serverMessage.map {
+                ServerErrorFacts(body: $0.utf8)?.adviceOnRequest ?? "See what the server says, and check the address."
+            }
+        case .webSocketClosed where self.details.closeCode == 1008:
+            return "Check what the credential allows, or use HTTP."
+        case .webSocketClosed where self.details.closeCode == 1009: return "Use HTTP, or send a smaller request."
+        case .unavailable: return self.environmentFault?.advice
+        default: return nil
+        }
     }
 
-    private var adviceOfCode: String {
-        switch self.code.kind {
-        case .invalidRequest: "Correct the address, the fields or the body of the request."
-        case .unresolvable where self.phase == .proxy, .unreachable where self.phase == .proxy,
-            .notHTTP where self.phase == .proxy, .notSOCKS:
-            "Check the proxy's URL and the network."
-        case .tlsHandshakeFailed where self.phase == .proxy:
-            "Check the proxy's URL: https is for a proxy that is spoken to by TLS, http for one that is not."
-        case .unresolvable, .unreachable: "Check the address, the network and the firewall."
-        case .timedOut: "Check the network, or allow more time."
-        case .certificateRejected where self.phase == .proxy:
-            "Check the proxy's URL, or name the certification authority that signed it."
-        case .certificateRejected: "Check the address, or name the certification authority that signed it."
-        case .keyNotPinned: "Check the address and the network, and pin the new key if the server has changed it."
-        case .trustAnchorsUnreadable: "Check the file's name and format (PEM)."
-        case .clientCertificateUnreadable:
-            "Check the files' names and format (PEM), and that the key is the certificate's."
-        case .proxyInvalid: "Correct the proxy's URL."
-        case .proxyRefused where self.isProxyCredentialRefused:
-            (self.loginFault ?? .credentialRefused).advice
-        case .proxyRefused: (SOCKSRefusal(self.details) ?? .notAllowed).advice
-        case .descriptorsExhausted: "Raise the limit (ulimit -n), or open fewer connections at once."
-        case .endedEarly where self.endedAnswer == .withoutEvent:
-            "Check the address, and ask the server's operator: its log says why it ends its answers before they begin."
-        case .endedEarly where self.endedAnswer == .inOrder: EndedAnswer.advice
-        case .webSocketClosed where self.endedAnswer == .inOrder: EndedAnswer.advice
-        case .unexpectedContentType where self.isWebPage: WebPage.advice
-        case .unexpectedContentType where self.details.serverMessage != nil:
-            self.details.serverMessage.flatMap { ServerErrorFacts(body: $0.utf8)?.adviceOnRequest }
-                ?? "See what the server says, and check the address."
-        case .notHTTP, .unexpectedContentType: "Check the address; a proxy or a sign-in page may stand in between."
-        case .openingHandshakeInvalid: "Use HTTP, or ask the operator of the server or the proxy to allow WebSockets."
-        case .webSocketClosed where self.details.closeCode == 1008: "Check what the credential allows, or use HTTP."
-        case .webSocketClosed where self.details.closeCode == 1009: "Use HTTP, or send a smaller request."
-        case .headerSectionTooLarge: "Ask the operator of the server or the proxy: this limit is fixed."
-        case .malformedBody: "Ask the operator of the server or the proxy: its answers break the rules of HTTP/1.1."
-        case .eventTooLarge, .outputTooLarge: "Raise the limit if the server is right."
-        case .requestTooLarge: "Allow HTTP, or send a smaller request."
-        case .otherAPI:
-            "Use the base URL below which the server has /responses, or put a gateway that translates in front of it."
-        case .toolOutputAwaited: "Turn multi_agent off: here outputs go back when a response is complete."
-        case .responseExpired: "Ask for the response by its identifier, or send the request again."
-        case .circuitOpen: "Try again in \(self.waitWords)."
-        case .unavailable: self.environmentFault?.advice ?? "Close other connections or programs, and try again."
-        case .tlsHandshakeFailed, .protocolViolation, .binaryMessage, .webSocketClosed, .peerUnresponsive,
-            .unsupportedContentCoding, .corruptContentCoding, .undecodableEvent, .endedEarly, .connectionLost,
-            .unsupportedTransferCoding, .contradictoryEvents, .sequenceGap:
-            "Try again in a moment."
+    /// Returns the text of a fact, for its place in a sentence; empty where it is not known.
+    private func words(_ fact: FailureText.Fact) -> String {
+        switch fact {
+        case .detail: self.details.detail.map { ": \($0)" } ?? ""
+        case .refusal: TLSRefusal(self.details)?.words(for: self.peer).map { ": \($0)" } ?? ""
+        case .status: self.details.statusCode.map { " with status code \($0)" } ?? ""
+        case .reply: self.replyWords
+        case .closeCode: self.details.closeCode.map { " with code \($0)" } ?? ""
+        case .limit: self.details.limit.map { " the limit of \($0) bytes" } ?? " the limit"
+        case .size: self.details.limit.map { " (\($0) bytes)" } ?? ""
+        case .descriptors: self.details.limit.map { " of \($0) (ulimit -n)" } ?? ""
+        case .api: self.otherAPI?.words ?? "another API"
+        case .proxyAdvice: (SOCKSRefusal(self.details) ?? .notAllowed).advice
+        case .wait: self.details.retryAfter.map { "\(Int($0.seconds.rounded(.up))) s" } ?? "a minute"
         }
     }
 
     /// Indicates whether the answer has the content type of a page for a browser.
     private var isWebPage: Bool { self.details.detail == WebPage.detail }
-    private var waitWords: String {
-        self.details.retryAfter.map { "\(Int($0.seconds.rounded(.up))) s" } ?? "a minute"
-    }
     private var pathWords: String {
         self.details.pathTimeLimit.map {
             " Two connections were cut after \(Int($0.seconds.rounded())) s: that looks like a time limit on the path."
@@ -155,18 +104,11 @@ extension ChappieTransportFailure: LocalizedError {
     }
     /// The other side of the TLS handshake that failed.
     private var peer: TLSRefusal.Peer { self.phase == .proxy ? .proxy : .server }
-    private var refusalWords: String { TLSRefusal(self.details)?.words(for: self.peer).map { ": \($0)" } ?? "" }
-    private var detailWords: String { self.details.detail.map { ": \($0)" } ?? "" }
-    private var limitWords: String { self.details.limit.map { " the limit of \($0) bytes" } ?? " the limit" }
-    private var descriptorWords: String { self.details.limit.map { " of \($0) (ulimit -n)" } ?? "" }
-    private var limitInWords: String { self.details.limit.map { " (\($0) bytes)" } ?? "" }
-    private var statusWords: String { self.details.statusCode.map { " with status code \($0)" } ?? "" }
     private var statusInWords: String { self.details.statusCode.map { " (status code \($0))" } ?? "" }
     private var replyWords: String {
         guard self.details.statusCode == nil, let code = self.details.systemCode else { return "" }
         return SOCKSRefusal(self.details).map { ": \($0.words)" } ?? " with reply code \(code)"
     }
-    private var closeWords: String { self.details.closeCode.map { " with code \($0)" } ?? "" }
 }
 
 extension ChappieTransportFailure {

@@ -1,3 +1,5 @@
+import StreamSession
+
 /// The reason why a stream ended early, below HTTP.
 ///
 /// It carries no secret and no content.
@@ -26,53 +28,11 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
 
     /// The kind of problem, in terms that a caller can act on.
     public struct Code: Hashable, Sendable {
-        let kind: Kind
-        init(_ kind: Kind) { self.kind = kind }
+        let kind: FailureCode
+        init(_ kind: FailureCode) { self.kind = kind }
 
         /// The stable name, such as `connect.failed`.
         var name: String { self.kind.rawValue }
-
-        /// Every code, so that the compiler reports each place that has to handle a new one.
-        enum Kind: String, CaseIterable {
-            case invalidRequest = "request.invalid"
-            case unresolvable = "resolve.failed"
-            case unreachable = "connect.failed"
-            case timedOut = "timeout"
-            case certificateRejected = "tls.certificate"
-            case keyNotPinned = "tls.pin"
-            case tlsHandshakeFailed = "tls.handshake"
-            case trustAnchorsUnreadable = "tls.trust-anchors"
-            case clientCertificateUnreadable = "tls.client-certificate"
-            case proxyInvalid = "proxy.invalid"
-            case proxyRefused = "proxy.refused"
-            case notSOCKS = "proxy.not-socks"
-            case notHTTP = "http.not-http"
-            case headerSectionTooLarge = "http.header-section-too-large"
-            case openingHandshakeInvalid = "ws.opening-handshake"
-            case protocolViolation = "ws.protocol-violation"
-            case binaryMessage = "ws.binary-message"
-            case webSocketClosed = "ws.close"
-            case peerUnresponsive = "ws.ping-timeout"
-            case unexpectedContentType = "http.content-type"
-            case unsupportedContentCoding = "http.content-coding"
-            case corruptContentCoding = "http.corrupt-content-coding"
-            case malformedBody = "http.malformed-body"
-            case undecodableEvent = "event.undecodable"
-            case eventTooLarge = "event.too-large"
-            case outputTooLarge = "output.too-large"
-            case endedEarly = "stream.ended-early"
-            case connectionLost = "connection.lost"
-            case requestTooLarge = "request.too-large"
-            case unsupportedTransferCoding = "http.transfer-coding"
-            case contradictoryEvents = "event.contradictory"
-            case sequenceGap = "event.sequence-gap"
-            case otherAPI = "event.other-api"
-            case toolOutputAwaited = "event.tool-output-awaited"
-            case responseExpired = "resume.expired"
-            case circuitOpen = "circuit.open"
-            case descriptorsExhausted = "descriptors.exhausted"
-            case unavailable = "unavailable"
-        }
 
         /// The request cannot be sent as it is.
         public static let invalidRequest = Self(.invalidRequest)

@@ -185,30 +185,29 @@ struct FailureEvidence {
 
     /// Returns the error of a failed attempt.
     func error(for failure: AttemptFailure, _ circumstances: Circumstances) -> ChappieClientError {
+        if let (code, details) = failure.codeAndDetails {
+            return .transport(self.transportFailure(failure, code, details, circumstances))
+        }
         switch failure {
         case .httpStatus(let facts) where circumstances.attempt?.isResumed == true && facts.saysThatResponseIsGone:
-            return .transport(self.transportFailure(for: failure, code: .responseExpired, circumstances))
+            return .transport(self.transportFailure(failure, .responseExpired, .init(), circumstances))
         case .upgradeStatus(let facts), .httpStatus(let facts):
             return .httpError(facts.statusCode ?? 0, self.facts.body)
-        case .errorEvent(let facts):
-            if let status = facts.statusCode { return .httpError(status, self.facts.body) }
+        case .errorEvent(let facts) where facts.statusCode != nil:
+            return .httpError(facts.statusCode ?? 0, self.facts.body)
+        default:
             return self.facts.response.map { .responseTerminalFailure($0) } ?? .invalidResponse
-        case .responseFailed, .responseIncomplete:
-            return self.facts.response.map { .responseTerminalFailure($0) } ?? .invalidResponse
-        case .transport, .closed, .endedEarly, .endedWithoutEvent, .unexpectedContentType, .binaryMessage,
-            .undecodableEvent, .contradictoryEvents, .sequenceGap, .otherAPI, .eventTooLarge, .outputTooLarge,
-            .toolOutputAwaited, .timeout, .requestTooLarge:
-            return .transport(self.transportFailure(for: failure, circumstances))
         }
     }
 
     private func transportFailure(
-        for failure: AttemptFailure, code known: ChappieTransportFailure.Code? = nil, _ circumstances: Circumstances
+        _ failure: AttemptFailure, _ code: ChappieTransportFailure.Code, _ details: ChappieTransportFailure.Details,
+        _ circumstances: Circumstances
     ) -> ChappieTransportFailure {
         let attempt = circumstances.attempt
-        var details = ChappieTransportFailure.Details()
+        var details = details
         details.closeReason = self.facts.closeReason
-        details.statusCode = self.facts.statusCode
+        details.statusCode = details.statusCode ?? self.facts.statusCode
         details.requestID = self.facts.requestID
         details.clientRequestID = self.clientRequestID
         details.pathTimeLimit = self.facts.pathTimeLimit
@@ -218,7 +217,6 @@ struct FailureEvidence {
                 details.sinceLastByte = circumstances.now - start - last
             }
         }
-        let code = known ?? failure.code(details: &details)
         if code == .unexpectedContentType, let attempt {
             if !attempt.refusal.isEmpty { details.serverMessage = self.facts.body }
             let isPage = attempt.isPage || WebPage.isContentType(attempt.head?.value(of: "content-type"))

@@ -70,10 +70,7 @@ package enum AttemptFailure: Error, Sendable, Equatable {
         switch self {
         case .upgradeStatus: true
         case .httpStatus(let facts): facts.statusCode.map { $0 < 500 || $0 == 503 } ?? false
-        case .transport, .closed, .endedEarly, .endedWithoutEvent, .errorEvent, .responseFailed, .responseIncomplete,
-            .unexpectedContentType, .binaryMessage, .undecodableEvent, .contradictoryEvents, .sequenceGap, .otherAPI,
-            .eventTooLarge, .outputTooLarge, .toolOutputAwaited, .timeout, .requestTooLarge:
-            false
+        default: false
         }
     }
 
@@ -85,11 +82,7 @@ package enum AttemptFailure: Error, Sendable, Equatable {
         switch self {
         case .upgradeStatus(let facts), .httpStatus(let facts), .errorEvent(let facts), .responseFailed(let facts):
             facts
-        case .transport, .closed, .endedEarly, .endedWithoutEvent, .responseIncomplete, .unexpectedContentType,
-            .binaryMessage,
-            .undecodableEvent, .contradictoryEvents, .sequenceGap, .otherAPI, .eventTooLarge, .outputTooLarge, .timeout,
-            .toolOutputAwaited, .requestTooLarge:
-            nil
+        default: nil
         }
     }
 }

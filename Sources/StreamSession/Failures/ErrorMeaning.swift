@@ -6,24 +6,10 @@
 /// The class decides both the engine's next step and the guidance of the public error, so that the two cannot differ.
 /// A name without a row leaves the decision to the status code.
 package struct ErrorMeaning: Sendable, Equatable {
-    /// The kind of problem, in the words of the public error.
-    package enum Category: Sendable, Equatable, CaseIterable {
-        /// The credential.
-        case auth
-        /// The request.
-        case validation
-        /// The user's permissions or options.
-        case permission
-        /// A rate or usage limit.
-        case rateLimit
-        /// The server.
-        case server
-    }
-
     /// The engine's reaction.
     package let failureClass: FailureClass
     /// The kind of problem.
-    package let category: Category
+    package let category: FailureCategory
     /// Indicates whether a person has to act before the same request can succeed.
     package let requiresUserAction: Bool
     /// Indicates whether it points to a defect of the program.
@@ -67,7 +53,7 @@ package struct ErrorMeaning: Sendable, Equatable {
     static let overloaded = "server_is_overloaded"
 
     private init(
-        _ failureClass: FailureClass, _ category: Category, requiresUserAction: Bool = false,
+        _ failureClass: FailureClass, _ category: FailureCategory, requiresUserAction: Bool = false,
         shouldReport: Bool = false, outranksStatusCode: Bool = true
     ) {
         self.failureClass = failureClass

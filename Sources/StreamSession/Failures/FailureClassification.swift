@@ -11,30 +11,26 @@ import StreamTransport
 #endif
 
 extension AttemptFailure {
-    /// The class of the failure.
+    /// The class of the failure: the row's, unless the details show a different one.
     package var failureClass: FailureClass {
         switch self {
-        case .transport(let failure): failure.failureClass
+        case .transport(let failure): failure.classOfDetails ?? self.classOfCode
         case .closed(let code, let beforeFirstEvent): Self.classOfClose(code, beforeFirstEvent: beforeFirstEvent)
-        case .endedEarly: .transient
         case .upgradeStatus(let facts): facts.classOfUpgrade
         case .httpStatus(let facts), .responseFailed(let facts): facts.classOfAnswer
         case .errorEvent(let facts): facts.classOfErrorEvent
+        case .endedWithoutEvent: .probable
         // The delivered output contradicts the response itself: no other attempt can repeat it.
         case .contradictoryEvents(.closingDiffers, _), .contradictoryEvents(.closingOutOfPlace, _),
             .contradictoryEvents(.outOfOrder, _), .contradictoryEvents(.agentChanged, _),
-            .contradictoryEvents(.itemsInterleaved, _):
+            .contradictoryEvents(.itemsInterleaved, _), .timeout(.total):
             .fatal
-        case .binaryMessage, .undecodableEvent, .contradictoryEvents, .endedWithoutEvent: .probable
-        case .sequenceGap, .timeout(.firstEvent), .timeout(.idle), .timeout(.progress): .transient
-        case .responseIncomplete, .unexpectedContentType, .eventTooLarge, .outputTooLarge, .toolOutputAwaited,
-            .timeout(.total):
-            .fatal
-        // The other API belongs to the address, not to the request; HTTP may lead to a different one.
-        case .otherAPI: .definite
-        case .requestTooLarge: .size
+        default: self.classOfCode
         }
     }
+
+    /// The class in the code's row; an end that the server has reported is final for the response.
+    private var classOfCode: FailureClass { self.code?.row.failureClass ?? .fatal }
 
     /// Indicates whether the connection was lost, rather than the exchange wrong: a kept connection may have died
     /// unnoticed.
@@ -43,11 +39,7 @@ extension AttemptFailure {
         // Another connection would fail with the same size.
         case .closed(let code, _): code != 1009
         case .transport(let failure): failure.cause == .connectionLost || failure.cause == .peerUnresponsive
-        case .endedEarly, .endedWithoutEvent, .upgradeStatus, .httpStatus, .errorEvent, .responseFailed,
-            .responseIncomplete, .unexpectedContentType, .binaryMessage, .undecodableEvent, .contradictoryEvents,
-            .sequenceGap, .otherAPI,
-            .eventTooLarge, .outputTooLarge, .toolOutputAwaited, .timeout, .requestTooLarge:
-            false
+        default: false
         }
     }
 
@@ -57,10 +49,7 @@ extension AttemptFailure {
     /// Indicates whether the attempt ended before the server had answered the request or the upgrade.
     var precedesAnswer: Bool {
         guard case .transport(let failure) = self else { return false }
-        switch failure.phase {
-        case .resolve, .connect, .proxy, .tls, .upgrade: return true
-        case .send, .firstEvent, .stream, .close: return false
-        }
+        return failure.phase.precedesAnswer
     }
 
     /// Returns the class of a close code (RFC 6455 section 7.4.1).
@@ -77,26 +66,19 @@ extension AttemptFailure {
 }
 
 extension TransportFailure {
-    /// The class of a failed connection.
-    fileprivate var failureClass: FailureClass {
+    /// The class of a failed connection where a code, or the phase, decides it; nil otherwise.
+    fileprivate var classOfDetails: FailureClass? {
         switch self.cause {
-        // The program's own policy, limit or credential prevents the request, over either transport. For a wrong
-        // credential a proxy should answer 407 (RFC 9110 section 15.5.8); tinyproxy before 1.11.3 answers 401.
-        case .invalidRequest, .trustAnchorsUnreadable, .clientCertificateUnreadable, .keyNotPinned, .proxyInvalid,
-            .proxyRefused(statusCode: 407), .proxyRefused(statusCode: 401), .socksAuthenticationRefused,
-            .messageTooLarge, .cancelled, .descriptorsExhausted, .unavailable, .environmentUnusable:
-            .fatal
-        case .certificateRejected, .headerSectionTooLarge, .openingHandshakeInvalid,
-            .unsupportedTransferCoding, .unsupportedContentCoding:
-            .definite
-        case .unresolvable(let code): code == Self.temporaryNameFailure ? .offline : .probable
-        case .unreachable(let code): Self.errorsWithoutNetwork.contains(code) ? .offline : .probable
+        // For a wrong credential a proxy should answer 407 (RFC 9110 section 15.5.8); tinyproxy before 1.11.3 answers
+        // 401.
+        case .proxyRefused(statusCode: 407), .proxyRefused(statusCode: 401), .socksAuthenticationRefused: .fatal
+        case .unresolvable(Self.temporaryNameFailure): .offline
+        case .unreachable(let code) where Self.errorsWithoutNetwork.contains(code): .offline
         case .tlsAlert(let alert) where Self.lastingAlerts.contains(alert): .definite
-        case .tlsAlert, .tlsHandshakeFailed, .proxyRefused, .socksRefused, .notSOCKS, .notHTTP, .protocolViolation:
-            .probable
-        case .timedOut: self.classOfTimeout
-        case .connectionLost: self.classOfLoss
-        case .corruptContentCoding, .malformedBody, .peerUnresponsive: .transient
+        case .timedOut where self.phase.precedesAnswer: .probable
+        // A proxy refuses CONNECT, or an intermediary disturbs the TLS handshake.
+        case .connectionLost where self.phase == .proxy || self.phase == .tls: .probable
+        default: nil
         }
     }
 
@@ -109,19 +91,14 @@ extension TransportFailure {
 
     /// The codes for a machine without an active interface, or without a route.
     private static let errorsWithoutNetwork: Set<Int32> = [ENETDOWN, ENETUNREACH]
+}
 
-    private var classOfTimeout: FailureClass {
-        switch self.phase {
-        case .resolve, .connect, .proxy, .tls, .upgrade: .probable
-        case .send, .firstEvent, .stream, .close: .transient
-        }
-    }
-
-    private var classOfLoss: FailureClass {
-        switch self.phase {
-        // A proxy refuses CONNECT, or an intermediary disturbs the TLS handshake.
-        case .proxy, .tls: .probable
-        case .resolve, .connect, .upgrade, .send, .firstEvent, .stream, .close: .transient
+extension TransportFailure.Phase {
+    /// Indicates whether the server has not answered yet, neither the request nor the upgrade.
+    fileprivate var precedesAnswer: Bool {
+        switch self {
+        case .resolve, .connect, .proxy, .tls, .upgrade: true
+        case .send, .firstEvent, .stream, .close: false
         }
     }
 }
@@ -190,12 +167,8 @@ extension AttemptFailure {
             // The POST's body was sent before its answer was awaited.
             case .upgrade, .firstEvent, .stream, .close: true
             }
-        case .requestTooLarge:
-            false
-        case .httpStatus, .unexpectedContentType, .closed, .endedEarly, .endedWithoutEvent, .upgradeStatus, .errorEvent,
-            .responseFailed, .responseIncomplete, .binaryMessage, .undecodableEvent, .contradictoryEvents, .sequenceGap,
-            .otherAPI, .eventTooLarge, .outputTooLarge, .toolOutputAwaited, .timeout:
-            true
+        case .requestTooLarge: false
+        default: true
         }
     }
 

@@ -34,11 +34,7 @@ extension AttemptFailure {
         // RFC 6455 section 7.4.1: going away, no code, and no close frame at all.
         case .closed(let code, _): [1001, 1005, 1006].contains(code)
         case .endedEarly, .endedWithoutEvent: true
-        case .upgradeStatus, .httpStatus, .errorEvent, .responseFailed, .responseIncomplete, .unexpectedContentType,
-            .binaryMessage, .undecodableEvent, .contradictoryEvents, .sequenceGap, .otherAPI, .eventTooLarge,
-            .outputTooLarge, .toolOutputAwaited, .timeout,
-            .requestTooLarge:
-            false
+        default: false
         }
     }
 }

@@ -1,4 +1,5 @@
 // The facts of errors, case by case.
+import StreamSession
 import StreamTransport
 import Testing
 
@@ -30,7 +31,7 @@ private func usageLimit(plan: ChappieUsageLimit.Plan? = nil) -> ChappieClientErr
             windows: (primary: nil, secondary: nil)))
 }
 
-private let codes = ChappieTransportFailure.Code.Kind.allCases.map { ChappieTransportFailure.Code($0) }
+private let codes = FailureCode.allCases.map { ChappieTransportFailure.Code($0) }
 
 private let everyError: [ChappieClientError] =
     [

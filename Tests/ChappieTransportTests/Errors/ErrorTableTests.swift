@@ -73,7 +73,7 @@ private struct Row: Sendable, CustomTestStringConvertible {
 
     /// A failure below HTTP, by its code.
     init(
-        _ code: ChappieTransportFailure.Code.Kind, _ tag: String, _ category: ChappieErrorCategory,
+        _ code: FailureCode, _ tag: String, _ category: ChappieErrorCategory,
         _ guidance: ChappieRetryGuidance, _ duty: Duty, _ problem: String, _ advice: String,
         _ set: (inout ChappieTransportFailure.Details) -> Void = { _ in }
     ) {
@@ -313,12 +313,12 @@ private let codeRows: [Row] = [
     }
 
     @Test func everyCodeHasARow() {
-        let codes = codeRows.compactMap { row -> ChappieTransportFailure.Code.Kind? in
+        let codes = codeRows.compactMap { row -> FailureCode? in
             guard case .transport(let failure) = row.error else { return nil }
             return failure.code.kind
         }
         #expect(codes.count == Set(codes).count)
-        #expect(Set(codes) == Set(ChappieTransportFailure.Code.Kind.allCases))
+        #expect(Set(codes) == Set(FailureCode.allCases))
     }
 
     /// The article "Errors" has a row for every tag, and for every outcome that is in reports only.
