@@ -2,12 +2,6 @@ import ResponseEvents
 import StreamSession
 import StreamTransport
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// One GET beside `/responses`: over the same transport, with the same credential, and with the same errors.
 ///
 /// It is tried once, and once more with a fresh credential when the server rejects the first one.
@@ -102,7 +96,7 @@ struct DocumentFetch {
     private func usageLimit(_ answer: FetchedDocument) -> ChappieUsageLimit? {
         guard let error = ServerErrorFacts(body: answer.body)?.usageLimit else { return nil }
         let headers = UsageLimitHeaders(answer.fields.map { (name: $0.name, value: $0.value) })
-        let resetsAt = error.resetsAt(now: Int(Date().timeIntervalSince1970), headers: headers)
+        let resetsAt = error.resetsAt(now: self.engine.clock.unixTime(), headers: headers)
         let limit = ChappieUsageLimit(error, resetsAt: resetsAt, headers: headers, known: nil)
         return limit.type == ChappieUsageLimit.reachedType ? limit : nil
     }

@@ -2,12 +2,6 @@ import ResponseEvents
 import StreamSession
 import StreamTransport
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// The server's statements about the failure of an attempt, and the errors that are made of them.
 ///
 /// It belongs to the turn's driver, and begins anew with each attempt. It holds the server's words, so it is not
@@ -49,6 +43,7 @@ struct FailureEvidence {
 
     private let clientRequestID: String
     private let bodyByteCountLimit: Int
+    private let unixTime: @Sendable () -> Int
     private var facts = Facts()
 
     /// Creates the value before any failure.
@@ -56,8 +51,10 @@ struct FailureEvidence {
     /// - Parameters:
     ///   - clientRequestID: the caller's name for the request.
     ///   - bodyByteCountLimit: the maximum number of bytes that are kept of an error's body.
-    init(clientRequestID: String, bodyByteCountLimit: Int) {
+    ///   - unixTime: returns the time of day, in seconds since 1970.
+    init(clientRequestID: String, bodyByteCountLimit: Int, unixTime: @escaping @Sendable () -> Int) {
         self.clientRequestID = clientRequestID
+        self.unixTime = unixTime
         self.bodyByteCountLimit = max(0, bodyByteCountLimit)
     }
 
@@ -103,7 +100,7 @@ struct FailureEvidence {
     mutating func refusal(
         _ facts: ServerErrorFacts, statusCode: Int?, fields: [(name: String, value: String)], known: UsageLimits
     ) -> RefusalFacts {
-        let now = Int(Date().timeIntervalSince1970)
+        let now = self.unixTime()
         let headers = UsageLimitHeaders(fields)
         let delay = RetryDelay.milliseconds(headers: fields, now: now) ?? facts.retryDelay
         var limit: UsageLimitFacts?

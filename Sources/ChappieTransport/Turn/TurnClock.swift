@@ -1,9 +1,17 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// The source of a turn's time: the system, or a test.
 package struct TurnClock: Sendable {
     /// Returns the time since a fixed moment.
     let now: @Sendable () -> Duration
     /// Waits, or throws `CancellationError`.
     let sleep: @Sendable (Duration) async throws -> Void
+    /// Returns the time of day, in seconds since 1970.
+    let unixTime: @Sendable () -> Int
     /// Returns a number from 0 to 1, for jitter.
     let fraction: @Sendable () -> Double
     /// Waits for a time of `now` while other work continues, or throws `CancellationError`; nil where no work takes
@@ -14,11 +22,13 @@ package struct TurnClock: Sendable {
     package init(
         now: @escaping @Sendable () -> Duration,
         sleep: @escaping @Sendable (Duration) async throws -> Void,
+        unixTime: (@Sendable () -> Int)? = nil,
         fraction: @escaping @Sendable () -> Double,
         alarm: (@Sendable (Duration) async throws -> Void)? = nil
     ) {
         self.now = now
         self.sleep = sleep
+        self.unixTime = unixTime ?? { Int(Date().timeIntervalSince1970) }
         self.fraction = fraction
         self.alarm = alarm
     }

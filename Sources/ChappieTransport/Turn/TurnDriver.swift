@@ -76,7 +76,8 @@ import StreamTransport
             machine: TurnStateMachine(policy: RetryPolicy(configuration)),
             options: EventReader.Options(configuration, request), redaction: engine.redaction,
             evidence: FailureEvidence(
-                clientRequestID: self.identity.requestID, bodyByteCountLimit: configuration.limits.errorBodyByteCount),
+                clientRequestID: self.identity.requestID, bodyByteCountLimit: configuration.limits.errorBodyByteCount,
+                unixTime: engine.clock.unixTime),
             steering: self.steering)
         self.parser = EventStreamParser(maximumEventByteCount: configuration.limits.eventByteCount)
     }

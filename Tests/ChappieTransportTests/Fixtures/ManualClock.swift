@@ -13,12 +13,17 @@ final class ManualClock: Sendable {
         var alarms: [(moment: Duration, signal: Signal)] = []
     }
 
+    /// The time of day at the beginning, in seconds since 1970; it advances with the other time.
+    static let unixTimeAtStart = 1_795_600_000
+
     private let state: LockedValue<State>
+    private let start: Duration
     private let fraction: Double
 
     /// Creates a clock with its first time; `fraction` returns the jitter.
     init(now: Duration = .seconds(1_000), fraction: Double = 0.5) {
         self.state = LockedValue(State(now: now))
+        self.start = now
         self.fraction = fraction
     }
 
@@ -61,6 +66,7 @@ final class ManualClock: Sendable {
         TurnClock(
             now: { self.now },
             sleep: { try await self.sleep(for: $0) },
+            unixTime: { Self.unixTimeAtStart + Int((self.now - self.start).components.seconds) },
             fraction: { self.fraction },
             alarm: { try await self.alarm(at: $0) }
         )

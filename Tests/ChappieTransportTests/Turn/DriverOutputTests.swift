@@ -227,7 +227,7 @@ import Testing
         #expect(limit.plan?.displayName == "Plus")
         #expect(limit.primary?.usedPercent == 100)
         #expect(limit.secondary?.usedPercent == 50)
-        #expect(limit.resetsAt.map { $0 > Date(timeIntervalSinceNow: 8_000) } == true)
+        #expect(limit.resetsAt == Date(timeIntervalSince1970: Double(ManualClock.unixTimeAtStart + 9_000)))
         #expect(fixture.clock.sleeps.isEmpty)
     }
 }
