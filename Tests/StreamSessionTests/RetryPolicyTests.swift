@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test func delaysDoubleUpToTheMaximum() {
-        let policy = RateLimitBackoffPolicy(maxRetries: 7)
+        let policy = ChappieRateLimitBackoffPolicy(maxRetries: 7)
         let delays = (1...8).map { policy.delay(beforeRetry: $0, after: Self.throttled()) }
         #expect(
             delays == [
@@ -92,19 +92,19 @@ import Testing
 
     @Test(arguments: [(0, 0), (1, 1), (29, 29), (30, 30), (31, 30), (Int64.max, 30), (-5, 0)] as [(Int64, Int64)])
     func retryAfterReplacesTheDelayAndIsCapped(asked: Int64, given: Int64) {
-        let policy = RateLimitBackoffPolicy()
+        let policy = ChappieRateLimitBackoffPolicy()
         let failure = Self.throttled(after: .seconds(asked))
         #expect(policy.delay(beforeRetry: 1, after: failure) == .seconds(given))
     }
 
     @Test func retryAfterMayBeDisregarded() {
-        let policy = RateLimitBackoffPolicy(respectsRetryAfterHeader: false)
+        let policy = ChappieRateLimitBackoffPolicy(respectsRetryAfterHeader: false)
         #expect(policy.delay(beforeRetry: 1, after: Self.throttled(after: .seconds(9))) == .seconds(1))
         #expect(policy.serverDelay(of: Self.throttled(after: .seconds(9))) == nil)
     }
 
     @Test func aUsageLimitsEndIsWaitedForWhenItIsNear() {
-        let policy = RateLimitBackoffPolicy()
+        let policy = ChappieRateLimitBackoffPolicy()
         #expect(policy.outlasts(UsageLimitFacts(resetsAfter: .seconds(30))))
         #expect(!policy.outlasts(UsageLimitFacts(resetsAfter: .nanoseconds(30_000_000_001))))
         #expect(!policy.outlasts(UsageLimitFacts()))
@@ -115,13 +115,13 @@ import Testing
 
     @Test(arguments: [Int.min, -1, 0, 3, Int.max])
     func thereIsNoOtherRetry(retry: Int) {
-        #expect(RateLimitBackoffPolicy().delay(beforeRetry: retry, after: Self.throttled()) == nil)
+        #expect(ChappieRateLimitBackoffPolicy().delay(beforeRetry: retry, after: Self.throttled()) == nil)
     }
 
     @Test func negativeValuesAreZero() {
-        let policy = RateLimitBackoffPolicy(
+        let policy = ChappieRateLimitBackoffPolicy(
             maxRetries: -1, initialDelay: .seconds(-1), maximumDelay: .seconds(-1))
-        #expect(policy == RateLimitBackoffPolicy(maxRetries: 0, initialDelay: .zero, maximumDelay: .zero))
+        #expect(policy == ChappieRateLimitBackoffPolicy(maxRetries: 0, initialDelay: .zero, maximumDelay: .zero))
     }
 }
 
@@ -130,7 +130,7 @@ import Testing
         streaming: StreamingPolicy(maxWebSocketReconnectionAttempts: 3, maxHTTPRetries: 2))
 
     private func delay(
-        _ failureClass: FailureClass, _ transport: TransportKind, _ number: Int, probable: Int = 1
+        _ failureClass: FailureClass, _ transport: ChappieTransportKind, _ number: Int, probable: Int = 1
     ) -> Duration? {
         let retry = RetryPolicy.Retry(
             of: failureClass, on: transport, number: number, numberOfProbable: probable)
@@ -142,8 +142,8 @@ import Testing
         #expect(self.delay(failureClass, .webSocket, 1) == .milliseconds(200))
         #expect(self.delay(failureClass, .webSocket, 3) == .milliseconds(800))
         #expect(self.delay(failureClass, .webSocket, 4) == nil)
-        #expect(self.delay(failureClass, .http, 2) == .milliseconds(400))
-        #expect(self.delay(failureClass, .http, 3) == nil)
+        #expect(self.delay(failureClass, .httpSSE, 2) == .milliseconds(400))
+        #expect(self.delay(failureClass, .httpSSE, 3) == nil)
     }
 
     @Test func oneRetryForAProbableFailureWithinTheBudget() {
@@ -156,13 +156,13 @@ import Testing
     @Test(arguments: [FailureClass.definite, .size, .credential, .throttle, .usageLimit, .fatal])
     func noRetryForOtherClasses(failureClass: FailureClass) {
         #expect(self.delay(failureClass, .webSocket, 1) == nil)
-        #expect(self.delay(failureClass, .http, 1) == nil)
+        #expect(self.delay(failureClass, .httpSSE, 1) == nil)
     }
 
     @Test(arguments: [408, 409, 425, 500, 502, 503, 504, 529])
     func anAnswerOverHTTPHasFullJitter(status: Int) {
         let failure = AttemptFailure.httpStatus(RefusalFacts(statusCode: status))
-        let retry = RetryPolicy.Retry(of: failure.failureClass, on: .http, number: 2)
+        let retry = RetryPolicy.Retry(of: failure.failureClass, on: .httpSSE, number: 2)
         #expect(self.policy.delay(before: retry, after: failure, fraction: 0) == .zero)
         #expect(self.policy.delay(before: retry, after: failure, fraction: 1) == .milliseconds(400))
     }
@@ -171,17 +171,17 @@ import Testing
     @Test(
         arguments: [
             (.upgradeStatus(RefusalFacts(statusCode: 503)), .webSocket), (.endedEarly, .webSocket),
-            (.endedEarly, .http), (.closed(code: 1011, beforeFirstEvent: false), .webSocket),
-            (.responseFailed(RefusalFacts(errorCode: "server_error")), .http), (.timeout(.idle), .http),
-        ] as [(AttemptFailure, TransportKind)])
-    func everythingElseVariesByTenPerCent(failure: AttemptFailure, transport: TransportKind) {
+            (.endedEarly, .httpSSE), (.closed(code: 1011, beforeFirstEvent: false), .webSocket),
+            (.responseFailed(RefusalFacts(errorCode: "server_error")), .httpSSE), (.timeout(.idle), .httpSSE),
+        ] as [(AttemptFailure, ChappieTransportKind)])
+    func everythingElseVariesByTenPerCent(failure: AttemptFailure, transport: ChappieTransportKind) {
         let retry = RetryPolicy.Retry(of: failure.failureClass, on: transport, number: 2)
         #expect(self.policy.delay(before: retry, after: failure, fraction: 0) == .milliseconds(360))
         #expect(self.policy.delay(before: retry, after: failure, fraction: 1) == .milliseconds(440))
     }
 
     @Test func theServersDelayReplacesTheComputedOne() {
-        let retry = RetryPolicy.Retry(of: .server, on: .http, number: 1)
+        let retry = RetryPolicy.Retry(of: .server, on: .httpSSE, number: 1)
         let failure = AttemptFailure.httpStatus(RefusalFacts(statusCode: 503, retryAfter: .seconds(7)))
         #expect(self.policy.delay(before: retry, after: failure, fraction: 0) == .seconds(7))
     }
@@ -190,7 +190,7 @@ import Testing
         let policy = StreamingPolicy(maxWebSocketReconnectionAttempts: -1, maxHTTPRetries: .min)
         #expect(policy == StreamingPolicy(maxWebSocketReconnectionAttempts: 0, maxHTTPRetries: 0))
         #expect(policy.retryLimit(on: .webSocket) == 0)
-        #expect(policy.retryLimit(on: .http) == 0)
+        #expect(policy.retryLimit(on: .httpSSE) == 0)
     }
 
     @Test func theDefaults() {
@@ -198,7 +198,7 @@ import Testing
         #expect(policy.streaming.prefersWebSocket)
         #expect(policy.streaming.fallsBackToHTTPSSE)
         #expect(policy.streaming.retryLimit(on: .webSocket) == 5)
-        #expect(policy.streaming.retryLimit(on: .http) == 5)
+        #expect(policy.streaming.retryLimit(on: .httpSSE) == 5)
         #expect(policy.rateLimit.maxRetries == 2)
         #expect(policy.rateLimit.initialDelay == .seconds(1))
         #expect(policy.rateLimit.maximumDelay == .seconds(30))

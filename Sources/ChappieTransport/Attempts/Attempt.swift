@@ -54,7 +54,7 @@ struct Attempt {
 
     init(of opening: TurnStateMachine.Opening, on connection: any TransportConnection, at now: Duration) {
         self.number = opening.attempt
-        self.transport = ChappieTransportKind(opening.transport)
+        self.transport = opening.transport
         self.connection = connection
         self.rung = opening.rung
         self.startedAt = now

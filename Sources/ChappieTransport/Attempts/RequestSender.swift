@@ -114,7 +114,7 @@ final class RequestSender {
 
     /// Returns whether a tool, the program, or a kept connection has to be asked before a connection is opened.
     func mustWait(before opening: TurnStateMachine.Opening) -> Bool {
-        if opening.rung.carriedItemCount > 0 || self.permission.isAsked && opening.transport == .http { return true }
+        if opening.rung.carriedItemCount > 0 || self.permission.isAsked && opening.transport == .httpSSE { return true }
         guard opening.takesKeptConnection,
             let kept = self.engine.keptConnection(of: self.outgoing.keptLane, for: self.credential)
         else { return false }
@@ -150,7 +150,7 @@ final class RequestSender {
             if isAlive == nil { throw .stopped }
         }
         var request: TransportRequest?
-        if self.permission.isAsked, opening.transport == .http, let known = self.transportRequest(for: opening) {
+        if self.permission.isAsked, opening.transport == .httpSSE, let known = self.transportRequest(for: opening) {
             try await self.ask(self.permission.question(about: known, attempt: opening.attempt), by: end)
             request = known
         }
@@ -208,7 +208,7 @@ final class RequestSender {
         if case .resume(let cursor) = opening.rung { return self.builder.resumption(at: cursor) }
         switch opening.transport {
         case .webSocket: return self.builder.upgrade(lane: self.outgoing.laneName)
-        case .http: return self.builder.post(self.outgoing.http)
+        case .httpSSE: return self.builder.post(self.outgoing.http)
         }
     }
 

@@ -1,3 +1,5 @@
+public import StreamSession
+
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else

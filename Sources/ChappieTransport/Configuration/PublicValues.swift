@@ -119,53 +119,29 @@ extension ChappieClientError {
     }
 }
 
-extension ChappieTransportKind {
-    init(_ kind: TransportKind) {
-        switch kind {
-        case .webSocket: self = .webSocket
-        case .http: self = .httpSSE
-        }
-    }
-}
-
 extension RetryPolicy {
     /// The policy for one attempt over a WebSocket without retries.
     static let once = Self(
         streaming: StreamingPolicy(
             maxWebSocketReconnectionAttempts: 0, fallsBackToHTTPSSE: false, maxHTTPRetries: 0),
         backoff: BackoffSchedule(),
-        rateLimit: RateLimitBackoffPolicy(maxRetries: 0))
+        rateLimit: ChappieRateLimitBackoffPolicy(maxRetries: 0))
 
     /// Creates the policy from the configuration.
     init(_ configuration: ChappieTransportConfiguration) {
         let policy = configuration.policy
-        let rateLimit = configuration.rateLimitBackoff
         var streaming = StreamingPolicy(
             prefersWebSocket: policy.prefersWebSocket,
             maxWebSocketReconnectionAttempts: policy.maxWebSocketReconnectionAttempts,
             fallsBackToHTTPSSE: policy.fallsBackToHTTPSSE,
             maxHTTPRetries: configuration.maxHTTPRetries)
         streaming.hedgeDelay = policy.hedgeDelay.map { max(.zero, $0) }
-        streaming.recovery = RecoveryPolicy(policy.recovery)
+        streaming.recovery = policy.recovery
         streaming.carriesFinishedItems = policy.carriesFinishedItems
         self.init(
             streaming: streaming,
             backoff: BackoffSchedule(initialDelay: configuration.reconnectDelay),
-            rateLimit: RateLimitBackoffPolicy(
-                maxRetries: rateLimit.maxRetries,
-                initialDelay: rateLimit.initialDelay,
-                maximumDelay: rateLimit.maximumDelay,
-                respectsRetryAfterHeader: rateLimit.respectsRetryAfterHeader))
-    }
-}
-
-extension RecoveryPolicy {
-    init(_ policy: ChappieRecoveryPolicy) {
-        switch policy {
-        case .verify: self = .verify
-        case .resumeOnly: self = .resumeOnly
-        case .never: self = .never
-        }
+            rateLimit: configuration.rateLimitBackoff)
     }
 }
 

@@ -118,15 +118,3 @@ extension ChappieTransportFailure.Phase {
         }
     }
 }
-
-extension ChappieReplaySafety {
-    /// Creates the public value for the state machine's verdict.
-    init(_ safety: ReplaySafety) {
-        switch safety {
-        case .notSent: self = .notSent
-        case .sentNoOutput: self = .sentNoOutput
-        case .outputDelivered: self = .outputDelivered
-        case .completed: self = .completed
-        }
-    }
-}

@@ -4,26 +4,8 @@
 // Values without an owner.
 
 import ResponseEvents
-import StreamSession
+public import StreamSession
 import StreamTransport
-
-/// The kind of problem that an error reports.
-public enum ChappieErrorCategory: String, Sendable, CaseIterable {
-    /// The credential is missing, wrong or expired.
-    case auth
-    /// The server cannot be reached, or the connection failed.
-    case network
-    /// The request, or the program's configuration, is not acceptable.
-    case validation
-    /// The credential is valid, but does not permit this.
-    case permission
-    /// A rate or usage limit.
-    case rateLimit
-    /// The server failed, or sent contradictory data.
-    case server
-    /// A defect or a lack of resources on this side.
-    case `internal`
-}
 
 /// The advice before the same request is sent again.
 public enum ChappieRetryGuidance: Sendable, Equatable {
@@ -214,29 +196,15 @@ private struct ErrorFacts {
     /// Creates the facts for the meaning of an error code or type.
     init(_ meaning: ErrorMeaning) {
         self.init(
-            ChappieErrorCategory(meaning.category), ChappieRetryGuidance(RetryAdvice(after: meaning.failureClass)),
+            meaning.category, ChappieRetryGuidance(RetryAdvice(after: meaning.failureClass)),
             requiresUserAction: meaning.requiresUserAction, shouldReport: meaning.shouldReport)
     }
 
     /// Creates the facts in a row of the table of failures.
     init(_ row: FailureRow) {
         self.init(
-            ChappieErrorCategory(row.category), ChappieRetryGuidance(row.retry),
+            row.category, ChappieRetryGuidance(row.retry),
             requiresUserAction: row.requiresUserAction, shouldReport: row.shouldReport)
-    }
-}
-
-extension ChappieErrorCategory {
-    fileprivate init(_ category: FailureCategory) {
-        switch category {
-        case .auth: self = .auth
-        case .network: self = .network
-        case .validation: self = .validation
-        case .permission: self = .permission
-        case .rateLimit: self = .rateLimit
-        case .server: self = .server
-        case .internal: self = .internal
-        }
     }
 }
 

@@ -1,4 +1,4 @@
-import StreamSession
+public import StreamSession
 
 /// The reason why a stream ended early, below HTTP.
 ///
@@ -136,7 +136,7 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
     /// The number of attempts, over both transports, including the first.
     public let attempts: Int
     /// The safety of sending the request again.
-    public let replaySafety: ReplaySafety
+    public let replaySafety: ChappieReplaySafety
     /// The facts that only some failures have.
     public let details: Details
 
@@ -182,7 +182,7 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
         code: Code,
         phase: Phase,
         transport: ChappieTransportKind,
-        progress: (attempts: Int, replaySafety: ReplaySafety),
+        progress: (attempts: Int, replaySafety: ChappieReplaySafety),
         details: Details
     ) {
         self.code = code
@@ -192,16 +192,4 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
         self.replaySafety = progress.replaySafety
         self.details = details
     }
-}
-
-/// The safety of sending a request again.
-public enum ChappieReplaySafety: String, Sendable, Codable, CaseIterable {
-    /// The server has not seen the whole request.
-    case notSent
-    /// The server may have seen it, and no output was delivered.
-    case sentNoOutput
-    /// Output was delivered, or a tool has run: another answer may differ.
-    case outputDelivered
-    /// The response was complete.
-    case completed
 }

@@ -1,3 +1,5 @@
+public import StreamSession
+
 /// The attempts, timings and outcome of one stream.
 ///
 /// A snapshot: query the handle again for a newer one.

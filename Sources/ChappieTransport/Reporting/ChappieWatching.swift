@@ -1,3 +1,5 @@
+public import StreamSession
+
 // The observation of running turns by the program, and its right to refuse requests. Values and closures without an
 // owner.
 #if canImport(FoundationEssentials)

@@ -174,7 +174,7 @@ struct TurnRecorder {
         self.watch.log(.info, "attempt", message) { entry in
             entry.tag = tag
             entry.attempt = opening.attempt
-            entry.transport = ChappieTransportKind(opening.transport)
+            entry.transport = opening.transport
             entry.delay = delay
         }
     }

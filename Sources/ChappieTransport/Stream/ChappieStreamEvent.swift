@@ -1,3 +1,5 @@
+public import StreamSession
+
 /// An event that a stream delivers to its consumer.
 ///
 /// Immutable values, owned by their holders.
@@ -57,14 +59,6 @@ public enum ChappieRawEvents: String, Sendable, CaseIterable {
     case all
     /// No events.
     case none
-}
-
-/// The wire protocol that carries a response.
-public enum ChappieTransportKind: String, Sendable, Codable, CaseIterable {
-    /// RFC 6455.
-    case webSocket
-    /// A POST whose response is an event stream (WHATWG HTML section 9.2).
-    case httpSSE
 }
 
 /// Information about a stream that does not interrupt it.

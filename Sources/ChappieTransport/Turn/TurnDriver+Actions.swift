@@ -86,7 +86,7 @@ extension TurnDriver {
     }
 
     private func opened(_ opened: RequestSender.Opened, _ opening: TurnStateMachine.Opening) {
-        self.transport = ChappieTransportKind(opening.transport)
+        self.transport = opening.transport
         switch opened {
         case .connection(let attempt):
             if attempt.transport == .httpSSE { self.reader.machine.requestSent(attempt: attempt.number) }
@@ -155,7 +155,7 @@ extension TurnDriver {
         case .reconnect(let retry, let limit, let failure):
             self.report(
                 ChappieDiagnostic(
-                    kind: .reconnecting, transport: ChappieTransportKind(opening.transport), attempt: retry,
+                    kind: .reconnecting, transport: opening.transport, attempt: retry,
                     limit: limit, reason: failure.tag, rung: ChappieRecoveryRung(opening.rung)))
         case .fallBack(let failure):
             self.noteFallback(because: failure.tag, rung: ChappieRecoveryRung(opening.rung))

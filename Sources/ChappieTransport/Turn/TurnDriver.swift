@@ -330,7 +330,7 @@ import StreamTransport
     /// Keeps the report exact while the turn runs: its consumer may drop the stream between any two events.
     @inline(never)
     private func noteReplaySafety() {
-        self.recorder.noteSafety(ChappieReplaySafety(self.reader.machine.replaySafetyInPlace()))
+        self.recorder.noteSafety(self.reader.machine.replaySafetyInPlace())
     }
 
     /// The facts about the turn in its log lines.
@@ -346,7 +346,7 @@ import StreamTransport
             attempt: self.attempts.current,
             statistics: self.attempts.current.map { self.attempts.statistics(of: $0) },
             transport: self.transport, attemptCount: self.reader.machine.attemptCount,
-            replaySafety: ChappieReplaySafety(self.reader.machine.replaySafety), now: self.engine.clock.now())
+            replaySafety: self.reader.machine.replaySafety, now: self.engine.clock.now())
     }
 
     // MARK: From any task

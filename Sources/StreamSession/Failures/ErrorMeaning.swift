@@ -9,7 +9,7 @@ package struct ErrorMeaning: Sendable, Equatable {
     /// The engine's reaction.
     package let failureClass: FailureClass
     /// The kind of problem.
-    package let category: FailureCategory
+    package let category: ChappieErrorCategory
     /// Indicates whether a person has to act before the same request can succeed.
     package let requiresUserAction: Bool
     /// Indicates whether it points to a defect of the program.
@@ -53,7 +53,7 @@ package struct ErrorMeaning: Sendable, Equatable {
     static let overloaded = "server_is_overloaded"
 
     private init(
-        _ failureClass: FailureClass, _ category: FailureCategory, requiresUserAction: Bool = false,
+        _ failureClass: FailureClass, _ category: ChappieErrorCategory, requiresUserAction: Bool = false,
         shouldReport: Bool = false, outranksStatusCode: Bool = true
     ) {
         self.failureClass = failureClass

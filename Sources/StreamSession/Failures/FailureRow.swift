@@ -13,7 +13,7 @@ package struct FailureRow: Sendable {
     /// The engine's reaction.
     package let failureClass: FailureClass
     /// The kind of problem.
-    package let category: FailureCategory
+    package let category: ChappieErrorCategory
     /// The caller's next step.
     package let retry: RetryAdvice
     /// Indicates whether a person has to act before the same request can succeed.
@@ -26,7 +26,7 @@ package struct FailureRow: Sendable {
     package let sentencesAboutProxy: Sentences?
 
     fileprivate init(
-        _ failureClass: FailureClass, _ category: FailureCategory, _ retry: RetryAdvice = .never,
+        _ failureClass: FailureClass, _ category: ChappieErrorCategory, _ retry: RetryAdvice = .never,
         user requiresUserAction: Bool = false, report shouldReport: Bool = false,
         _ problem: FailureText, _ advice: FailureText = "Try again in a moment.",
         proxy: (FailureText, FailureText)? = nil
@@ -39,24 +39,6 @@ package struct FailureRow: Sendable {
         self.sentences = Sentences(problem: problem, advice: advice)
         self.sentencesAboutProxy = proxy.map { Sentences(problem: $0.0, advice: $0.1) }
     }
-}
-
-/// The kind of problem that an error reports.
-package enum FailureCategory: String, Sendable, CaseIterable {
-    /// The credential.
-    case auth
-    /// The network, or the way to the server.
-    case network
-    /// The request, or the program's configuration.
-    case validation
-    /// The user's permissions or options.
-    case permission
-    /// A rate or usage limit.
-    case rateLimit
-    /// The server.
-    case server
-    /// This side: a defect, or a lack of resources.
-    case `internal`
 }
 
 /// The advice before the same request is sent again.

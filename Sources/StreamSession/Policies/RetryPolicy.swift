@@ -7,7 +7,7 @@ package struct RetryPolicy: Sendable, Equatable {
     /// The delays between retries.
     package let backoff: BackoffSchedule
     /// Budget and delays for requests that came too soon.
-    package let rateLimit: RateLimitBackoffPolicy
+    package let rateLimit: ChappieRateLimitBackoffPolicy
 
     /// The maximum number of retries after a failure that probably persists.
     package static let probableRetryLimit = 1
@@ -16,7 +16,7 @@ package struct RetryPolicy: Sendable, Equatable {
     package init(
         streaming: StreamingPolicy = StreamingPolicy(),
         backoff: BackoffSchedule = BackoffSchedule(),
-        rateLimit: RateLimitBackoffPolicy = RateLimitBackoffPolicy()
+        rateLimit: ChappieRateLimitBackoffPolicy = ChappieRateLimitBackoffPolicy()
     ) {
         self.streaming = streaming
         self.backoff = backoff
@@ -25,7 +25,7 @@ package struct RetryPolicy: Sendable, Equatable {
 
     /// Returns the delay before a retry on the same transport, or nil when there is none.
     ///
-    /// Requests that came too soon have delays of their own: `RateLimitBackoffPolicy`. A delay that the server requests
+    /// Requests that came too soon have delays of their own: `ChappieRateLimitBackoffPolicy`. A delay that the server requests
     /// has precedence. An answer over HTTP with status code 408 or 5xx (and 409 and 425, which are retried like them)
     /// has full jitter; everything else, including WebSocket reconnections, varies by ten per cent.
     ///
@@ -56,7 +56,7 @@ package struct RetryPolicy: Sendable, Equatable {
         /// The class of the last attempt's failure.
         package let failureClass: FailureClass
         /// The transport of the last attempt, and of the retry.
-        package let transport: TransportKind
+        package let transport: ChappieTransportKind
         /// The number of the retry on this transport in this turn; counts from 1.
         package let number: Int
         /// The number of the retry among those after probable failures; counts from 1.
@@ -64,7 +64,7 @@ package struct RetryPolicy: Sendable, Equatable {
 
         /// Creates a retry.
         package init(
-            of failureClass: FailureClass, on transport: TransportKind, number: Int, numberOfProbable: Int = 1
+            of failureClass: FailureClass, on transport: ChappieTransportKind, number: Int, numberOfProbable: Int = 1
         ) {
             self.failureClass = failureClass
             self.transport = transport

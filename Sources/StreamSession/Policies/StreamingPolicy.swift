@@ -13,7 +13,7 @@ package struct StreamingPolicy: Sendable, Equatable {
     /// The time that an upgrade may take before an HTTP connection is opened beside it; nil for no limit.
     package var hedgeDelay: Duration?
     /// The extent to which a broken response is recovered.
-    package var recovery: RecoveryPolicy = .verify
+    package var recovery: ChappieRecoveryPolicy = .verify
     /// Indicates whether finished items of a broken response go into the next request's input.
     package var carriesFinishedItems = false
 
@@ -31,28 +31,10 @@ package struct StreamingPolicy: Sendable, Equatable {
     }
 
     /// Returns the maximum number of retries on a transport.
-    package func retryLimit(on transport: TransportKind) -> Int {
+    package func retryLimit(on transport: ChappieTransportKind) -> Int {
         switch transport {
         case .webSocket: self.maxWebSocketReconnectionAttempts
-        case .http: self.maxHTTPRetries
+        case .httpSSE: self.maxHTTPRetries
         }
     }
-}
-
-/// The extent to which a broken response is recovered.
-package enum RecoveryPolicy: String, Sendable, Hashable, CaseIterable {
-    /// Every recovery step: the request is sent again, and the delivered output is compared.
-    case verify
-    /// The request is not sent again once output was delivered; a response that can be resumed is.
-    case resumeOnly
-    /// A request that the server may have received is never sent again.
-    case never
-}
-
-/// The wire protocol of an attempt.
-package enum TransportKind: String, Sendable, Hashable, CaseIterable {
-    /// RFC 6455.
-    case webSocket
-    /// A POST whose response is an event stream.
-    case http
 }

@@ -7,7 +7,7 @@ struct ConnectionRace: Equatable {
     /// The consequence of an answer on one of the two connections.
     enum Outcome {
         /// The response is read on this transport.
-        case begins(TransportKind)
+        case begins(ChappieTransportKind)
         /// The WebSocket has opened too late for this turn: a later turn can use it.
         case park
         /// The answer is ignored.
@@ -39,7 +39,7 @@ struct ConnectionRace: Equatable {
     mutating func opened(_ attempt: Int) -> Outcome {
         guard attempt == self.upgrade else {
             // A server may answer before it has the whole request: then only this answer may be used.
-            return self.holder == attempt || self.takeRight(attempt) ? .begins(.http) : .ignore
+            return self.holder == attempt || self.takeRight(attempt) ? .begins(.httpSSE) : .ignore
         }
         guard !self.isUpgradeOver else { return .ignore }
         if self.takeRight(attempt) { return .begins(.webSocket) }

@@ -7,7 +7,7 @@ import StreamTransport
 struct Recovery: Sendable {
     /// An attempt that has just failed, and its possible successor.
     struct BrokenAttempt {
-        let transport: TransportKind
+        let transport: ChappieTransportKind
         let failure: AttemptFailure
         /// The number of the next attempt.
         let nextAttempt: Int
@@ -16,7 +16,7 @@ struct Recovery: Sendable {
 
         /// Returns the next attempt; nil when none is allowed.
         fileprivate func opening(
-            on transport: TransportKind, _ reason: TurnStateMachine.Opening.Reason
+            on transport: ChappieTransportKind, _ reason: TurnStateMachine.Opening.Reason
         ) -> TurnStateMachine.Opening? {
             self.rung.map {
                 TurnStateMachine.Opening(attempt: self.nextAttempt, transport: transport, reason: reason, rung: $0)
@@ -68,7 +68,7 @@ struct Recovery: Sendable {
     /// Retries of requests that came too soon, over both transports.
     private var rateLimitCount = 0
     /// The transports that have carried content.
-    private var provenTransports: Set<TransportKind> = []
+    private var provenTransports: Set<ChappieTransportKind> = []
     /// The failure that caused the credential's replacement, which happens once.
     private(set) var refusedCredential: AttemptFailure?
     /// The failure before the newest delay, as the end of the turn.
@@ -92,7 +92,7 @@ struct Recovery: Sendable {
     }
 
     /// Records that a response with content has come over a transport.
-    mutating func proved(_ transport: TransportKind) { self.provenTransports.insert(transport) }
+    mutating func proved(_ transport: ChappieTransportKind) { self.provenTransports.insert(transport) }
 
     /// Records that the turn leaves the WebSocket, with the reason.
     mutating func leftWebSocket(because failure: AttemptFailure) {
@@ -190,7 +190,7 @@ struct Recovery: Sendable {
         }
         switch broken.transport {
         case .webSocket: self.onWebSocket.spend(failureClass)
-        case .http: self.onHTTP.spend(failureClass)
+        case .httpSSE: self.onHTTP.spend(failureClass)
         }
         self.failureBeforeDelay = TurnFailure(.exhausted, broken.failure)
         return .wait(delay, then: opening)
@@ -211,7 +211,7 @@ struct Recovery: Sendable {
             if self.onWebSocket.doubts == self.onWebSocket.count { self.verdict = .condemnedIfHTTPAnswers }
         case .never: return .fail(kind, broken.failure)
         }
-        guard let opening = broken.opening(on: .http, .fallBack(broken.failure)) else {
+        guard let opening = broken.opening(on: .httpSSE, .fallBack(broken.failure)) else {
             return .fail(.notRecovered, broken.failure)
         }
         self.fallbackReason = broken.failure

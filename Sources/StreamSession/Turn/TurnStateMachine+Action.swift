@@ -60,14 +60,14 @@ extension TurnStateMachine {
         /// The attempt's number; counts from 1 over the whole turn, for either transport.
         package let attempt: Int
         /// The transport to use.
-        package let transport: TransportKind
+        package let transport: ChappieTransportKind
         /// The reason for the attempt.
         package let reason: Reason
         /// The recovery step of the attempt.
         package let rung: Rung
 
         /// Creates an opening.
-        package init(attempt: Int, transport: TransportKind, reason: Reason, rung: Rung = .first) {
+        package init(attempt: Int, transport: ChappieTransportKind, reason: Reason, rung: Rung = .first) {
             self.attempt = attempt
             self.transport = transport
             self.reason = reason
@@ -146,16 +146,4 @@ package struct TurnFailure: Error, Equatable, Sendable {
         self.kind = kind
         self.failure = failure
     }
-}
-
-/// The safety of sending the request again.
-package enum ReplaySafety: String, Sendable, Equatable, CaseIterable {
-    /// The server has not seen the whole request.
-    case notSent
-    /// The server may have seen it, and no output was delivered.
-    case sentNoOutput
-    /// Output was delivered, or a tool has run: another answer may differ.
-    case outputDelivered
-    /// The response was complete.
-    case completed
 }

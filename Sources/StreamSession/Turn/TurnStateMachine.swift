@@ -15,7 +15,7 @@ package struct TurnStateMachine: ~Copyable, Sendable {
         /// No attempt was started.
         case idle
         /// An attempt was started, and has no answer yet.
-        case connecting(attempt: Int, transport: TransportKind)
+        case connecting(attempt: Int, transport: ChappieTransportKind)
         /// An upgrade is under way, and an HTTP connection beside it; one of them carries the request.
         case racing(ConnectionRace)
         /// The WebSocket is established, or the response's header section is there.
@@ -33,7 +33,7 @@ package struct TurnStateMachine: ~Copyable, Sendable {
     /// A response that is being read.
     private struct Exchange: Equatable {
         let attempt: Int
-        let transport: TransportKind
+        let transport: ChappieTransportKind
         /// Indicates whether the connection had carried an earlier turn.
         var isLent = false
         /// Indicates whether the request continues a response that the server remembers for the connection alone.
@@ -114,14 +114,14 @@ extension TurnStateMachine {
     package var failedRace: FailureClass? { self.recovery.failedRace }
 
     /// Indicates whether sending the request again is safe.
-    package var replaySafety: ReplaySafety {
+    package var replaySafety: ChappieReplaySafety {
         if self.state == .completed { return .completed }
         if self.delivery.hasDelivered || self.delivery.hasCarriedCall { return .outputDelivered }
         return self.request >= .sent ? .sentNoOutput : .notSent
     }
 
     /// Returns `replaySafety`, for callers that need it for every batch: mutating like `isReadingInPlace`.
-    package mutating func replaySafetyInPlace() -> ReplaySafety { self.replaySafety }
+    package mutating func replaySafetyInPlace() -> ChappieReplaySafety { self.replaySafety }
 
     /// Indicates whether all delivered output has come in this attempt.
     package var isReplayVerified: Bool { self.delivery.isCaughtUp }
@@ -246,7 +246,7 @@ extension TurnStateMachine {
         }
         self.attemptCount += 1
         self.state = .racing(ConnectionRace(upgrade: attempt, hedge: self.attemptCount))
-        return .openHedge(Opening(attempt: self.attemptCount, transport: .http, reason: .hedge))
+        return .openHedge(Opening(attempt: self.attemptCount, transport: .httpSSE, reason: .hedge))
     }
 
     /// Records that the connection with the held request is established.
@@ -305,7 +305,7 @@ extension TurnStateMachine {
     /// Ends the turn because the consumer has gone, or does not want more.
     package mutating func cancelled() -> Action {
         switch self.state {
-        case .connecting(_, .http):
+        case .connecting(_, .httpSSE):
             // A POST is sent with its attempt.
             if !self.asksBeforeSending || self.request >= .onItsWay { self.request.reach(.sent) }
             return self.fail(.cancelled, nil)
@@ -464,17 +464,17 @@ extension TurnStateMachine {
 
     private mutating func openFirst() -> Action {
         guard self.policy.streaming.prefersWebSocket else {
-            return self.open(Opening(attempt: 1, transport: .http, reason: .first))
+            return self.open(Opening(attempt: 1, transport: .httpSSE, reason: .first))
         }
         switch self.webSocket {
         case .available:
             return self.open(Opening(attempt: 1, transport: .webSocket, reason: .first))
         case .condemned, .background:
-            return self.open(Opening(attempt: 1, transport: .http, reason: .first))
+            return self.open(Opening(attempt: 1, transport: .httpSSE, reason: .first))
         case .requestTooLarge:
             guard self.policy.streaming.fallsBackToHTTPSSE else { return self.fail(.fatal, .requestTooLarge) }
             self.recovery.leftWebSocket(because: .requestTooLarge)
-            return self.open(Opening(attempt: 1, transport: .http, reason: .fallBack(.requestTooLarge)))
+            return self.open(Opening(attempt: 1, transport: .httpSSE, reason: .fallBack(.requestTooLarge)))
         }
     }
 
@@ -501,7 +501,7 @@ extension TurnStateMachine {
         case .webSocket:
             if !self.asksBeforeSending { self.request.reach(.sent) }
             return .send
-        case .http:
+        case .httpSSE:
             self.request.reach(.sent)
             self.recovery.httpAnswered()
             return .receive
@@ -532,9 +532,9 @@ extension TurnStateMachine {
     ) -> Action {
         var race = race
         guard attempt == race.upgrade else {
-            self.noteEvidence(of: failure, on: .http, wasReleased: race.holder == attempt)
+            self.noteEvidence(of: failure, on: .httpSSE, wasReleased: race.holder == attempt)
             guard race.holder == nil, !race.isUpgradeOver else {
-                return self.decide(failure, on: .http, jitter: jitter)
+                return self.decide(failure, on: .httpSSE, jitter: jitter)
             }
             self.state = .connecting(attempt: race.upgrade, transport: .webSocket)
             self.hasHedgeFailed = true
@@ -563,7 +563,9 @@ extension TurnStateMachine {
         return self.open(Opening(attempt: exchange.attempt, transport: .webSocket, reason: .replacement))
     }
 
-    private mutating func decide(_ failure: AttemptFailure, on transport: TransportKind, jitter: Double) -> Action {
+    private mutating func decide(_ failure: AttemptFailure, on transport: ChappieTransportKind, jitter: Double)
+        -> Action
+    {
         let broken = Recovery.BrokenAttempt(
             transport: transport, failure: failure, nextAttempt: self.attemptCount + 1,
             rung: self.recovery.nextRung(after: failure, self.request, self.delivery))
@@ -588,10 +590,10 @@ extension TurnStateMachine {
     ///
     /// A held request that was not released was not sent, with any answer of the server.
     private mutating func noteEvidence(
-        of failure: AttemptFailure, on transport: TransportKind, wasReleased: Bool = true
+        of failure: AttemptFailure, on transport: ChappieTransportKind, wasReleased: Bool = true
     ) {
         // A WebSocket carries no request before it is open.
-        guard transport == .http, wasReleased else { return }
+        guard transport == .httpSSE, wasReleased else { return }
         if failure.mayFollowPOST { self.request.reach(.sent) }
         if failure.isAnswerToPOST { self.recovery.httpAnswered() }
     }

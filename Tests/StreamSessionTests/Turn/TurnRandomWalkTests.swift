@@ -65,7 +65,7 @@ struct RandomWalk: ~Copyable {
             maxHTTPRetries: random.below(6))
         streaming.hedgeDelay = random.chance(0.5) ? .seconds(2) : nil
         self.policy = RetryPolicy(
-            streaming: streaming, rateLimit: RateLimitBackoffPolicy(maxRetries: random.below(3)))
+            streaming: streaming, rateLimit: ChappieRateLimitBackoffPolicy(maxRetries: random.below(3)))
         let webSocket = TurnStateMachine.WebSocketAvailability.allCases
         self.machine = TurnStateMachine(policy: self.policy, webSocket: webSocket[random.below(12) % 4])
         self.changes = responses == .changing
@@ -113,7 +113,7 @@ struct RandomWalk: ~Copyable {
     private mutating func race() throws -> TurnStateMachine.Action? {
         let upgrade = self.attempt
         guard case .openHedge(let opening) = self.machine.hedgeDue(attempt: upgrade), opening.attempt == upgrade + 1,
-            opening.transport == .http
+            opening.transport == .httpSSE
         else { throw BrokenPromise(what: "no hedge") }
         var sender: Int?
         while true {

@@ -20,7 +20,7 @@ import Testing
         var machine = TurnStateMachine(policy: RetryPolicy(streaming: Self.policy))
         #expect(machine.started() == .open(.first(.webSocket)))
         #expect(machine.hedgeDelay == .seconds(2))
-        let hedge = TurnStateMachine.Opening(attempt: 2, transport: .http, reason: .hedge)
+        let hedge = TurnStateMachine.Opening(attempt: 2, transport: .httpSSE, reason: .hedge)
         #expect(machine.hedgeDue(attempt: 1) == .openHedge(hedge))
         #expect(machine.hedgeDelay == nil)
         #expect(machine.replaySafety == .notSent)
@@ -129,7 +129,7 @@ import Testing
         #expect(machine.failed(Self.slow, attempt: 1, jitter: 0) == .ignore)
         let action = machine.failed(Self.refused, attempt: 2, jitter: 0.5)
         let next = TurnStateMachine.Opening(
-            attempt: 3, transport: .http, reason: .reconnect(retry: 1, limit: 5, Self.refused))
+            attempt: 3, transport: .httpSSE, reason: .reconnect(retry: 1, limit: 5, Self.refused))
         #expect(action == .wait(.milliseconds(200), then: next))
     }
 
@@ -138,7 +138,7 @@ import Testing
         #expect(machine.ready(attempt: 2) == .release)
         let action = machine.failed(.endedEarly, attempt: 2, jitter: 0.5)
         let next = TurnStateMachine.Opening(
-            attempt: 3, transport: .http, reason: .reconnect(retry: 1, limit: 5, .endedEarly), rung: .again())
+            attempt: 3, transport: .httpSSE, reason: .reconnect(retry: 1, limit: 5, .endedEarly), rung: .again())
         #expect(action == .wait(.milliseconds(200), then: next))
         // An answer of the upgrade is stale then.
         #expect(machine.opened(attempt: 1) == .ignore)

@@ -8,13 +8,13 @@ import Testing
 
     /// A response over HTTP that the server keeps, of which the first numbers have come.
     private static func background(
-        upTo last: Int, recovery: RecoveryPolicy = .verify, isNamed: Bool = true
+        upTo last: Int, recovery: ChappieRecoveryPolicy = .verify, isNamed: Bool = true
     ) -> TurnStateMachine {
         var streaming = StreamingPolicy()
         streaming.recovery = recovery
         var machine = TurnStateMachine(
             policy: RetryPolicy(streaming: streaming), webSocket: .background, isResumable: true)
-        #expect(machine.started() == .open(.first(.http)))
+        #expect(machine.started() == .open(.first(.httpSSE)))
         #expect(machine.opened(attempt: 1) == .receive)
         if isNamed { machine.responseNamed("resp_1", attempt: 1) }
         for number in 0..<(last + 1) {
@@ -27,7 +27,7 @@ import Testing
         _ rung: TurnStateMachine.Opening.Rung, retry: Int = 1, after failure: AttemptFailure = Self.reset
     ) -> TurnStateMachine.Opening {
         .init(
-            attempt: retry + 1, transport: .http, reason: .reconnect(retry: retry, limit: 5, failure), rung: rung)
+            attempt: retry + 1, transport: .httpSSE, reason: .reconnect(retry: retry, limit: 5, failure), rung: rung)
     }
 
     // MARK: Resuming
@@ -116,8 +116,8 @@ import Testing
 
     // MARK: Policies
 
-    @Test(arguments: RecoveryPolicy.allCases)
-    func recoveryWithoutDeliveredOutput(recovery: RecoveryPolicy) {
+    @Test(arguments: ChappieRecoveryPolicy.allCases)
+    func recoveryWithoutDeliveredOutput(recovery: ChappieRecoveryPolicy) {
         var turn = Self.turn(recovery)
         turn.open()
         turn.fail(Self.reset)
@@ -126,8 +126,8 @@ import Testing
         if !isAllowed { #expect(turn.last == .fail(TurnFailure(.notRecovered, Self.reset))) }
     }
 
-    @Test(arguments: RecoveryPolicy.allCases)
-    func deliveredOutputIsRecoveredOnlyByVerification(recovery: RecoveryPolicy) {
+    @Test(arguments: ChappieRecoveryPolicy.allCases)
+    func deliveredOutputIsRecoveredOnlyByVerification(recovery: ChappieRecoveryPolicy) {
         var turn = Self.turn(recovery)
         turn.open()
         turn.receive("Hello")
@@ -138,17 +138,17 @@ import Testing
         #expect(turn.machine.replaySafety == .outputDelivered)
     }
 
-    @Test(arguments: RecoveryPolicy.allCases)
-    func unsentRequestIsRepeatedUnderEveryPolicy(recovery: RecoveryPolicy) {
+    @Test(arguments: ChappieRecoveryPolicy.allCases)
+    func unsentRequestIsRepeatedUnderEveryPolicy(recovery: ChappieRecoveryPolicy) {
         var turn = Self.turn(recovery)
         turn.fail(.transport(TransportFailure(phase: .connect, cause: .unreachable(code: 111))))
         #expect(turn.openings.map(\.rung) == [.first, .first])
         turn.fail(.upgradeStatus(RefusalFacts(statusCode: 426)))
-        #expect(turn.openings.map(\.transport) == [.webSocket, .webSocket, .http])
+        #expect(turn.openings.map(\.transport) == [.webSocket, .webSocket, .httpSSE])
     }
 
-    @Test(arguments: RecoveryPolicy.allCases)
-    func aRefusedRequestMayBeSentAgain(recovery: RecoveryPolicy) {
+    @Test(arguments: ChappieRecoveryPolicy.allCases)
+    func aRefusedRequestMayBeSentAgain(recovery: ChappieRecoveryPolicy) {
         var streaming = StreamingPolicy(prefersWebSocket: false)
         streaming.recovery = recovery
         var turn = ScriptedTurn(streaming)
@@ -177,15 +177,15 @@ import Testing
             turn.open()
             turn.fail(last)
         }
-        #expect(turn.openings.last?.transport == .http)
+        #expect(turn.openings.last?.transport == .httpSSE)
         turn.open()
         turn.complete()
         #expect(turn.last == .finish)
         #expect(turn.machine.condemnsWebSocket == false)
     }
 
-    @Test(arguments: RecoveryPolicy.allCases)
-    func aKeptResponse(recovery: RecoveryPolicy) {
+    @Test(arguments: ChappieRecoveryPolicy.allCases)
+    func aKeptResponse(recovery: ChappieRecoveryPolicy) {
         var machine = Self.background(upTo: 1, recovery: recovery)
         _ = machine.deltaReceived("Hello", attempt: 1)
         let cursor = ResumeCursor(responseID: "resp_1", lastSequenceNumber: 1)
@@ -203,7 +203,7 @@ import Testing
         .transport(TransportFailure(phase: .stream, cause: .peerUnresponsive)),
     ]
 
-    private static func lent(_ recovery: RecoveryPolicy = .verify) -> TurnStateMachine {
+    private static func lent(_ recovery: ChappieRecoveryPolicy = .verify) -> TurnStateMachine {
         var streaming = StreamingPolicy()
         streaming.recovery = recovery
         var machine = TurnStateMachine(policy: RetryPolicy(streaming: streaming))
@@ -278,7 +278,7 @@ import Testing
         #expect(turn.openings.last?.rung == .verify())
     }
 
-    private static func turn(_ recovery: RecoveryPolicy) -> ScriptedTurn {
+    private static func turn(_ recovery: ChappieRecoveryPolicy) -> ScriptedTurn {
         var streaming = StreamingPolicy()
         streaming.recovery = recovery
         return ScriptedTurn(streaming)

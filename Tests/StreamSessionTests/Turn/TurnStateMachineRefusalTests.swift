@@ -14,12 +14,14 @@ import Testing
         turn.fail(Self.throttled())
         #expect(
             turn.last
-                == .open(.init(attempt: 2, transport: .http, reason: .rateLimit(retry: 1, limit: 2), rung: .again())))
+                == .open(.init(attempt: 2, transport: .httpSSE, reason: .rateLimit(retry: 1, limit: 2), rung: .again()))
+        )
         turn.fail(.endedEarly)
         turn.fail(Self.throttled())
         #expect(
             turn.last
-                == .open(.init(attempt: 4, transport: .http, reason: .rateLimit(retry: 2, limit: 2), rung: .again())))
+                == .open(.init(attempt: 4, transport: .httpSSE, reason: .rateLimit(retry: 2, limit: 2), rung: .again()))
+        )
         turn.fail(Self.throttled())
         #expect(turn.last == .fail(TurnFailure(.throttled, Self.throttled())))
         #expect(turn.waits == [.seconds(1), .milliseconds(200), .seconds(2)])
@@ -46,7 +48,7 @@ import Testing
 
     @Test func withoutRateLimitRetriesTheFirstThrottlingIsTheEnd() {
         var turn = ScriptedTurn(
-            StreamingPolicy(prefersWebSocket: false), rateLimit: RateLimitBackoffPolicy(maxRetries: 0))
+            StreamingPolicy(prefersWebSocket: false), rateLimit: ChappieRateLimitBackoffPolicy(maxRetries: 0))
         turn.fail(Self.throttled())
         #expect(turn.last == .fail(TurnFailure(.throttled, Self.throttled())))
     }

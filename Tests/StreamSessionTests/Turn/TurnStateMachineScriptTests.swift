@@ -96,7 +96,7 @@ import Testing
         turn.fail(Self.reset)
         #expect(
             turn.last
-                == .open(.init(attempt: 3, transport: .http, reason: .fallBack(Self.reset), rung: .verify())))
+                == .open(.init(attempt: 3, transport: .httpSSE, reason: .fallBack(Self.reset), rung: .verify())))
         #expect(turn.machine.condemnsWebSocket == false)
         turn.open()
         #expect(turn.last == .receive)
@@ -120,7 +120,8 @@ import Testing
         #expect(turn.waits == delays + delays)
         #expect(turn.last == .fail(TurnFailure(.exhausted, .timeout(.firstEvent))))
         #expect(
-            turn.openings.map(\.transport) == Array(repeating: .webSocket, count: 6) + Array(repeating: .http, count: 6)
+            turn.openings.map(\.transport) == Array(repeating: .webSocket, count: 6)
+                + Array(repeating: .httpSSE, count: 6)
         )
         #expect(turn.openings.map(\.attempt) == Array(1...12))
         #expect(turn.machine.attemptCount == 12)
@@ -132,7 +133,7 @@ import Testing
         let refusal = AttemptFailure.upgradeStatus(RefusalFacts(statusCode: 426))
         var turn = ScriptedTurn()
         turn.fail(refusal)
-        #expect(turn.last == .open(.init(attempt: 2, transport: .http, reason: .fallBack(refusal))))
+        #expect(turn.last == .open(.init(attempt: 2, transport: .httpSSE, reason: .fallBack(refusal))))
         #expect(turn.machine.condemnsWebSocket == true)
         #expect(turn.machine.replaySafety == .notSent)
         #expect(turn.waits.isEmpty)
@@ -144,13 +145,13 @@ import Testing
         #expect(turn.waits.count == 1)
         turn.fail(.transport(TransportFailure(phase: .tls, cause: .tlsHandshakeFailed)))
         #expect(turn.waits.count == 1)
-        #expect(turn.openings.map(\.transport) == [.webSocket, .webSocket, .http])
+        #expect(turn.openings.map(\.transport) == [.webSocket, .webSocket, .httpSSE])
     }
 
     @Test func networkFailureCondemnsNoTransport() {
         var turn = ScriptedTurn()
         for _ in 1...4 { turn.fail(Self.offline) }
-        #expect(turn.openings.map(\.transport) == [.webSocket, .webSocket, .http, .http])
+        #expect(turn.openings.map(\.transport) == [.webSocket, .webSocket, .httpSSE, .httpSSE])
         #expect(turn.last == .fail(TurnFailure(.exhausted, Self.offline)))
         #expect(turn.machine.condemnsWebSocket == false)
         #expect(turn.machine.replaySafety == .notSent)
@@ -173,7 +174,7 @@ import Testing
         turn.machine.contentReceived(attempt: 1)
         for _ in 1...6 { turn.fail(Self.offline) }
         #expect(turn.waits.count == 5)
-        #expect(turn.openings.map(\.transport) == Array(repeating: .webSocket, count: 6) + [.http])
+        #expect(turn.openings.map(\.transport) == Array(repeating: .webSocket, count: 6) + [.httpSSE])
         // No content was carried over HTTP.
         turn.fail(Self.offline)
         turn.fail(Self.offline)
@@ -187,14 +188,14 @@ import Testing
             turn.machine.contentReceived(attempt: turn.machine.attemptCount)
             turn.fail(.undecodableEvent)
         }
-        #expect(turn.openings.map(\.transport) == [.webSocket, .webSocket, .http])
+        #expect(turn.openings.map(\.transport) == [.webSocket, .webSocket, .httpSSE])
     }
 
     @Test func tooLargeRequestGoesOverHTTPWithoutCondemningTheWebSocket() {
         for failure in [AttemptFailure.closed(code: 1009, beforeFirstEvent: true), .requestTooLarge] {
             var turn = ScriptedTurn()
             turn.fail(failure)
-            #expect(turn.last == .open(.init(attempt: 2, transport: .http, reason: .fallBack(failure))))
+            #expect(turn.last == .open(.init(attempt: 2, transport: .httpSSE, reason: .fallBack(failure))))
             turn.open()
             turn.complete()
             #expect(turn.last == .finish)
@@ -241,7 +242,7 @@ import Testing
         probable.fail(Self.refused)
         #expect(
             probable.last
-                == .open(.init(attempt: 2, transport: .http, reason: .reconnect(retry: 1, limit: 5, Self.refused))))
+                == .open(.init(attempt: 2, transport: .httpSSE, reason: .reconnect(retry: 1, limit: 5, Self.refused))))
         probable.fail(Self.refused)
         #expect(probable.last == .fail(TurnFailure(.exhausted, Self.refused)))
         #expect(probable.machine.condemnsWebSocket == false)
@@ -276,7 +277,7 @@ struct ScriptedTurn: ~Copyable {
     private(set) var waits: [Duration] = []
     private(set) var consumed: [String] = []
 
-    init(_ policy: StreamingPolicy = StreamingPolicy(), rateLimit: RateLimitBackoffPolicy = .init()) {
+    init(_ policy: StreamingPolicy = StreamingPolicy(), rateLimit: ChappieRateLimitBackoffPolicy = .init()) {
         self.machine = TurnStateMachine(policy: RetryPolicy(streaming: policy, rateLimit: rateLimit))
         self.last = self.machine.started()
         self.note()

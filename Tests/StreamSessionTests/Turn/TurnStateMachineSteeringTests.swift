@@ -9,7 +9,7 @@ import Testing
         RefusalFacts(statusCode: 400, errorCode: "previous_response_not_found"))
 
     private static func exchanging(
-        recovery: RecoveryPolicy = .verify, isLent: Bool = false
+        recovery: ChappieRecoveryPolicy = .verify, isLent: Bool = false
     ) -> TurnStateMachine {
         var streaming = StreamingPolicy()
         streaming.recovery = recovery
@@ -24,8 +24,8 @@ import Testing
 
     // MARK: Continuations
 
-    @Test(arguments: RecoveryPolicy.allCases, [false, true])
-    func aForgottenResponseCostsNoRetry(recovery: RecoveryPolicy, isLent: Bool) {
+    @Test(arguments: ChappieRecoveryPolicy.allCases, [false, true])
+    func aForgottenResponseCostsNoRetry(recovery: ChappieRecoveryPolicy, isLent: Bool) {
         var machine = Self.exchanging(recovery: recovery, isLent: isLent)
         machine.continued(attempt: 1)
         machine.eventReceived(attempt: 1)
@@ -153,9 +153,9 @@ import Testing
 
     // MARK: Permission to send
 
-    private static func asking(_ transport: TransportKind) -> TurnStateMachine {
+    private static func asking(_ transport: ChappieTransportKind) -> TurnStateMachine {
         var machine = TurnStateMachine(
-            policy: RetryPolicy(), webSocket: transport == .http ? .condemned : .available, asksBeforeSending: true)
+            policy: RetryPolicy(), webSocket: transport == .httpSSE ? .condemned : .available, asksBeforeSending: true)
         _ = machine.started()
         return machine
     }
@@ -178,10 +178,10 @@ import Testing
     }
 
     @Test func postCancelledDuringWillSendWasNotSent() {
-        var machine = Self.asking(.http)
+        var machine = Self.asking(.httpSSE)
         #expect(machine.cancelled() == .fail(TurnFailure(.cancelled)))
         #expect(machine.replaySafety == .notSent)
-        var other = Self.asking(.http)
+        var other = Self.asking(.httpSSE)
         other.requestSent(attempt: 1)
         #expect(other.replaySafety == .notSent)
         #expect(other.cancelled() == .fail(TurnFailure(.cancelled)))
@@ -189,7 +189,7 @@ import Testing
     }
 
     @Test func permissionAppliesToOneAttempt() {
-        var machine = Self.asking(.http)
+        var machine = Self.asking(.httpSSE)
         machine.requestSent(attempt: 1)
         let unreachable = AttemptFailure.transport(
             TransportFailure(phase: .connect, cause: .unreachable(code: 111)))

@@ -12,7 +12,9 @@ import Testing
         /// The attempt number of an input: during a wait, the next one's.
         var attempt: Int { self == .backingOff || self == .refreshing ? 2 : 1 }
 
-        var transport: TransportKind { self == .connectingHTTP || self == .exchangingHTTP ? .http : .webSocket }
+        var transport: ChappieTransportKind {
+            self == .connectingHTTP || self == .exchangingHTTP ? .httpSSE : .webSocket
+        }
 
         var isExchanging: Bool { self == .exchangingWebSocket || self == .exchangingHTTP }
 
@@ -20,7 +22,7 @@ import Testing
 
         var machine: TurnStateMachine {
             var machine = TurnStateMachine(
-                policy: RetryPolicy(), webSocket: self.transport == .http ? .condemned : .available)
+                policy: RetryPolicy(), webSocket: self.transport == .httpSSE ? .condemned : .available)
             _ = machine.started()
             switch self {
             case .connectingWebSocket, .connectingHTTP: break
@@ -44,15 +46,15 @@ import Testing
         let http = StreamingPolicy(prefersWebSocket: false)
         let webSocketOnly = StreamingPolicy(fallsBackToHTTPSSE: false)
         #expect(Self.start(StreamingPolicy(), .available) == .open(.first(.webSocket)))
-        #expect(Self.start(StreamingPolicy(), .condemned) == .open(.first(.http)))
+        #expect(Self.start(StreamingPolicy(), .condemned) == .open(.first(.httpSSE)))
         #expect(
             Self.start(StreamingPolicy(), .requestTooLarge)
-                == .open(.init(attempt: 1, transport: .http, reason: .fallBack(.requestTooLarge))))
+                == .open(.init(attempt: 1, transport: .httpSSE, reason: .fallBack(.requestTooLarge))))
         for availability in TurnStateMachine.WebSocketAvailability.allCases {
-            #expect(Self.start(http, availability) == .open(.first(.http)))
+            #expect(Self.start(http, availability) == .open(.first(.httpSSE)))
         }
         #expect(Self.start(webSocketOnly, .available) == .open(.first(.webSocket)))
-        #expect(Self.start(webSocketOnly, .condemned) == .open(.first(.http)))
+        #expect(Self.start(webSocketOnly, .condemned) == .open(.first(.httpSSE)))
         #expect(Self.start(webSocketOnly, .requestTooLarge) == .fail(TurnFailure(.fatal, .requestTooLarge)))
     }
 
@@ -191,7 +193,7 @@ import Testing
             if case .wait(_, let opening) = action {
                 #expect(isProven && opening.transport == .webSocket)
             } else if case .open(let opening) = action {
-                #expect(!isProven && opening.transport == .http)
+                #expect(!isProven && opening.transport == .httpSSE)
             } else {
                 Issue.record("\(action)")
             }
@@ -237,7 +239,7 @@ import Testing
 }
 
 extension TurnStateMachine.Opening {
-    static func first(_ transport: TransportKind) -> Self {
+    static func first(_ transport: ChappieTransportKind) -> Self {
         Self(attempt: 1, transport: transport, reason: .first)
     }
 }
