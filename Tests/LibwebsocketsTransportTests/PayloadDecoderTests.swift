@@ -266,6 +266,23 @@ import WebSocketProtocol
         #expect(Self.failure([], coding: .content("gzip")) == nil)
     }
 
+    @Test func outputBeforeTheDamageIsPassedOn() throws {
+        let content = Array("data: hello\n\n".utf8)
+        let damaged = try Self.gzip(content) + [UInt8](repeating: 0, count: 50)
+        for cut in [damaged.count, damaged.count - 50, 5] {
+            var outputs: [Output] = []
+            var failure: PayloadDecoder.Failure?
+            do throws(PayloadDecoder.Failure) {
+                let records = [Array(damaged[..<cut]), Array(damaged[cut...])].filter { !$0.isEmpty }
+                try Self.decode(records.map { ($0, nil) }, coding: .content("gzip"), into: &outputs)
+            } catch {
+                failure = error
+            }
+            #expect(outputs.flatMap(\.bytes) == content)
+            #expect(failure?.cause == .corruptContentCoding)
+        }
+    }
+
     @Test func bytesThatAreNotGzipAreDamaged() {
         let failure = Self.failure([(Array("data: hello\n\n".utf8), nil)], coding: .content("gzip"))
         #expect(failure?.cause == .corruptContentCoding)

@@ -101,8 +101,12 @@ struct PayloadDecoder {
             self.count.add(inflated: self.output.count)
             if isDone { self.pending = nil }
         } catch {
-            self.pending = nil
-            throw Failure(error)
+            // The output before the damage comes first; then the decoder fails again.
+            guard self.output.count > 0 else {
+                self.pending = nil
+                throw Failure(error)
+            }
+            self.count.add(inflated: self.output.count)
         }
         return self.output.count == 0 ? nil : InboundPayload(kind: .body, bytes: self.output.bytes)
     }
