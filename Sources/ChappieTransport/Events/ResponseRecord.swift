@@ -62,7 +62,7 @@ struct ResponseRecord {
     ///
     /// Its items are those that the end lists, if it lists any: items that came one by one may have copies that a
     /// server made by mistake. Calls are the exception, since they may have been acted on: those that came one by one
-    /// stay, and the end adds only calls whose position is free. One that was answered in an earlier response, and that
+    /// stay, and the end adds only calls at whose position no other call came. One that was answered in an earlier response, and that
     /// the end omits, is a late one of that response.
     ///
     /// - Returns: the calls that have not come before, with their positions.
@@ -84,7 +84,7 @@ struct ResponseRecord {
     private mutating func replaceItems(
         by list: [ItemSummary], answered: [CompletedResponse.Call]
     ) -> [(outputIndex: Int, item: ItemSummary)] {
-        let places = Set(self.items.map(\.outputIndex))
+        let hasItems = !self.items.isEmpty
         var calls: [Item] = []
         var callPlaces: [ExactText: Int] = [:]
         for item in self.items {
@@ -92,6 +92,7 @@ struct ResponseRecord {
             if let callID = call.callID { callPlaces[ExactText(callID)] = calls.count }
             calls.append(item)
         }
+        let places = Set(calls.map(\.outputIndex))
         self.removeItems()
         let canTellLeftOver = !answered.isEmpty && list.allSatisfy { !$0.isCall || $0.callID != nil }
         var listed: Set<Int> = []
@@ -105,7 +106,7 @@ struct ResponseRecord {
                     listed.insert(place)
                     continue
                 }
-                guard !places.contains(index), item.callID != nil || places.isEmpty else { continue }
+                guard !places.contains(index), item.callID != nil || !hasItems else { continue }
                 newCalls.append((index, item))
             }
             self.finished(unsafe Array(item.json.utf8), at: index, isNamed: item.id?.isEmpty == false)

@@ -157,6 +157,16 @@ import Testing
         #expect(response?.itemTexts == [WireItem.message("x"), WireItem.call("a")])
     }
 
+    /// The list of the end may omit items, such as reasoning: its positions are others then.
+    @Test(arguments: [#"{"id":"rs_0","type":"reasoning","summary":[]}"#, WireItem.sentMessage("x")])
+    func aCallThatOnlyTheEndHasRunsAtThePositionOfAnotherItem(item: String) async {
+        let (outcome, response) = await Self.complete(
+            [Event.done(item, at: 0), Event.completed("r1", #","output":[\#(WireItem.sentCall("a"))]"#)],
+            runsCalls: true)
+        #expect(outcome.error == nil)
+        #expect(response?.calls.map(\.callID) == ["a"])
+    }
+
     @Test func itemsThatShareAPositionAreAllThere() async {
         let (_, response) = await Self.complete([
             Event.done(WireItem.sentMessage("x"), at: 0), Event.done(WireItem.sentCall("a"), at: 0),
