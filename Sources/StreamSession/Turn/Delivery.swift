@@ -34,6 +34,8 @@ package struct Delivery: ~Copyable, Sendable {
     private var hasUnnumberedOutput = false
     /// Indicates whether the server was asked for the events behind a number, and has not sent a later number since.
     private var awaitsNumber = false
+    /// The number behind which the response was resumed; nil when it is read from its beginning.
+    private var numberAtResumption: Int?
     /// The number of finished items of the current attempt, counted from the first one without a gap.
     private var finishedItemCount = 0
     /// Indicates whether a call of a broken attempt was run, to be given back with its output.
@@ -265,7 +267,12 @@ package struct Delivery: ~Copyable, Sendable {
     // MARK: The next response, or the rest of this one
 
     /// Records the response's identifier; the first one counts.
-    mutating func named(_ responseID: String) { self.responseID = self.responseID ?? responseID }
+    ///
+    /// One that is a step in a path (RFC 3986 section 3.3) names no response: its address would be another one.
+    mutating func named(_ responseID: String) {
+        guard !["", ".", ".."].contains(responseID) else { return }
+        self.responseID = self.responseID ?? responseID
+    }
 
     /// Records that the response has failed: it cannot be resumed any more.
     mutating func ended() { self.responseID = nil }
@@ -299,7 +306,11 @@ package struct Delivery: ~Copyable, Sendable {
             self.order.resumed()
         }
         self.awaitsNumber = cursor.lastSequenceNumber != nil
+        self.numberAtResumption = cursor.lastSequenceNumber
     }
+
+    /// Indicates whether events were read as the rest of the resumed response.
+    var hasReadRest: Bool { self.numberAtResumption != nil && self.numberAtResumption != self.tracker.last }
 
     /// Begins another response, which has to repeat the delivered output, except for items that go back to the server.
     mutating func expectReplay(settling itemCount: Int) {
@@ -323,6 +334,7 @@ package struct Delivery: ~Copyable, Sendable {
         self.responseID = nil
         self.hasUnnumberedOutput = false
         self.awaitsNumber = false
+        self.numberAtResumption = nil
         self.finishedItemCount = 0
     }
 }

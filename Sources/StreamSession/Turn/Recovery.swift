@@ -130,6 +130,8 @@ struct Recovery: Sendable {
         after failure: AttemptFailure, _ request: RequestProgress, _ delivery: borrowing Delivery
     ) -> TurnStateMachine.Opening.Rung? {
         if request == .steered { return nil }
+        // Events of another response were taken for the rest of this one: no recovery step can take them back.
+        if case .contradictoryEvents(.otherResponse, _) = failure, delivery.hasReadRest { return nil }
         if let cursor = delivery.cursor { return .resume(cursor) }
         let recovery = self.policy.streaming.recovery
         let carriedItemCount = self.policy.streaming.carriesFinishedItems ? delivery.carriedItemCount : 0

@@ -236,6 +236,19 @@ enum Numbered {
             fixture.transport.requests[1].endpoint.target == "/v1/responses/\(segment)?stream=true&starting_after=7")
     }
 
+    /// RFC 3986 section 3.3: as a segment of the path it would lead to another address.
+    @Test(arguments: [".", "..", ""])
+    func anIdentifierThatIsAStepInThePathNamesNoResponse(_ id: String) async {
+        let again: [ScriptStep] = .eventStream(
+            Numbered.created(0, id: id), Numbered.text(1, "Hel"), Numbered.text(2, "lo"), Numbered.completed(3, id: id))
+        let fixture = Self.fixture([
+            .eventStream(Numbered.created(0, id: id), Numbered.text(1, "Hel"), then: Self.lost), again,
+        ])
+        let outcome = await fixture.run(Self.request)
+        #expect(outcome.text == "Hello")
+        #expect(fixture.transport.requests.map(\.endpoint.target) == ["/v1/responses", "/v1/responses"])
+    }
+
     @Test func theQueryOfTheBaseURLStays() async throws {
         let url = try #require(URL(string: "https://api.example/v1/?api-version=1&b=%20"))
         let fixture = Self.fixture([Self.cut, Self.rest]) { $0.baseURL = url }
@@ -356,6 +369,24 @@ enum Numbered {
         #expect(outcome.transportFailure?.replaySafety == .outputDelivered)
         #expect(outcome.text == "Hel")
         #expect(outcome.outcomes == ["connection.lost", "event.sequence-gap", "event.sequence-gap"])
+    }
+
+    /// Text of another response was taken for the rest of this one before it named itself: there is no way on.
+    @Test(arguments: [Numbered.created(3, id: "other"), Numbered.completed(3, id: "other")])
+    func aRestThatTurnsOutToBeAnotherResponsesEndsTheTurn(_ sign: String) async {
+        let fixture = Self.fixture([Self.cut, .eventStream(Numbered.text(2, " other"), sign)])
+        let outcome = await fixture.run(Self.request)
+        #expect(outcome.transportFailure?.code == .contradictoryEvents)
+        #expect(outcome.transportFailure?.details.detail == "other-response")
+        #expect(outcome.text == "Hel other")
+        #expect(fixture.transport.requests.count == 2)
+    }
+
+    @Test func aRestThatNamesAnotherResponseAtItsBeginningIsAskedForAgain() async {
+        let fixture = Self.fixture([Self.cut, .eventStream(Numbered.inProgress(2, id: "other")), Self.rest])
+        let outcome = await fixture.run(Self.request)
+        #expect(outcome.text == "Hello")
+        #expect(outcome.outcomes == ["connection.lost", "event.contradictory", "completed"])
     }
 
     @Test func anotherEventWithTheSameNumberIsADivergence() async {
