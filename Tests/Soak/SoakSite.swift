@@ -136,6 +136,8 @@ final class SoakSite: Sendable {
         // A dead peer is found in so much time; a consumer that pauses for longer must not look like one.
         configuration.timeouts.pingInterval = SoakTimes.pingInterval
         configuration.timeouts.pongTimeout = SoakTimes.pongTimeout
+        // Without pings, as over HTTP, these times find it; both are shorter than `SoakTimes.stuck`.
+        configuration.timeouts.firstEvent = .seconds(30)
         configuration.timeouts.idle = .seconds(30)
         // So little is read ahead that reading stops and starts many times in a stream.
         configuration.limits.highWatermark = 32 << 10
