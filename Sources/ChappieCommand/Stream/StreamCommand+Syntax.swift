@@ -37,8 +37,8 @@ extension StreamCommand {
                 "recovery", "WHICH",
                 "what may be done about a broken response: verify, resumeOnly or never; default verify"
             ),
-            .init("connect-timeout", "S", "seconds to connect; default 10, 0 for no limit"),
-            .init("first-event-timeout", "S", "seconds to the first event; default 60, 0 for no limit"),
+            .init("connect-timeout", "S", "seconds for each attempt to connect; default 10, 0 for no limit"),
+            .init("first-event-timeout", "S", "seconds to each attempt's first event; default 60, 0 for no limit"),
             .init("idle-timeout", "S", "seconds between two signs of life; default 300, 0 for no limit"),
             .init("progress-timeout", "S", "seconds between two events with content; default 1800, 0 for no limit"),
             .init("timeout", "S", "seconds for the whole turn; default 0, no limit"),
