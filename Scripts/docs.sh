@@ -31,12 +31,12 @@ for map in Sources/*/module.modulemap "$products"/*.build/module.modulemap; do
 done
 for folder in Sources/C*/include; do compile+=(-Xcc "-I$folder"); done
 
-# The extractor takes ChappieTransportVersion for a version that Xcode makes, and leaves it out. The engine's types that
-# its state machine declares are re-exported (Sources/ChappieTransport/ReexportedTypes.swift).
+# The extractor takes ChappieTransportVersion for a version that Xcode makes, and leaves it out.
 for module in "${modules[@]}"; do
-    "$tools/swift-symbolgraph-extract" -module-name "$module" "${compile[@]}" -output-dir "$work/symbols" \
-        -minimum-access-level public -skip-synthesized-members -skip-inherited-docs -emit-extension-block-symbols \
-        -experimental-allowed-reexported-modules=StreamSession
+    options=(-minimum-access-level public -skip-synthesized-members -skip-inherited-docs -emit-extension-block-symbols)
+    # The types that its state machine declares (Sources/ChappieTransport/ReexportedTypes.swift).
+    if [[ $module == ChappieTransport ]]; then options+=(-experimental-allowed-reexported-modules=StreamSession); fi
+    "$tools/swift-symbolgraph-extract" -module-name "$module" "${compile[@]}" -output-dir "$work/symbols" "${options[@]}"
 done
 python3 Scripts/docs.py undocumented "$work/symbols" "${modules[@]}" || fail "symbols without documentation"
 
