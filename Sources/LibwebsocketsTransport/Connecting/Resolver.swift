@@ -47,10 +47,15 @@ final class Resolver: Sendable {
 
     private let state = LockedValue(State())
     private let lookUp: @Sendable (String) -> Answer
+    private let now: @Sendable () -> ContinuousClock.Instant
 
-    /// Creates a resolver that calls `lookUp`, which may block.
-    init(lookUp: @escaping @Sendable (String) -> Answer = SystemLookup.addresses) {
+    /// Creates a resolver that calls `lookUp`, which may block, and reads the time from `now`.
+    init(
+        lookUp: @escaping @Sendable (String) -> Answer = SystemLookup.addresses,
+        now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+    ) {
         self.lookUp = lookUp
+        self.now = now
     }
 
     /// Looks up the addresses of a host; a pending answer is delivered once, on another thread.
@@ -59,7 +64,7 @@ final class Resolver: Sendable {
         let name = host.lowercased()
         var needsThread = false
         let outcome: Outcome = self.state.withLock { state in
-            if let answer = state.cache.answer(for: name, at: .now) { return .answered(answer) }
+            if let answer = state.cache.answer(for: name, at: self.now()) { return .answered(answer) }
             state.lastTicket += 1
             state.deliveries[state.lastTicket] = deliver
             needsThread = state.queue.ask(for: name, ticket: state.lastTicket)
@@ -101,7 +106,7 @@ final class Resolver: Sendable {
     private func work() {
         var isRelief = false
         while true {
-            let step = self.state.withLock { $0.queue.step(isRelief: isRelief, at: .now) }
+            let step = self.state.withLock { $0.queue.step(isRelief: isRelief, at: self.now()) }
             isRelief = false
             switch step {
             case .lookUp(let name, let startsThread):
@@ -118,7 +123,7 @@ final class Resolver: Sendable {
 
     private func answer(_ name: String, _ answer: Answer) {
         let deliveries = self.state.withLock { state in
-            state.cache.store(answer, for: name, at: .now)
+            state.cache.store(answer, for: name, at: self.now())
             return state.queue.finished(name).compactMap { state.take($0) }
         }
         for deliver in deliveries { deliver(answer) }
