@@ -75,14 +75,20 @@ final class WebSocketConnection {
     func close(code: Int?, reason: String) throws(ConnectionEnd) -> Never {
         try self.writer.append(WebSocketFrame.close(code: code, reason: reason).bytes)
         try self.writer.flush()
-        while self.exchange.stream.isReadable(within: Self.closingMilliseconds) {
+        self.awaitCloseFrame(within: Self.closingMilliseconds)
+        throw .finished
+    }
+
+    /// Reads to the client's Close frame, as long as each next frame arrives within a time; with 0, only what has
+    /// arrived.
+    func awaitCloseFrame(within milliseconds: Int) {
+        while self.exchange.stream.isReadable(within: milliseconds) {
             let frame = try? WebSocketFrame.read(
                 from: self.exchange.stream, limit: self.limit, allowsCompression: true)
-            guard let frame else { break }
+            guard let frame else { return }
             if frame.opcode.isControl { self.exchange.parts.log.addControlFrame(frame, attempt: self.exchange.attempt) }
-            if frame.opcode == .close { break }
+            if frame.opcode == .close { return }
         }
-        throw .finished
     }
 
     // MARK: Receiving
