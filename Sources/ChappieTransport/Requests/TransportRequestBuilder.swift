@@ -41,6 +41,8 @@ struct TransportRequestBuilder {
 
     /// Returns whether the rest of a response with this identifier can be requested: it is a part of the target.
     func canResume(_ responseID: String) -> Bool {
+        // A dot-segment (RFC 3986 section 3.3), or an empty one, leads to another address.
+        guard !["", ".", ".."].contains(responseID) else { return false }
         // Encoding does not shorten it.
         guard responseID.utf8.count <= TransportEndpoint.targetByteCountLimit else { return false }
         let request = self.resumption(at: ResumeCursor(responseID: responseID, lastSequenceNumber: .max))

@@ -74,6 +74,9 @@ package enum AttemptFailure: Error, Sendable, Equatable {
         }
     }
 
+    /// Indicates whether events cannot belong to one response.
+    var isContradiction: Bool { if case .contradictoryEvents = self { true } else { false } }
+
     /// The usage limit that the server named.
     package var usageLimit: UsageLimitFacts? { self.refusal?.usageLimit }
 

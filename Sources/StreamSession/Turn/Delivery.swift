@@ -34,8 +34,6 @@ package struct Delivery: ~Copyable, Sendable {
     private var hasUnnumberedOutput = false
     /// Indicates whether the server was asked for the events behind a number, and has not sent a later number since.
     private var awaitsNumber = false
-    /// The number behind which the response was resumed; nil when it is read from its beginning.
-    private var numberAtResumption: Int?
     /// The number of finished items of the current attempt, counted from the first one without a gap.
     private var finishedItemCount = 0
     /// Indicates whether a call of a broken attempt was run, to be given back with its output.
@@ -267,22 +265,19 @@ package struct Delivery: ~Copyable, Sendable {
     // MARK: The next response, or the rest of this one
 
     /// Records the response's identifier; the first one counts.
-    ///
-    /// One that is a step in a path (RFC 3986 section 3.3) names no response: its address would be another one.
-    mutating func named(_ responseID: String) {
-        guard !["", ".", ".."].contains(responseID) else { return }
-        self.responseID = self.responseID ?? responseID
-    }
+    mutating func named(_ responseID: String) { self.responseID = self.responseID ?? responseID }
 
     /// Records that the response has failed: it cannot be resumed any more.
     mutating func ended() { self.responseID = nil }
 
-    /// The position at which the response can be resumed; nil when the server does not keep it, or has not named it.
-    var cursor: ResumeCursor? {
+    /// Returns the position at which the response is resumed after a failure; nil when the server does not keep it, or
+    /// has not named it.
+    func cursor(after failure: AttemptFailure) -> ResumeCursor? {
         guard self.isResumable, let responseID = self.responseID else { return nil }
-        // Output without a number may have come behind the last number: it would be repeated.
-        let last = self.hasUnnumberedOutput ? nil : self.tracker.last
-        return ResumeCursor(responseID: responseID, lastSequenceNumber: last)
+        // Output without a number may have come behind the last number: it would be repeated. After a contradiction the
+        // numbers themselves may be those of another response.
+        let isUncertain = self.hasUnnumberedOutput || failure.isContradiction
+        return ResumeCursor(responseID: responseID, lastSequenceNumber: isUncertain ? nil : self.tracker.last)
     }
 
     /// The knowledge about the connection's responses that the next one on it gets.
@@ -306,11 +301,7 @@ package struct Delivery: ~Copyable, Sendable {
             self.order.resumed()
         }
         self.awaitsNumber = cursor.lastSequenceNumber != nil
-        self.numberAtResumption = cursor.lastSequenceNumber
     }
-
-    /// Indicates whether events were read as the rest of the resumed response.
-    var hasReadRest: Bool { self.numberAtResumption != nil && self.numberAtResumption != self.tracker.last }
 
     /// Begins another response, which has to repeat the delivered output, except for items that go back to the server.
     mutating func expectReplay(settling itemCount: Int) {
@@ -334,7 +325,6 @@ package struct Delivery: ~Copyable, Sendable {
         self.responseID = nil
         self.hasUnnumberedOutput = false
         self.awaitsNumber = false
-        self.numberAtResumption = nil
         self.finishedItemCount = 0
     }
 }

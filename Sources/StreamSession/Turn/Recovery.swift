@@ -49,8 +49,8 @@ struct Recovery: Sendable {
         var count = 0
         /// The retries that followed a failure that probably persists.
         var probable = 0
-        /// The retries that followed a failure of the connection rather than of the server or the network; they matter on
-        /// the WebSocket.
+        /// The retries that followed a failure of the connection rather than of the server or the network; they matter
+        /// on the WebSocket.
         var doubts = 0
 
         /// Records a retry after a failure of this class.
@@ -130,9 +130,7 @@ struct Recovery: Sendable {
         after failure: AttemptFailure, _ request: RequestProgress, _ delivery: borrowing Delivery
     ) -> TurnStateMachine.Opening.Rung? {
         if request == .steered { return nil }
-        // Events of another response were taken for the rest of this one: no recovery step can take them back.
-        if case .contradictoryEvents(.otherResponse, _) = failure, delivery.hasReadRest { return nil }
-        if let cursor = delivery.cursor { return .resume(cursor) }
+        if let cursor = delivery.cursor(after: failure) { return .resume(cursor) }
         let recovery = self.policy.streaming.recovery
         let carriedItemCount = self.policy.streaming.carriesFinishedItems ? delivery.carriedItemCount : 0
         guard delivery.hasDelivered else {
