@@ -167,10 +167,9 @@ struct CallStatements {
     /// - Returns: the position of a call that the response's list of items contradicts; nil when there is none.
     func contradiction(in list: [ItemSummary], isPlaceShared: Bool) -> Int? {
         guard !list.isEmpty, list.count < ResponseSummary.maximumOutputCount else { return nil }
-        var listed: Set<ExactText> = []
+        let listed = Set(list.filter(\.isCall).compactMap { $0.callID.map(ExactText.init) })
         for (index, item) in list.enumerated() where item.isCall {
-            if let callID = item.callID { listed.insert(ExactText(callID)) }
-            guard self.allows(item, at: index, isPlaceShared: isPlaceShared) else { return index }
+            guard self.allows(item, at: index, listed, isPlaceShared: isPlaceShared) else { return index }
         }
         return self.placeWithOtherCalls(than: listed) ?? self.draftLeftOut(of: list, listed)
     }
@@ -189,12 +188,18 @@ struct CallStatements {
         return self.byteCount <= self.byteCountLimit ? .same : .tooMuch
     }
 
-    private func allows(_ item: ItemSummary, at index: Int, isPlaceShared: Bool) -> Bool {
+    /// Returns whether the call at a place of the response's list is that of the place before; a call that the list has
+    /// under its `call_id` is another one, as a list may omit items and so have other places.
+    private func allows(
+        _ item: ItemSummary, at index: Int, _ listed: Set<ExactText>, isPlaceShared: Bool
+    ) -> Bool {
         if let known = item.callID.flatMap({ self.indexByCallID[ExactText($0)] }) {
             return self.finishedCalls[known].digest == item.callDigest
         }
         guard !isPlaceShared else { return true }
-        if let place = self.indicesByPlace[index] { return self.finishedCalls[place[0]].digest == item.callDigest }
+        let unlisted = self.indicesByPlace[index, default: []].lazy.map { self.finishedCalls[$0] }
+            .first { $0.callID.map(listed.contains) != true }
+        if let unlisted { return unlisted.digest == item.callDigest }
         return self.drafts[index]?.allows(item) ?? true
     }
 

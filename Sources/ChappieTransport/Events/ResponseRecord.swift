@@ -62,8 +62,8 @@ struct ResponseRecord {
     ///
     /// Its items are those that the end lists, if it lists any: items that came one by one may have copies that a
     /// server made by mistake. Calls are the exception, since they may have been acted on: those that came one by one
-    /// stay, and the end adds only calls at whose position no other call came. One that was answered in an earlier response, and that
-    /// the end omits, is a late one of that response.
+    /// stay, and the end adds only calls that none of them can be (`UnlistedCalls`). One that was answered in an earlier
+    /// response, and that the end omits, is a late one of that response.
     ///
     /// - Returns: the calls that have not come before, with their positions.
     mutating func completed(
@@ -92,7 +92,7 @@ struct ResponseRecord {
             if let callID = call.callID { callPlaces[ExactText(callID)] = calls.count }
             calls.append(item)
         }
-        let places = Set(calls.map(\.outputIndex))
+        var unlisted = UnlistedCalls(calls.map { ($0.json, $0.outputIndex) }, behind: list)
         self.removeItems()
         let canTellLeftOver = !answered.isEmpty && list.allSatisfy { !$0.isCall || $0.callID != nil }
         var listed: Set<Int> = []
@@ -106,7 +106,7 @@ struct ResponseRecord {
                     listed.insert(place)
                     continue
                 }
-                guard !places.contains(index), item.callID != nil || !hasItems else { continue }
+                guard item.callID != nil || !hasItems, !unlisted.take(item, at: index) else { continue }
                 newCalls.append((index, item))
             }
             self.finished(unsafe Array(item.json.utf8), at: index, isNamed: item.id?.isEmpty == false)

@@ -159,12 +159,35 @@ import Testing
 
     /// The list of the end may omit items, such as reasoning: its positions are others then.
     @Test(arguments: [#"{"id":"rs_0","type":"reasoning","summary":[]}"#, WireItem.sentMessage("x")])
-    func aCallThatOnlyTheEndHasRunsAtThePositionOfAnotherItem(item: String) async {
+    func callListedOnlyAtTheEndRunsBesideAnItemWithItsIndex(item: String) async {
         let (outcome, response) = await Self.complete(
             [Event.done(item, at: 0), Event.completed("r1", #","output":[\#(WireItem.sentCall("a"))]"#)],
             runsCalls: true)
         #expect(outcome.error == nil)
         #expect(response?.calls.map(\.callID) == ["a"])
+    }
+
+    /// The list omits reasoning, so that its places are others: what came under the same `call_id`, or is the same call
+    /// under another one, runs once.
+    @Test(
+        arguments: [
+            (["a": "{}"], [("a", "{}"), ("b", "{}")], ["a", "b"]),
+            (["a": "{}"], [("b", "{}")], ["a"]),
+            (["a": "{}"], [("b", "{ }"), ("c", "{}")], ["a", "c"]),
+            (["a": "{}"], [("a", "{}"), ("b", "[]"), ("c", "{}")], ["a", "b", "c"]),
+        ] as [([String: String], [(String, String)], [String])])
+    func listedCallsRunOnceBehindAnOmittedItem(
+        finished: [String: String], listed: [(String, String)], run: [String]
+    ) async {
+        let reasoning = #"{"id":"rs_0","type":"reasoning","summary":[]}"#
+        let calls = finished.sorted { $0.key < $1.key }.enumerated().map { index, call in
+            Event.done(WireItem.sentCall(call.key, call.value), at: index + 1)
+        }
+        let list = listed.map { WireItem.sentCall($0.0, $0.1) }.joined(separator: ",")
+        let (outcome, response) = await Self.complete(
+            [Event.done(reasoning, at: 0)] + calls + [Event.completed("r1", #","output":[\#(list)]"#)], runsCalls: true)
+        #expect(outcome.error == nil)
+        #expect(response?.calls.map(\.callID).sorted() == run)
     }
 
     @Test func itemsThatShareAPositionAreAllThere() async {
