@@ -77,14 +77,21 @@ extension EventReader {
     private struct EndPart {
         let slot: ReplaySlot
         let text: BorrowedText
+        /// Indicates whether an earlier item of the list has the same identifier and the same text in its place.
+        let isRepeated: Bool
     }
 
     private mutating func parts(of summary: ResponseSummary, ofKind kind: ResponseEvent.DeltaKind) -> [EndPart] {
         var parts: [EndPart] = []
+        var named: [ExactText: ItemSummary] = [:]
         for (index, item) in summary.output.enumerated() where !item.isAside {
-            for part in item.parts where part.kind == kind && !part.text.isEmpty {
+            let name = item.id.flatMap { $0.isEmpty ? nil : ExactText($0) }
+            let earlier = name.flatMap { named[$0] }
+            if let name, earlier == nil { named[name] = item }
+            for (position, part) in item.parts.enumerated() where part.kind == kind && !part.text.isEmpty {
                 guard let slot = ReplaySlot(kind, outputIndex: index, partIndex: part.index) else { continue }
-                parts.append(EndPart(slot: slot, text: part.text))
+                let isRepeated = earlier.map { position < $0.parts.count && $0.parts[position].equals(part) } ?? false
+                parts.append(EndPart(slot: slot, text: part.text, isRepeated: isRepeated))
             }
         }
         return parts
@@ -121,12 +128,12 @@ extension EventReader {
     }
 
     /// Delivers the texts from an offset on, which counts from the first byte of the first one; returns false when that
-    /// ends the attempt.
+    /// ends the attempt. An item that the list repeats is delivered once.
     private mutating func deliver(_ parts: [EndPart], from start: Int, attempt: Int) -> Bool {
         var offset = start
         for part in parts {
             defer { offset = max(0, offset - part.text.byteCount) }
-            guard offset < part.text.byteCount else { continue }
+            guard offset < part.text.byteCount, offset > 0 || !part.isRepeated else { continue }
             // The rest of a part continues the slot of its beginning.
             let slot = offset > 0 ? self.machine.delivery.newestSlot(of: part.slot.kind) ?? part.slot : part.slot
             self.received(part.text.dropping(first: offset), in: slot, attempt: attempt)

@@ -117,7 +117,8 @@ private enum Closing {
 
     private static let end = Closing.completed(Closing.message("Hello"))
 
-    /// An identifier has precedence over an index, and output of one index is closed under another.
+    /// An identifier has precedence over an index, output of one index is closed under another, and the end lists an
+    /// item twice.
     @Test(arguments: [
         [
             Closing.added(id: "m", at: 1), Closing.delta("Hel"), Closing.delta("lo"), Closing.itemDone("Hello", at: 1),
@@ -150,6 +151,15 @@ private enum Closing {
             #"{"type":"response.output_text.delta","item_id":"m","content_index":0,"delta":"Hello"}"#,
             Closing.itemDone("Hello", at: 1), Closing.completed(Closing.reasoning, Closing.message("Hello")),
         ],
+        [
+            Closing.added, Closing.delta("Hello"), Closing.itemDone("Hello"),
+            Closing.completed(Closing.message("Hello"), Closing.message("Hello")),
+        ],
+        [
+            Closing.added, Closing.delta("Hel"),
+            Closing.completed(Closing.message("Hello"), Closing.reasoning, Closing.message("Hello")),
+        ],
+        [Closing.completed(Closing.message("Hello"), Closing.message("Hello"))],
     ])
     func aTextThatIsClosedUnderAnotherIndexComesOnce(_ events: [String]) async {
         for reportsDiagnostics in [true, false] {
