@@ -75,7 +75,7 @@ import Testing
     }
 }
 
-@Suite struct RateLimitBackoffPolicyTests {
+@Suite struct ChappieRateLimitBackoffPolicyTests {
     static func throttled(after: Duration? = nil, resetsAfter: Duration? = nil) -> AttemptFailure {
         let limit = resetsAfter.map { UsageLimitFacts(resetsAfter: $0) }
         return .httpStatus(RefusalFacts(statusCode: 429, retryAfter: after, usageLimit: limit))

@@ -115,7 +115,9 @@ struct DocumentFetch {
     }
 
     private func error(_ failure: AttemptFailure, hasHead: Bool, attempt: Int) -> ChappieClientError {
-        guard let (code, details) = failure.codeAndDetails else { return .invalidResponse }
+        guard let (code, details) = failure.codeAndDetails else {
+            preconditionFailure("a document's reader hands its answers over, and fails below HTTP alone")
+        }
         return .transport(
             ChappieTransportFailure(
                 code: code, phase: failure.phase(hasEvents: hasHead), transport: .httpSSE,

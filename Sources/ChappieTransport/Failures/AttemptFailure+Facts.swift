@@ -16,7 +16,11 @@ extension AttemptFailure {
         case .closed(let code, _): return "ws.close.\(code)"
         case .timeout(let budget): return "timeout.\(budget.rawValue)"
         case .transport(let failure) where failure.cause == .timedOut: return "timeout.\(failure.phase.rawValue)"
-        default: return (self.code ?? .unavailable).rawValue
+        case .transport, .endedEarly, .endedWithoutEvent, .unexpectedContentType, .binaryMessage, .undecodableEvent,
+            .contradictoryEvents, .sequenceGap, .otherAPI, .eventTooLarge, .outputTooLarge, .toolOutputAwaited,
+            .requestTooLarge:
+            guard let code = self.code else { preconditionFailure("the server's refusals have tags of their own") }
+            return code.rawValue
         }
     }
 
@@ -52,7 +56,10 @@ extension AttemptFailure {
             details.detail = violation.word + (place ?? "")
         case .otherAPI(let api): details.detail = api.rawValue
         case .eventTooLarge(let limit), .outputTooLarge(let limit): details.limit = limit
-        default: break
+        case .endedEarly, .upgradeStatus, .httpStatus, .errorEvent, .responseFailed, .responseIncomplete,
+            .unexpectedContentType, .binaryMessage, .undecodableEvent, .sequenceGap, .toolOutputAwaited, .timeout,
+            .requestTooLarge:
+            break
         }
     }
 }
@@ -99,7 +106,10 @@ extension TransportFailure.Cause {
         case .openingHandshakeInvalid(let fault): details.detail = fault.rawValue
         case .protocolViolation(let closeCode): details.closeCode = Int(closeCode)
         case .environmentUnusable(let fault): details.detail = fault.rawValue
-        default: break
+        case .timedOut, .tlsHandshakeFailed, .trustAnchorsUnreadable, .clientCertificateUnreadable, .notSOCKS, .notHTTP,
+            .unsupportedTransferCoding, .malformedBody, .unsupportedContentCoding, .corruptContentCoding,
+            .connectionLost, .peerUnresponsive, .cancelled, .unavailable:
+            break
         }
     }
 }

@@ -7,16 +7,6 @@ import ResponseEvents
 public import StreamSession
 import StreamTransport
 
-/// The advice before the same request is sent again.
-public enum ChappieRetryGuidance: Sendable, Equatable {
-    /// Get a fresh credential first.
-    case refreshAuthThenRetry
-    /// Wait, longer each time, beginning with this number of seconds.
-    case retryWithBackoff(afterSeconds: Double)
-    /// Do not retry: the same request would fail again.
-    case none
-}
-
 extension ChappieClientError {
     /// The stable name of the problem, such as `http.429`, `ws.close.1008` or `replay.diverged`.
     public var tag: String {
@@ -119,8 +109,10 @@ extension ChappieTransportFailure {
         case .tlsHandshakeFailed where TLSRefusal(self.details)?.requiresUserAction == true:
             ErrorFacts(.network, requiresUserAction: true)
         case .webSocketClosed: ErrorFacts(closeCode: self.details.closeCode)
-        case .openingHandshakeInvalid where ![nil, 101].contains(self.details.statusCode):
-            ErrorFacts(statusCode: self.details.statusCode ?? 0)
+        case .openingHandshakeInvalid:
+            // Status code 101 with a wrong field is no refusal.
+            self.details.statusCode.flatMap { $0 == 101 ? nil : ErrorFacts(statusCode: $0) }
+                ?? ErrorFacts(self.code.kind.row)
         case .circuitOpen:
             ErrorFacts(.network, .retryWithBackoff(afterSeconds: self.details.retryAfter?.seconds ?? 60))
         // Until the installation or the sandbox is changed, no later request can succeed.
@@ -196,14 +188,14 @@ private struct ErrorFacts {
     /// Creates the facts for the meaning of an error code or type.
     init(_ meaning: ErrorMeaning) {
         self.init(
-            meaning.category, ChappieRetryGuidance(RetryAdvice(after: meaning.failureClass)),
+            meaning.category, ChappieRetryGuidance(after: meaning.failureClass),
             requiresUserAction: meaning.requiresUserAction, shouldReport: meaning.shouldReport)
     }
 
     /// Creates the facts in a row of the table of failures.
     init(_ row: FailureRow) {
         self.init(
-            row.category, ChappieRetryGuidance(row.retry),
+            row.category, row.retry,
             requiresUserAction: row.requiresUserAction, shouldReport: row.shouldReport)
     }
 }
@@ -219,20 +211,4 @@ extension ErrorMeaning {
     init?(_ response: ChappieResponse) {
         self.init(code: response.errorCode, type: response.errorType, hasStatusCode: false)
     }
-}
-
-extension ChappieRetryGuidance {
-    fileprivate init(_ advice: RetryAdvice) {
-        switch advice {
-        case .afterCredential: self = .refreshAuthThenRetry
-        case .afterRateLimit: self = .afterRateLimit
-        case .afterServerFailure: self = .afterServerFailure
-        case .afterNetworkFailure: self = .afterNetworkFailure
-        case .never: self = .none
-        }
-    }
-
-    fileprivate static let afterNetworkFailure = Self.retryWithBackoff(afterSeconds: 1)
-    fileprivate static let afterServerFailure = Self.retryWithBackoff(afterSeconds: 5)
-    fileprivate static let afterRateLimit = Self.retryWithBackoff(afterSeconds: 30)
 }

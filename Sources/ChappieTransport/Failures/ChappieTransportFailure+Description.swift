@@ -60,6 +60,7 @@ extension ChappieTransportFailure: LocalizedError {
         if let advice = TLSRefusal(self.details)?.advice(for: self.peer) { return advice }
         switch self.code {
         case .proxyRefused where self.isProxyCredentialRefused: return (self.loginFault ?? .credentialRefused).advice
+        case .proxyRefused: return SOCKSRefusal(self.details)?.advice
         case .endedEarly where self.endedAnswer == .withoutEvent:
             return "Check the address, and ask the server's operator: its log says why it ends its answers before they "
                 + "begin."
@@ -78,7 +79,7 @@ extension ChappieTransportFailure: LocalizedError {
         }
     }
 
-    /// Returns the text of a fact, for its place in a sentence; empty where it is not known.
+    /// Returns the text of a fact, for its place in a sentence.
     private func words(_ fact: FailureText.Fact) -> String {
         switch fact {
         case .detail: self.details.detail.map { ": \($0)" } ?? ""
@@ -90,7 +91,6 @@ extension ChappieTransportFailure: LocalizedError {
         case .size: self.details.limit.map { " (\($0) bytes)" } ?? ""
         case .descriptors: self.details.limit.map { " of \($0) (ulimit -n)" } ?? ""
         case .api: self.otherAPI?.words ?? "another API"
-        case .proxyAdvice: (SOCKSRefusal(self.details) ?? .notAllowed).advice
         case .wait: self.details.retryAfter.map { "\(Int($0.seconds.rounded(.up))) s" } ?? "a minute"
         }
     }

@@ -190,11 +190,16 @@ struct FailureEvidence {
             return .transport(self.transportFailure(failure, .responseExpired, .init(), circumstances))
         case .upgradeStatus(let facts), .httpStatus(let facts):
             return .httpError(facts.statusCode ?? 0, self.facts.body)
-        case .errorEvent(let facts) where facts.statusCode != nil:
-            return .httpError(facts.statusCode ?? 0, self.facts.body)
-        default:
-            return self.facts.response.map { .responseTerminalFailure($0) } ?? .invalidResponse
+        case .errorEvent(let facts):
+            if let status = facts.statusCode { return .httpError(status, self.facts.body) }
+        case .responseFailed, .responseIncomplete:
+            break
+        case .transport, .closed, .endedEarly, .endedWithoutEvent, .unexpectedContentType, .binaryMessage,
+            .undecodableEvent, .contradictoryEvents, .sequenceGap, .otherAPI, .eventTooLarge, .outputTooLarge,
+            .toolOutputAwaited, .timeout, .requestTooLarge:
+            preconditionFailure("a failure below HTTP has a code")
         }
+        return self.facts.response.map { .responseTerminalFailure($0) } ?? .invalidResponse
     }
 
     private func transportFailure(

@@ -23,14 +23,20 @@ extension AttemptFailure {
         // The delivered output contradicts the response itself: no other attempt can repeat it.
         case .contradictoryEvents(.closingDiffers, _), .contradictoryEvents(.closingOutOfPlace, _),
             .contradictoryEvents(.outOfOrder, _), .contradictoryEvents(.agentChanged, _),
-            .contradictoryEvents(.itemsInterleaved, _), .timeout(.total):
+            .contradictoryEvents(.itemsInterleaved, _):
             .fatal
-        default: self.classOfCode
+        case .timeout(.total), .responseIncomplete: .fatal
+        case .endedEarly, .unexpectedContentType, .binaryMessage, .undecodableEvent, .contradictoryEvents, .sequenceGap,
+            .otherAPI, .eventTooLarge, .outputTooLarge, .toolOutputAwaited, .timeout, .requestTooLarge:
+            self.classOfCode
         }
     }
 
-    /// The class in the code's row; an end that the server has reported is final for the response.
-    private var classOfCode: FailureClass { self.code?.row.failureClass ?? .fatal }
+    /// The class in the row of the failure's code.
+    private var classOfCode: FailureClass {
+        guard let code = self.code else { preconditionFailure("the server's refusals have classes of their own") }
+        return code.row.failureClass
+    }
 
     /// Indicates whether the connection was lost, rather than the exchange wrong: a kept connection may have died
     /// unnoticed.
