@@ -159,6 +159,22 @@ import Testing
         }
     }
 
+    /// The client's unread bytes reset the connection when it closes its socket, while the server is still writing.
+    @Test func closeFrameBeforeAResetIsInTheLog() throws {
+        try withServer({ $0.faults = [.init(.largeDelta(byteCount: 16 << 20))] }) { server in
+            do {
+                let client = try RawClient(port: server.port)
+                try client.upgrade()
+                _ = try client.readHead()
+                try client.sendText(plainRequest)
+                _ = try client.read(100_000)
+                try client.sendFrame(8, [0x03, 0xE9])
+            }
+            #expect(server.waitBlocking(for: .finishedAttempts(1)))
+            #expect(server.log.map(\.closeCode) == [1001])
+        }
+    }
+
     @Test func anOldConnectionIsRefusedAndClosed() throws {
         try self.connected({ $0.connectionLifetime = .zero }) { _, client, _ in
             try client.sendText(plainRequest)

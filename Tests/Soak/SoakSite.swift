@@ -136,9 +136,9 @@ final class SoakSite: Sendable {
         // A dead peer is found in so much time; a consumer that pauses for longer must not look like one.
         configuration.timeouts.pingInterval = SoakTimes.pingInterval
         configuration.timeouts.pongTimeout = SoakTimes.pongTimeout
-        // Without pings, as over HTTP, these times find it; both are shorter than `SoakTimes.stuck`.
-        configuration.timeouts.firstEvent = .seconds(30)
-        configuration.timeouts.idle = .seconds(30)
+        // Without pings, as over HTTP, these times find it.
+        configuration.timeouts.firstEvent = SoakTimes.silence
+        configuration.timeouts.idle = SoakTimes.silence
         // So little is read ahead that reading stops and starts many times in a stream.
         configuration.limits.highWatermark = 32 << 10
         configuration.limits.lowWatermark = 8 << 10
@@ -175,6 +175,8 @@ enum SoakTimes {
     static let pongTimeout = Duration.milliseconds(2_000)
     /// Longer than both together.
     static let longPause = Duration.milliseconds(2_900)
+    /// Three silent attempts in a row, the most that a plan has, take less time than `stuck`.
+    static let silence = Duration.seconds(12)
     /// A stream without an event for so long, whose consumer waits for one, is stuck.
     static let stuck = Duration.seconds(40)
 }
