@@ -26,7 +26,7 @@ SIZES = {1: [1024, 4096, 16384, 65536, 262144, 1048576, 4194304], 100: [64, 128,
 ROUNDS = 5
 # The number of timed runs of a process.
 RUN_COUNT = 4
-# The time of a run.
+# The longest time of a run, in seconds.
 SECONDS = 0.2
 # A run is this many times as long for a client with a just-in-time compiler and a garbage collector.
 LONG = 3

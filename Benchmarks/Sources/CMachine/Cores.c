@@ -14,13 +14,19 @@ void cmachine_take_signals(void) {
 
 #include <dirent.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static void pin(pid_t thread, int core) {
+    if (core < 0 || core >= CPU_SETSIZE) {
+        fprintf(stderr, "the core %d does not exist: a thread stays where it is\n", core);
+        return;
+    }
     cpu_set_t cores;
     CPU_ZERO(&cores);
     CPU_SET(core, &cores);
-    sched_setaffinity(thread, sizeof cores, &cores);
+    // A thread that is on another program's core gives other figures.
+    if (sched_setaffinity(thread, sizeof cores, &cores) != 0) perror("a thread stays where it is: sched_setaffinity");
 }
 
 void cmachine_pin_to_core(int core) { pin(0, core < 0 ? sched_getcpu() : core); }
