@@ -34,7 +34,7 @@ for folder in Sources/C*/include; do compile+=(-Xcc "-I$folder"); done
 # The extractor takes ChappieTransportVersion for a version that Xcode makes, and leaves it out.
 for module in "${modules[@]}"; do
     options=(-minimum-access-level public -skip-synthesized-members -skip-inherited-docs -emit-extension-block-symbols)
-    # The types that its state machine declares (Sources/ChappieTransport/ReexportedTypes.swift).
+    # The engine's types that StreamSession declares (Sources/ChappieTransport/ReexportedTypes.swift).
     if [[ $module == ChappieTransport ]]; then options+=(-experimental-allowed-reexported-modules=StreamSession); fi
     "$tools/swift-symbolgraph-extract" -module-name "$module" "${compile[@]}" -output-dir "$work/symbols" "${options[@]}"
 done

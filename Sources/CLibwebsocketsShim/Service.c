@@ -196,8 +196,8 @@ static struct lws_context *create_context(clws_service *service) {
     info.user = service;
     info.timeout_secs = LIBRARY_TIMEOUT_SECONDS;
 #if defined(LWS_WITH_SECURE_STREAMS) && !defined(LWS_WITH_SECURE_STREAMS_STATIC_POLICY_ONLY)
-    // Its default policy sends requests to connectivitycheck.android.com whenever a default route comes or goes, and looks
-    // the name up on the service thread, which is blocked meanwhile.
+    // Its default policy sends requests to connectivitycheck.android.com whenever a default route comes or goes, and
+    // looks the name up on the service thread, which is blocked meanwhile.
     info.pss_policies_json = "{\"release\":\"1\",\"product\":\"none\",\"schema-version\":1}";
 #endif
     struct lws_context *context = lws_create_context(&info);

@@ -120,6 +120,7 @@ package final class Inflater {
         self.stream.pointee.data_type & 0xFF == 128
     }
 
+    /// Indicates whether zlib has stopped before a block's header: it lacks input, and has no output left.
     private var isAfterBlock: Bool { self.stream.pointee.data_type & 128 != 0 }
 
     private func initialize(firstByte: UInt8) throws(DeflateError) {

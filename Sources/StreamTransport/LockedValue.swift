@@ -18,7 +18,9 @@
         }
     }
 
-    /// The owner of the memory; its full type would cost a metadata lookup at every unlock.
+    /// The owner of the memory.
+    ///
+    /// `extendLifetime` would look its full type's metadata up: 460 instructions of an event (`make budgets`, x86-64).
     private let storage: AnyObject
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     /// The value, for a caller of `lock()` until its `unlock()`: the lock is all the exclusivity that is needed.

@@ -77,7 +77,7 @@ import WebSocketProtocol
 
     /// Output that ends where the memory ends, and one byte before and behind it.
     @Test(arguments: [false, true])
-    func aMessageMayFillTheMemoryOfItsOutput(isIncompressible: Bool) throws {
+    func messageThatExactlyFillsItsBufferIsComplete(isIncompressible: Bool) throws {
         let inflater = try self.inflater()
         for count in 1...300 {
             let message = (0..<count).map { isIncompressible ? UInt8(truncatingIfNeeded: $0 &* 167) : UInt8($0 % 7) }
@@ -95,7 +95,7 @@ import WebSocketProtocol
     }
 
     /// The memory grows from 4,096 bytes on by doubling.
-    @Test func aMessageMayFillMemoryThatHasGrown() throws {
+    @Test func messageThatExactlyFillsAGrownBufferIsComplete() throws {
         let inflater = try self.inflater()
         for count in [4_095, 4_096, 4_097, 8_192, 16_384, 65_536, 131_072] {
             let message = (0..<count).map { UInt8(truncatingIfNeeded: $0 / 3) }

@@ -55,7 +55,8 @@ extension SimulatedResponse {
 }
 
 extension SimulatedServer.Answer {
-    /// Indicates whether the engine may leave it before its end: an event is lost, or it is another response's.
+    /// Indicates whether the engine may leave it before its end: an event is lost, or it is another response's, or
+    /// looks like it: in a resumed response, an item at the index of one that is done.
     var isLeft: Bool {
         let isAmbiguous = self.facts.contains(.resumed) && self.facts.contains(.sharedIndices)
         return isAmbiguous

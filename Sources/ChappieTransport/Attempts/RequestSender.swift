@@ -227,8 +227,8 @@ final class RequestSender {
         }
     }
 
-    /// Returns the output of a call: the request's own source ends its waits by itself, while the configuration's may not,
-    /// and is asked like the program's other closures.
+    /// Returns the output of a call: the request's own source ends its waits by itself, while the configuration's may
+    /// not, and is asked like the program's other closures.
     private func output(
         of call: String, _ source: @escaping ChappieTransportConfiguration.ToolOutputSource, by end: Duration?
     ) async throws(Failure) -> [UInt8] {

@@ -4,10 +4,11 @@ import StreamTransport
 
 /// Reads the events of a response, from their bytes to the consumer's events.
 ///
-/// It belongs to the turn's driver. It waits for nothing, and takes only messages that are available. It reads a delta in the middle of a response, which is
-/// nearly every event, in one step without a copy of its state. Any other event takes three, with the driver's clock in
-/// between: `judge` decides whether the event is read, `isNew` whether it has come before by its number, and `handle`
-/// reads it. A step that finds the end of the attempt stores it in `end`, and the later steps have no effect.
+/// It belongs to the turn's driver. It waits for nothing, and takes only messages that are available. It reads a delta
+/// in the middle of a response, which is nearly every event, in one step without a copy of its state. Any other event
+/// takes three, with the driver's clock in between: `judge` decides whether the event is read, `isNew` whether it has
+/// come before by its number, and `handle` reads it. A step that finds the end of the attempt stores it in `end`, and
+/// the later steps have no effect.
 struct EventReader: ~Copyable {
     /// The options of a turn that affect the treatment of its events.
     struct Options {

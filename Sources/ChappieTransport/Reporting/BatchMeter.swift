@@ -1,8 +1,8 @@
 /// The reading of a turn in batches: the times of output, and the time for which a peer was read without a pause.
 ///
 /// A value that belongs to the turn's driver. It reads no clock. A batch is the data that is available when the driver
-/// checks: `begin` opens it, `end` closes it, and in between output is recorded in one of two ways: `queued` for deltas that
-/// the reader has queued in one step, `delivered` for output of the events that take its three steps.
+/// checks: `begin` opens it, `end` closes it, and in between output is recorded in one of two ways: `queued` for deltas
+/// that the reader has queued in one step, `delivered` for output of the events that take its three steps.
 struct BatchMeter {
     /// The time at which the current batch was taken.
     private(set) var time = Duration.zero

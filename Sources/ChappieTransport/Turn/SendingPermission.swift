@@ -16,7 +16,7 @@ struct SendingPermission {
     private let engine: Engine
     private let requestID: String
 
-    /// Creates the permission of a request of an instance, by its caller's name for it.
+    /// Creates the permission for one request; `requestID` is the caller's name for it.
     init(_ engine: Engine, requestID: String) {
         self.engine = engine
         self.requestID = requestID

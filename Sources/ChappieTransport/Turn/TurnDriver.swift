@@ -7,7 +7,7 @@ import StreamTransport
 ///
 /// It has no policy. `next()` belongs to the stream's one consumer, whose task does all the work; `cancel()`,
 /// `steer(_:)`, `serverMessage` and `report` may be called from any task.
-/// - Safety: variables are accessed by the consumer's task (`next()`, `nextBatch()`, `redaction`, `completedResponse`) and by
+/// - Safety: variables are accessed by the consumer's task (`next()`, `nextBatch()`, `redaction`, `completedResponse`) and
 ///   `deinit`; `shared.isBusy` admits one `next()` at a time.
 @safe package final class TurnDriver: StreamedTurn, @unchecked Sendable {
     let engine: Engine
@@ -19,8 +19,9 @@ import StreamTransport
     let questions: ProgramQuestions
     let permission: SendingPermission
 
-    // The parts that an event goes through, whose exclusive access is not checked at run time: `next()` runs in one task at a
-    // time, and a closure that is passed to a member of a part, or is the program's, does not access the same part.
+    // The parts that an event goes through, whose exclusive access is not checked at run time: `next()` runs in one
+    // task at a time, and a closure that is passed to a member of a part, or is the program's, does not access the same
+    // part.
 
     /// Reads the events, and decides the turn's next action.
     @safe @exclusivity(unchecked) var reader: EventReader

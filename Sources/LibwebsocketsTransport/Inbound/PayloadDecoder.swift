@@ -57,7 +57,7 @@ struct PayloadDecoder {
         }
     }
 
-    /// Indicates whether `rest()` has output.
+    /// Indicates whether `rest()` has to be called: for output, or for the failure behind it.
     var hasRest: Bool { self.pending != nil }
 
     /// Takes the bytes of the next record: of a message, or, without a piece, of a body.
@@ -98,7 +98,6 @@ struct PayloadDecoder {
         do throws(DeflateError) {
             let isDone = try decoder.decode(
                 pending, at: &self.pendingPosition, into: self.output, upTo: Self.pieceByteCount)
-            self.count.add(inflated: self.output.count)
             if isDone { self.pending = nil }
         } catch {
             // The output before the damage comes first; then the decoder fails again.
@@ -106,8 +105,8 @@ struct PayloadDecoder {
                 self.pending = nil
                 throw Failure(error)
             }
-            self.count.add(inflated: self.output.count)
         }
+        self.count.add(inflated: self.output.count)
         return self.output.count == 0 ? nil : InboundPayload(kind: .body, bytes: self.output.bytes)
     }
 

@@ -25,9 +25,9 @@ package struct RetryPolicy: Sendable, Equatable {
 
     /// Returns the delay before a retry on the same transport, or nil when there is none.
     ///
-    /// Requests that came too soon have delays of their own: `ChappieRateLimitBackoffPolicy`. A delay that the server requests
-    /// has precedence. An answer over HTTP with status code 408 or 5xx (and 409 and 425, which are retried like them)
-    /// has full jitter; everything else, including WebSocket reconnections, varies by ten per cent.
+    /// Requests that came too soon have delays of their own: `ChappieRateLimitBackoffPolicy`. A delay that the server
+    /// requests has precedence. An answer over HTTP with status code 408 or 5xx (and 409 and 425, which are retried
+    /// like them) has full jitter; everything else, including WebSocket reconnections, varies by ten per cent.
     ///
     /// - Parameters:
     ///   - retry: the retry in question.

@@ -2,8 +2,8 @@
 enum RequestProgress: Comparable {
     /// The server has not seen the whole request.
     case notSent
-    /// An attempt over HTTP was started with its request, and has no answer: if it ends before the request can have been
-    /// sent, the request counts as not sent.
+    /// An attempt over HTTP was started with its request, and has no answer: if it ends before the request can have
+    /// been sent, the request counts as not sent.
     case onItsWay
     /// The server may have seen the whole request.
     case sent

@@ -1,6 +1,7 @@
 // The diagram of the state machine in the documentation, generated from the machine itself.
 //
-// `CHAPPIE_WRITE_DIAGRAM=1` writes it; otherwise a diagram that differs from the machine's fails the test.
+// `CHAPPIE_WRITE_DIAGRAM=1` writes it and fails, to be run again; otherwise a diagram that differs from the machine's
+// fails the test.
 import Foundation
 import StreamSession
 import StreamTransport

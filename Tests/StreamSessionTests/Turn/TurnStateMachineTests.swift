@@ -179,7 +179,8 @@ import Testing
         #expect(machine.delivery.deliveredText == "")
     }
 
-    /// A transport that has carried content is not doubted when it cannot be reached later; a stale event proves nothing.
+    /// A transport that has carried content is not doubted when it cannot be reached later; a stale event proves
+    /// nothing.
     @Test(arguments: [(1, true), (0, false), (2, false)])
     func contentProvesATransportUnlessItIsStale(attempt: Int, isProven: Bool) {
         let unreachable = AttemptFailure.transport(TransportFailure(phase: .connect, cause: .unreachable(code: 111)))
