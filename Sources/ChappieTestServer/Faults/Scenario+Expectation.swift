@@ -138,7 +138,7 @@ extension ChappieTestServer.Scenario {
         public var continues: Bool?
         /// The number of items of its input.
         public var inputItems: Int?
-        /// The number after which a GET resumes.
+        /// The number after which a GET resumes; nil when it requests the response from its beginning.
         public var startingAfter: Int?
 
         /// Creates an expectation of a request of an attempt.

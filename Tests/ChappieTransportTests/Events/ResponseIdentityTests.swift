@@ -14,10 +14,18 @@ extension ChappieStreamingTransportPolicy {
     private static let cut: [ScriptStep] = .eventStream(
         Numbered.created(0), Numbered.added(1), Numbered.text(2, "one two "), then: CursorResumeTests.lost)
 
-    /// Runs a resumable turn whose response is cut after "one two ", and answers each of two resumptions with the events.
+    private static let other: [ScriptStep] = .eventStream(
+        Numbered.created(0, id: "x"), Numbered.text(1, "another answer"), Numbered.completed(2, id: "x"))
+
+    /// Runs a resumable turn whose response is cut after "one two ", and answers the first resumption with the events.
+    ///
+    /// A request for the response from its beginning is answered with another response.
     private static func resumed(_ events: String..., before first: [ScriptStep] = cut) async -> TurnOutcome {
-        let rest: [ScriptStep] = [.opened(200)] + events.map { .body(Event.sse($0)) } + [.ended(.complete)]
-        let fixture = TurnFixture([first, rest, rest]) {
+        await self.resumed(events, before: first)
+    }
+
+    private static func resumed(_ events: [String], before first: [ScriptStep]) async -> TurnOutcome {
+        let fixture = TurnFixture([first, .http(events), self.other]) {
             $0.rawEvents = .none
             $0.maxHTTPRetries = 2
         }
@@ -45,16 +53,8 @@ extension ChappieStreamingTransportPolicy {
         let first: [ScriptStep] = .eventStream(
             Numbered.created(0), Numbered.added(1), Numbered.inProgress(2), Numbered.text(3, "one two "),
             then: CursorResumeTests.lost)
-        let rest: [ScriptStep] =
-            [.opened(200)]
-            + (events + [Numbered.text(4, "another answer"), #"{"type":"response.completed","response":{}}"#]).map {
-                .body(Event.sse($0))
-            } + [.ended(.complete)]
-        let fixture = TurnFixture([first, rest, rest]) {
-            $0.rawEvents = .none
-            $0.maxHTTPRetries = 2
-        }
-        Self.expectContradiction(await fixture.run(CursorResumeTests.request))
+        let end = [Numbered.text(4, "another answer"), #"{"type":"response.completed","response":{}}"#]
+        Self.expectContradiction(await Self.resumed(events + end, before: first))
     }
 
     /// The same events of the same response, which a server sends before the rest.
