@@ -3,7 +3,7 @@ import ChappieTransport
 import Foundation
 import Testing
 
-/// `chappie stream` with readers of its output that are slow, do not read, or stop early.
+/// The output of `chappie`, also with readers that are slow, do not read, or stop early.
 @Suite(.timeLimit(.minutes(1))) struct CommandOutputTests {
     /// A server whose answer begins with more text than any pipe holds.
     private static func withLargeAnswer<Result>(
@@ -21,6 +21,18 @@ import Testing
 
     private static func report(_ path: String) throws -> ChappieStreamReport {
         try JSONDecoder().decode(ChappieStreamReport.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
+    }
+
+    @Test func helpOfACommandIsPrintedInBothForms() async throws {
+        let forms = [["help", "stream"], ["stream", "--help"]]
+        var texts: [String] = []
+        for words in forms {
+            let (output, status) = try await ChildProcess.run(CommandProgram.path, words, input: "", environment: [:])
+            #expect(status == 0)
+            texts.append(String(decoding: output, as: UTF8.self))
+        }
+        #expect(texts[0].hasPrefix("Usage: chappie stream "))
+        #expect(texts[0] == texts[1])
     }
 
     /// A signal ends it in order, with its report, although its blocked output is not read.
