@@ -128,7 +128,9 @@ extension EventReader {
     }
 
     /// Delivers the texts from an offset on, which counts from the first byte of the first one; returns false when that
-    /// ends the attempt. An item that the list repeats is delivered once.
+    /// ends the attempt.
+    ///
+    /// An item that the list repeats is delivered once.
     private mutating func deliver(_ parts: [EndPart], from start: Int, attempt: Int) -> Bool {
         var offset = start
         for part in parts {
