@@ -38,9 +38,9 @@ struct ServerListener {
     func accept() -> ServerSocket {
         ServerSocket.wait(for: self.descriptor, "nobody connects")
         #if canImport(Glibc)
-            let peer = Glibc.accept(self.descriptor, nil, nil)
+            let peer = uninterrupted { Glibc.accept(self.descriptor, nil, nil) }
         #else
-            let peer = Darwin.accept(self.descriptor, nil, nil)
+            let peer = uninterrupted { Darwin.accept(self.descriptor, nil, nil) }
         #endif
         require(peer >= 0, "nobody is accepted")
         return ServerSocket(descriptor: peer)
@@ -48,6 +48,14 @@ struct ServerListener {
 
     /// Indicates whether no connection waits to be accepted.
     var isQuiet: Bool { !ServerSocket.isReadable(self.descriptor, for: 0) }
+}
+
+/// Repeats a call of the system that a signal has interrupted: libFuzzer's timer interrupts one every few seconds.
+private func uninterrupted<Result: SignedInteger>(_ call: () -> Result) -> Result {
+    while true {
+        let result = call()
+        if result >= 0 || errno != EINTR { return result }
+    }
 }
 
 /// One connection, as the server sees it.
@@ -63,9 +71,9 @@ struct ServerSocket {
     fileprivate static func isReadable(_ descriptor: CInt, for milliseconds: CInt) -> Bool {
         var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         #if canImport(Glibc)
-            return Glibc.poll(&poll, 1, milliseconds) != 0
+            return uninterrupted { Glibc.poll(&poll, 1, milliseconds) } != 0
         #else
-            return Darwin.poll(&poll, 1, milliseconds) != 0
+            return uninterrupted { Darwin.poll(&poll, 1, milliseconds) } != 0
         #endif
     }
 
@@ -76,7 +84,7 @@ struct ServerSocket {
     /// Reads what has come; nil at the end, and when the connection is lost.
     private func read() -> [UInt8]? {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 4_096) { buffer in
-            let count = recv(self.descriptor, buffer.baseAddress, buffer.count, 0)
+            let count = uninterrupted { recv(self.descriptor, buffer.baseAddress, buffer.count, 0) }
             return count > 0 ? Array(buffer[..<count]) : nil
         }
     }
@@ -96,7 +104,9 @@ struct ServerSocket {
     func write(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         var rest = bytes
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { send(self.descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL)) }
+            let count = rest.withUnsafeBytes { bytes in
+                uninterrupted { send(self.descriptor, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL)) }
+            }
             guard count > 0 else { break }
             rest = rest.dropFirst(count)
         }
