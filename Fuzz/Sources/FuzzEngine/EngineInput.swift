@@ -72,6 +72,9 @@ struct EngineInput {
         default: false
         }
     }
+
+    /// Indicates whether the client gives the server up, which holds the connection and sends nothing more.
+    var isGivenUp: Bool { self.ending == .hold && !self.mustComplete }
 }
 
 /// Numbers that follow from one byte, so that a crash can be run again.

@@ -30,6 +30,13 @@ final class EngineTurn: @unchecked Sendable {
         }
     }
 
+    /// Indicates whether the turn has ended.
+    var hasEnded: Bool {
+        guard self.semaphore.wait(timeout: .now()) == .success else { return false }
+        self.semaphore.signal()
+        return true
+    }
+
     /// Waits for the end.
     func wait() -> EngineOutcome {
         let result = self.semaphore.wait(timeout: .now() + .seconds(deadlineSeconds * 2))
@@ -53,8 +60,7 @@ final class EngineTurn: @unchecked Sendable {
         configuration.reportsDiagnostics = input.reportsDiagnostics
         configuration.timeouts.pingInterval = nil
         // A server that holds is given up soon; any other ends the turn by itself.
-        let isHeld = input.ending == .hold && !input.mustComplete
-        configuration.timeouts.total = isHeld ? .milliseconds(5) : .seconds(deadlineSeconds)
+        configuration.timeouts.total = input.isGivenUp ? .milliseconds(5) : .seconds(deadlineSeconds)
         if input.hasSmallLimits {
             configuration.limits.eventByteCount = EngineLimits.small
             configuration.limits.errorBodyByteCount = EngineLimits.small

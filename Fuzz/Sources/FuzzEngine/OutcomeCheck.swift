@@ -56,8 +56,8 @@ struct OutcomeCheck {
         // A server that does not wait for the request may reset the connection while it is being made.
         let mayBeUnreachable = self.input.isEarly && self.input.ending == .reset
         require(failure.code != .unreachable || mayBeUnreachable, "no connection: \(failure)")
-        let mayTimeOut = self.input.ending == .hold && !self.input.mustComplete
-        require(failure.code != .timedOut || mayTimeOut, "the turn waits for a server that is gone: \(failure)")
+        require(
+            failure.code != .timedOut || self.input.isGivenUp, "the turn waits for a server that is gone: \(failure)")
     }
 
     private func checkLimits() {

@@ -35,8 +35,13 @@ struct ServerListener {
         self.port = UInt16(bigEndian: address.sin_port)
     }
 
-    func accept() -> ServerSocket {
-        ServerSocket.wait(for: self.descriptor, "nobody connects")
+    /// Accepts a connection; returns nil where the client has ended without one.
+    func accept(unless hasEnded: () -> Bool) -> ServerSocket? {
+        let deadline = ContinuousClock.now + .seconds(deadlineSeconds)
+        while !ServerSocket.isReadable(self.descriptor, for: 20) {
+            if hasEnded(), self.isQuiet { return nil }
+            require(ContinuousClock.now < deadline, "nobody connects")
+        }
         #if canImport(Glibc)
             let peer = uninterrupted { Glibc.accept(self.descriptor, nil, nil) }
         #else
