@@ -44,9 +44,7 @@ final class Bench: @unchecked Sendable {
     func run(_ input: EngineInput, name: @autoclosure () -> String? = nil) {
         let turn = EngineTurn(input, port: self.listener.port)
         guard let socket = self.listener.accept(unless: { turn.hasEnded }) else {
-            // On a busy machine the turn's time can be over before its connection is made.
-            require(input.isGivenUp, "a turn ends without a connection")
-            return OutcomeCheck(input: input, outcome: turn.wait()).check()
+            return OutcomeCheck(input: input, outcome: turn.wait()).checkUnconnected()
         }
         var request: ClientRequest?
         if !input.isEarly { request = socket.readRequest() }

@@ -22,6 +22,15 @@ struct OutcomeCheck {
         }
     }
 
+    /// Checks a turn whose time was over before its connection was made, as can happen on a busy machine.
+    func checkUnconnected() {
+        require(self.input.isGivenUp, "a turn ends without a connection")
+        guard case .transport(let failure)? = self.outcome.error as? ChappieClientError, failure.code == .timedOut
+        else {
+            return require(false, "no time-out: \(String(describing: self.outcome.error))")
+        }
+    }
+
     private var limit: Int { self.input.hasSmallLimits ? EngineLimits.small : 64 << 20 }
 
     private func checkError() {
