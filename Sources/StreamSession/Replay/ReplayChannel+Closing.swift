@@ -72,7 +72,7 @@ extension ReplayChannel {
     }
 
     private func hold(_ texts: [UnsafeBufferPointer<UInt8>], against slots: [ReplaySlot], isOpen: Bool) -> Held {
-        let pieces = slots.flatMap { self.pieces(of: $0, in: self.attempt) }
+        let pieces = self.pieces(of: slots)
         let isOnePiece = zip(pieces, pieces.dropFirst()).allSatisfy { $0.upperBound == $1.lowerBound }
         if isOnePiece {
             var place = pieces.first?.lowerBound ?? self.cursor
@@ -105,6 +105,22 @@ extension ReplayChannel {
             slots.append(self.lastSlot)
         }
         return slots.sorted { ($0.outputIndex, $0.partIndex) < ($1.outputIndex, $1.partIndex) }
+    }
+
+    /// Returns the attempt's pieces of slots that are in the order of their positions, in that order.
+    ///
+    /// Several items at one index follow one another, so that the pieces at it are in the order in which they came.
+    private func pieces(of slots: [ReplaySlot]) -> [Range<Int>] {
+        var pieces: [Range<Int>] = []
+        var rest = slots[...]
+        while let outputIndex = rest.first?.outputIndex {
+            let item = rest.prefix { $0.outputIndex == outputIndex }
+            rest = rest.dropFirst(item.count)
+            let own = item.flatMap { self.pieces(of: $0, in: self.attempt) }
+            let isShared = self.restarts[outputIndex] != nil
+            pieces += isShared ? own.sorted { $0.lowerBound < $1.lowerBound } : own
+        }
+        return pieces
     }
 
     private func pieces(of slot: ReplaySlot) -> [Range<Int>] {

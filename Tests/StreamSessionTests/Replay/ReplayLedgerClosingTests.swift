@@ -240,6 +240,18 @@ import Testing
         #expect(Self.close(ledger, all: ["one", "two"]) == .whole)
     }
 
+    /// White space may be trimmed at the end of a part, but its place is not skipped for that.
+    @Test(arguments: ["three ", "\u{85}"])
+    func partsOfItemsThatShareAnIndexAreComparedInTheOrderOfTheItems(_ text: String) {
+        var ledger = Self.ledger(("one ", .text(0)), ("two ", .text(0, part: 1)))
+        ledger.beginItem(0)
+        #expect(ledger.admit(text, in: .text(0)) == .deliver(from: 0))
+        #expect(ledger.admit("\r\n", in: .text(0, part: 1)) == .deliver(from: 0))
+        #expect(Self.close(ledger, all: ["one ", "two ", text, "\r\n"]) == .whole)
+        #expect(Self.close(ledger, all: ["one ", "two ", text]) == .rewritten)
+        #expect(Self.close(ledger, all: ["one ", text, "two ", "\r\n"]) == .differs)
+    }
+
     @Test func outputPastTheLimitIsTooMuch() {
         var ledger = ReplayLedger(byteCountLimit: 10)
         #expect(ledger.admit("0123456789", in: .text(0)) == .deliver(from: 0))
