@@ -56,6 +56,8 @@ package protocol TransportConnection: AnyObject, Sendable {
     func ping()
 
     /// Starts the closing handshake with status code 1000, and drops the connection when the peer does not answer.
+    ///
+    /// Reading does not pause any more: messages above the high watermark are dropped, up to the end.
     func close()
 
     /// Fails the WebSocket with a close code (RFC 6455 section 7.1.7), because a received message cannot be processed.

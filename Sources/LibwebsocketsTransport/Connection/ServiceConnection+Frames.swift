@@ -157,7 +157,8 @@ extension ServiceConnection {
                 ? self.channel?.closing.closeRequested(CloseFrame(code: code))
                 : self.channel?.closing.connectionFailed(code)
             if let action { self.perform(action, rest: .isSent) }
-            // A paused socket would never see the peer's close frame.
+            // A socket that is not read never shows the peer's close frame, and is reset by its unread bytes.
+            self.plan.arena.dropOverflow()
             self.resumeReading()
         case .resolving, .connecting, .requesting, .receivingBody:
             self.cancel()

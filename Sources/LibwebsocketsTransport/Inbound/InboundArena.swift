@@ -43,6 +43,8 @@ final class InboundArena: Sendable {
         /// The weight of the batch in the consumer's hands, as of its last report.
         var inHand = 0
         var isPaused = false
+        /// Indicates whether what arrives above the high watermark is dropped, instead of left in the socket.
+        var dropsOverflow = false
         var waiter: Waiter?
         /// The deadline at which the service thread looks at the waiter.
         var watched: ContinuousClock.Instant?
@@ -108,7 +110,7 @@ final class InboundArena: Sendable {
     ) {
         self.state.withLock { state in
             if let moment { state.statistics.lastHeard = moment }
-            guard !state.hasEnded else { return }
+            guard !state.hasEnded, !(state.isPaused && state.dropsOverflow) else { return }
             let buffer = state.buffer(for: byteCount, reserve: &reserve)
             let weight = buffer.weight
             take(buffer)
@@ -119,8 +121,13 @@ final class InboundArena: Sendable {
 
     /// The number of bytes that may arrive before reading must pause; 0 when it must.
     var room: Int {
-        self.state.withLock { $0.isPaused ? 0 : max(1, self.highWatermark - $0.weight - $0.inHand) }
+        self.state.withLock {
+            $0.isPaused && !$0.dropsOverflow ? 0 : max(1, self.highWatermark - $0.weight - $0.inHand)
+        }
     }
+
+    /// Lets reading continue whatever the consumer has read: from the high watermark on, everything is dropped.
+    func dropOverflow() { self.state.withLock { $0.dropsOverflow = true } }
 
     /// Announces that a held request can be released.
     func announceReady() {
@@ -248,7 +255,8 @@ final class InboundArena: Sendable {
     func shouldResume(withUnread weight: Int) -> Bool {
         self.state.withLock { state in
             state.inHand = weight
-            guard state.isPaused, state.weight + weight <= self.lowWatermark else { return false }
+            // Behind a gap nothing is appended.
+            guard state.isPaused, !state.dropsOverflow, state.weight + weight <= self.lowWatermark else { return false }
             state.isPaused = false
             return true
         }

@@ -145,6 +145,27 @@ import Testing
         #expect(await peer.readToEnd().end == .end)
     }
 
+    /// Reading is paused at the close: the peer's close frame lies behind messages in the socket.
+    @Test func closeFrameBehindUnreadMessagesIsRead() async throws {
+        let (connection, peer) = try await RawServer().connect(.webSocket(offersCompression: false)) {
+            $0.limits.highWatermark = 10
+            $0.limits.lowWatermark = 5
+            $0.timeouts.close = .seconds(60)
+        }
+        await peer.acceptWebSocket()
+        #expect(await connection.event() == .opened(101))
+        peer.writeText("0123456789")
+        _ = await connection.wait(for: nil)
+        connection.close()
+        #expect(await peer.readCloseCode() == 1000)
+        peer.writeText("dropped")
+        peer.writeFrame(opcode: Self.close, Self.payload(1000))
+        peer.endWriting()
+        #expect(await peer.readToEnd().end == .end)
+        let events = await connection.eventsToEnd()
+        #expect(events == [.text("0123456789"), .ended(.closed(code: 1000, reason: ""))])
+    }
+
     @Test func peerThatDoesNotReadIsLeftAfterAClose() async throws {
         let server = try RawServer(receiveBufferByteCount: 4096)
         let (connection, peer) = try await server.connectWebSocket { $0.close = .milliseconds(100) }
