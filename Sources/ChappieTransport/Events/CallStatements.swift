@@ -69,6 +69,7 @@ struct CallStatements {
     /// A call whose item is finished.
     private struct Finished {
         let callID: ExactText?
+        let outputIndex: Int
         /// The fingerprint of the item's identifier; 0 when it has none.
         let itemName: UInt64
         let digest: Int
@@ -145,7 +146,7 @@ struct CallStatements {
         self.indicesByPlace[outputIndex, default: []].append(self.finishedCalls.count)
         self.finishedCalls.append(
             Finished(
-                callID: callID, itemName: item.fingerprint, digest: item.callDigest,
+                callID: callID, outputIndex: outputIndex, itemName: item.fingerprint, digest: item.callDigest,
                 argumentDigest: ExactText(item.comparableArguments).hashValue))
         guard !isAnotherCall else { return .differs }
         guard !isPlaceShared, let draft else { return .same }
@@ -168,8 +169,11 @@ struct CallStatements {
     func contradiction(in list: [ItemSummary], isPlaceShared: Bool) -> Int? {
         guard !list.isEmpty, list.count < ResponseSummary.maximumOutputCount else { return nil }
         let listed = Set(list.filter(\.isCall).compactMap { $0.callID.map(ExactText.init) })
+        let known = self.finishedCalls.map { ListedCalls.Known(callID: $0.callID, outputIndex: $0.outputIndex) }
+        let pairs = ListedCalls(list, among: known) { self.finishedCalls[$0].digest }
         for (index, item) in list.enumerated() where item.isCall {
-            guard self.allows(item, at: index, listed, isPlaceShared: isPlaceShared) else { return index }
+            let finished = pairs.known[index].map { self.finishedCalls[$0] }
+            guard self.allows(item, at: index, finished, isPlaceShared: isPlaceShared) else { return index }
         }
         return self.placeWithOtherCalls(than: listed) ?? self.draftLeftOut(of: list, listed)
     }
@@ -188,19 +192,12 @@ struct CallStatements {
         return self.byteCount <= self.byteCountLimit ? .same : .tooMuch
     }
 
-    /// Returns whether the call at a place of the response's list is that of the place before; a call that the list has
-    /// under its `call_id` is another one, as a list may omit items and so have other places.
-    private func allows(
-        _ item: ItemSummary, at index: Int, _ listed: Set<ExactText>, isPlaceShared: Bool
-    ) -> Bool {
-        if let known = item.callID.flatMap({ self.indexByCallID[ExactText($0)] }) {
-            return self.finishedCalls[known].digest == item.callDigest
-        }
-        guard !isPlaceShared else { return true }
-        let unlisted = self.indicesByPlace[index, default: []].lazy.map { self.finishedCalls[$0] }
-            .first { $0.callID.map(listed.contains) != true }
-        if let unlisted { return unlisted.digest == item.callDigest }
-        return self.drafts[index]?.allows(item) ?? true
+    /// Returns whether a listed call agrees with the earlier statements: with the finished call that it is paired with,
+    /// or else with the draft at its position.
+    private func allows(_ item: ItemSummary, at index: Int, _ finished: Finished?, isPlaceShared: Bool) -> Bool {
+        guard let finished else { return isPlaceShared || self.drafts[index]?.allows(item) ?? true }
+        let hasItsName = finished.callID != nil && finished.callID == item.callID.map(ExactText.init)
+        return finished.digest == item.callDigest || isPlaceShared && !hasItsName
     }
 
     /// Returns a position with several finished calls of which the response lists only some; nil when there is none.
@@ -308,7 +305,7 @@ extension ItemSummary {
     /// A number that two calls share only if they call the same tool in the same way, apart from their `call_id`.
     ///
     /// It has the process's random seed: a server cannot make two calls collide.
-    fileprivate var callDigest: Int {
+    var callDigest: Int {
         ReplayedToolCall(
             self.replayKind, outputIndex: 0, name: self.name ?? "",
             namespace: self.namespace.flatMap { $0.isEmpty ? nil : $0 }, arguments: self.comparableArguments
@@ -319,5 +316,16 @@ extension ItemSummary {
     var comparableArguments: String {
         guard case .functionCall = self.kind else { return self.payload ?? "" }
         return self.payload.map { CanonicalJSON.arguments($0) } ?? "null"
+    }
+}
+
+extension InputItem.Call {
+    /// The digest that the call has as a finished item (`ItemSummary.callDigest`).
+    var digest: Int {
+        let call = CompletedResponse.Call(self, callID: "").canonical
+        return ReplayedToolCall(
+            call.isCustom ? .custom : .function, outputIndex: 0, name: call.name, namespace: call.namespace,
+            arguments: call.payload
+        ).hashValue
     }
 }

@@ -77,24 +77,49 @@ extension EventReader {
     private struct EndPart {
         let slot: ReplaySlot
         let text: BorrowedText
-        /// Indicates whether an earlier item of the list has the same identifier and the same text in its place.
-        let isRepeated: Bool
     }
 
-    private mutating func parts(of summary: ResponseSummary, ofKind kind: ResponseEvent.DeltaKind) -> [EndPart] {
+    private func parts(of summary: ResponseSummary, ofKind kind: ResponseEvent.DeltaKind) -> [EndPart] {
         var parts: [EndPart] = []
-        var named: [ExactText: ItemSummary] = [:]
         for (index, item) in summary.output.enumerated() where !item.isAside {
-            let name = item.id.flatMap { $0.isEmpty ? nil : ExactText($0) }
-            let earlier = name.flatMap { named[$0] }
-            if let name, earlier == nil { named[name] = item }
-            for (position, part) in item.parts.enumerated() where part.kind == kind && !part.text.isEmpty {
+            for part in item.parts where part.kind == kind && !part.text.isEmpty {
                 guard let slot = ReplaySlot(kind, outputIndex: index, partIndex: part.index) else { continue }
-                let isRepeated = earlier.map { position < $0.parts.count && $0.parts[position].equals(part) } ?? false
-                parts.append(EndPart(slot: slot, text: part.text, isRepeated: isRepeated))
+                parts.append(EndPart(slot: slot, text: part.text))
             }
         }
         return parts
+    }
+
+    /// Returns the parts without those of items that the list repeats, under one identifier and with one text.
+    private func withoutRepeatedItems(_ parts: [EndPart], of summary: ResponseSummary) -> [EndPart] {
+        var named: [UInt64: ItemSummary] = [:]
+        var repeated: Set<Int> = []
+        for (index, item) in summary.output.enumerated() where item.fingerprint != 0 {
+            guard let first = named[item.fingerprint] else {
+                named[item.fingerprint] = item
+                continue
+            }
+            let isSame = first.parts.elementsEqual(item.parts) {
+                unsafe $0.kind == $1.kind && $0.index == $1.index && $0.text.utf8.elementsEqual($1.text.utf8)
+            }
+            if isSame { repeated.insert(index) }
+        }
+        return parts.filter { !repeated.contains($0.slot.outputIndex) }
+    }
+
+    /// Compares the parts with the output; where that leaves a rest or fails, an item that the list repeats is taken
+    /// once.
+    ///
+    /// - Returns: the result, and the parts that it is about.
+    private mutating func compare(
+        _ parts: [EndPart], of summary: ResponseSummary
+    ) -> (closing: ReplayLedger.Closing, parts: [EndPart]) {
+        let closing = self.closing(parts, of: summary)
+        if closing == .whole || closing == .rewritten { return (closing, parts) }
+        let others = self.withoutRepeatedItems(parts, of: summary)
+        guard others.count < parts.count else { return (closing, parts) }
+        let other = self.closing(others, of: summary)
+        return other == .differs || other == .outOfPlace ? (closing, parts) : (other, others)
     }
 
     private mutating func closing(_ parts: [EndPart], of summary: ResponseSummary) -> ReplayLedger.Closing {
@@ -109,33 +134,33 @@ extension EventReader {
         guard !self.machine.delivery.endsUnderAnotherName() else { return }
         for kind in [ResponseEvent.DeltaKind.text, .refusal, .reasoningSummary, .reasoningText] {
             let parts = self.parts(of: summary, ofKind: kind)
-            guard !parts.isEmpty, case .rest(let offset) = self.closing(parts, of: summary) else { continue }
+            guard !parts.isEmpty else { continue }
+            let (closing, compared) = self.compare(parts, of: summary)
+            guard case .rest(let offset) = closing else { continue }
             if self.half?.slot.kind == parts[0].slot.kind { self.half = nil }
-            guard self.deliver(parts, from: offset, attempt: attempt) else { return }
+            guard self.deliver(compared, from: offset, attempt: attempt) else { return }
         }
         self.deliverHalf(attempt: attempt)
     }
 
     private mutating func close(_ parts: [EndPart], of summary: ResponseSummary, attempt: Int) -> Bool {
         if self.half?.slot.kind == parts[0].slot.kind { self.half = nil }
-        let closing = self.closing(parts, of: summary)
+        let (closing, compared) = self.compare(parts, of: summary)
         guard case .rest(let offset) = closing else { return self.follow(closing, at: parts[0].slot) }
         if self.machine.delivery.endsUnderAnotherName() {
             self.fail(.contradictoryEvents(.otherResponse, at: parts[0].slot))
             return false
         }
-        return self.deliver(parts, from: offset, attempt: attempt)
+        return self.deliver(compared, from: offset, attempt: attempt)
     }
 
     /// Delivers the texts from an offset on, which counts from the first byte of the first one; returns false when that
     /// ends the attempt.
-    ///
-    /// An item that the list repeats is delivered once.
     private mutating func deliver(_ parts: [EndPart], from start: Int, attempt: Int) -> Bool {
         var offset = start
         for part in parts {
             defer { offset = max(0, offset - part.text.byteCount) }
-            guard offset < part.text.byteCount, offset > 0 || !part.isRepeated else { continue }
+            guard offset < part.text.byteCount else { continue }
             // The rest of a part continues the slot of its beginning.
             let slot = offset > 0 ? self.machine.delivery.newestSlot(of: part.slot.kind) ?? part.slot : part.slot
             self.received(part.text.dropping(first: offset), in: slot, attempt: attempt)

@@ -62,8 +62,8 @@ struct ResponseRecord {
     ///
     /// Its items are those that the end lists, if it lists any: items that came one by one may have copies that a
     /// server made by mistake. Calls are the exception, since they may have been acted on: those that came one by one
-    /// stay, and the end adds only calls that none of them can be (`UnlistedCalls`). One that was answered in an earlier
-    /// response, and that the end omits, is a late one of that response.
+    /// stay, and the end adds only calls that are paired with none of them (`ListedCalls`). One that was answered in an
+    /// earlier response, and that the end omits, is a late one of that response.
     ///
     /// - Returns: the calls that have not come before, with their positions.
     mutating func completed(
@@ -85,28 +85,29 @@ struct ResponseRecord {
         by list: [ItemSummary], answered: [CompletedResponse.Call]
     ) -> [(outputIndex: Int, item: ItemSummary)] {
         let hasItems = !self.items.isEmpty
-        var calls: [Item] = []
-        var callPlaces: [ExactText: Int] = [:]
-        for item in self.items {
-            guard case .call(let call)? = InputItem(item.json)?.part else { continue }
-            if let callID = call.callID { callPlaces[ExactText(callID)] = calls.count }
-            calls.append(item)
+        let parsed: [(item: Item, call: InputItem.Call)] = self.items.compactMap { item in
+            guard case .call(let call)? = InputItem(item.json)?.part else { return nil }
+            return (item, call)
         }
-        var unlisted = UnlistedCalls(calls.map { ($0.json, $0.outputIndex) }, behind: list)
+        var calls = parsed.map(\.item)
+        let known = parsed.map {
+            ListedCalls.Known(callID: $0.call.callID.map(ExactText.init), outputIndex: $0.item.outputIndex)
+        }
+        let pairs = ListedCalls(list, among: known) { parsed[$0].call.digest }
         self.removeItems()
         let canTellLeftOver = !answered.isEmpty && list.allSatisfy { !$0.isCall || $0.callID != nil }
         var listed: Set<Int> = []
         var newCalls: [(outputIndex: Int, item: ItemSummary)] = []
         for (index, item) in list.enumerated() {
             if item.isCall {
-                if let place = item.callID.flatMap({ callPlaces[ExactText($0)] }) {
+                if let place = pairs.known[index] {
                     calls[place].outputIndex = index
                     // A call that the end marks as unfinished does not run.
                     if item.status == "incomplete" { calls[place].json = unsafe Array(item.json.utf8) }
                     listed.insert(place)
                     continue
                 }
-                guard item.callID != nil || !hasItems, !unlisted.take(item, at: index) else { continue }
+                guard item.callID != nil || !hasItems else { continue }
                 newCalls.append((index, item))
             }
             self.finished(unsafe Array(item.json.utf8), at: index, isNamed: item.id?.isEmpty == false)

@@ -36,9 +36,6 @@ import CSimdjson
     package func equals(_ other: StaticString) -> Bool {
         other.withUTF8Buffer { $0.elementsEqual(self.utf8) }
     }
-
-    /// Returns whether the text has the same bytes as another one.
-    package func equals(_ other: Self) -> Bool { self.utf8.elementsEqual(other.utf8) }
 }
 
 extension String {

@@ -59,9 +59,4 @@ package struct ItemPart {
     package let index: Int
     /// The text, valid until the decoder is used again.
     package let text: BorrowedText
-
-    /// Returns whether another part has the same text at the same place.
-    package func equals(_ other: Self) -> Bool {
-        self.kind == other.kind && self.index == other.index && self.text.equals(other.text)
-    }
 }

@@ -167,27 +167,42 @@ import Testing
         #expect(response?.calls.map(\.callID) == ["a"])
     }
 
-    /// The list omits reasoning, so that its places are others: what came under the same `call_id`, or is the same call
-    /// under another one, runs once.
+    /// The list omits reasoning, which shifts the positions: a call that came under the same `call_id`, or that is the
+    /// same call under another one, runs once.
     @Test(
         arguments: [
-            (["a": "{}"], [("a", "{}"), ("b", "{}")], ["a", "b"]),
-            (["a": "{}"], [("b", "{}")], ["a"]),
-            (["a": "{}"], [("b", "{ }"), ("c", "{}")], ["a", "c"]),
-            (["a": "{}"], [("a", "{}"), ("b", "[]"), ("c", "{}")], ["a", "b", "c"]),
-        ] as [([String: String], [(String, String)], [String])])
+            ([("a", "{}")], [("a", "{}"), ("b", "{}")], ["a", "b"]),
+            ([("a", "{}")], [("b", "{}")], ["a"]),
+            ([("a", "{}")], [("b", "{ }"), ("c", "{}")], ["a", "c"]),
+            ([("a", "{}")], [("a", "{}"), ("b", "[]"), ("c", "{}")], ["a", "b", "c"]),
+            ([("a", "{}"), ("b", "[]")], [("x", "{}"), ("y", "[]")], ["a", "b"]),
+            ([("a", "{}"), ("b", "[]")], [("x", "[]"), ("y", "{}"), ("z", "1")], ["a", "b", "z"]),
+            ([("a", "{}")], [("x", "[]"), ("y", "{}")], ["a", "x"]),
+        ] as [([(String, String)], [(String, String)], [String])])
     func listedCallsRunOnceBehindAnOmittedItem(
-        finished: [String: String], listed: [(String, String)], run: [String]
+        finished: [(String, String)], listed: [(String, String)], run: [String]
     ) async {
         let reasoning = #"{"id":"rs_0","type":"reasoning","summary":[]}"#
-        let calls = finished.sorted { $0.key < $1.key }.enumerated().map { index, call in
-            Event.done(WireItem.sentCall(call.key, call.value), at: index + 1)
+        let calls = finished.enumerated().map { index, call in
+            Event.done(WireItem.sentCall(call.0, call.1), at: index + 1)
         }
         let list = listed.map { WireItem.sentCall($0.0, $0.1) }.joined(separator: ",")
         let (outcome, response) = await Self.complete(
             [Event.done(reasoning, at: 0)] + calls + [Event.completed("r1", #","output":[\#(list)]"#)], runsCalls: true)
         #expect(outcome.error == nil)
         #expect(response?.calls.map(\.callID).sorted() == run)
+    }
+
+    /// It is the same call: it keeps its own `call_id`, and gets the position of the list.
+    @Test func callListedUnderAnotherIdentifierGetsThePositionOfTheList() async {
+        let list = [WireItem.sentCall("x"), WireItem.sentMessage("Hello")].joined(separator: ",")
+        let (outcome, response) = await Self.complete(
+            [
+                Event.done(WireItem.sentMessage("Hello"), at: 1), Event.done(WireItem.sentCall("a"), at: 2),
+                Event.completed("r1", #","output":[\#(list)]"#),
+            ], runsCalls: true)
+        #expect(outcome.error == nil)
+        #expect(response?.itemTexts == [WireItem.call("a"), WireItem.message("Hello")])
     }
 
     @Test func itemsThatShareAPositionAreAllThere() async {

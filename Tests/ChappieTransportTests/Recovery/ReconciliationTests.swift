@@ -117,8 +117,7 @@ private enum Closing {
 
     private static let end = Closing.completed(Closing.message("Hello"))
 
-    /// An identifier has precedence over an index, output of one index is closed under another, and the end lists an
-    /// item twice.
+    /// An identifier has precedence over an index, and output of one index is closed under another.
     @Test(arguments: [
         [
             Closing.added(id: "m", at: 1), Closing.delta("Hel"), Closing.delta("lo"), Closing.itemDone("Hello", at: 1),
@@ -151,15 +150,6 @@ private enum Closing {
             #"{"type":"response.output_text.delta","item_id":"m","content_index":0,"delta":"Hello"}"#,
             Closing.itemDone("Hello", at: 1), Closing.completed(Closing.reasoning, Closing.message("Hello")),
         ],
-        [
-            Closing.added, Closing.delta("Hello"), Closing.itemDone("Hello"),
-            Closing.completed(Closing.message("Hello"), Closing.message("Hello")),
-        ],
-        [
-            Closing.added, Closing.delta("Hel"),
-            Closing.completed(Closing.message("Hello"), Closing.reasoning, Closing.message("Hello")),
-        ],
-        [Closing.completed(Closing.message("Hello"), Closing.message("Hello"))],
     ])
     func aTextThatIsClosedUnderAnotherIndexComesOnce(_ events: [String]) async {
         for reportsDiagnostics in [true, false] {
@@ -167,6 +157,30 @@ private enum Closing {
             #expect(outcome.error == nil)
             #expect(outcome.text == "Hello")
         }
+    }
+
+    @Test(arguments: [
+        [Closing.added, Closing.delta("Hello"), Closing.itemDone("Hello")], [Closing.added, Closing.delta("Hel")], [],
+    ])
+    func itemListedTwiceAtTheEndIsDeliveredOnce(_ events: [String]) async {
+        let (item, next) = (Closing.message("Hello"), Closing.message(" world", id: "n"))
+        for list in [[item, item], [item, Closing.reasoning, item], [item, item, next], [item, next, item]] {
+            let end = #"{"type":"response.completed","response":{"id":"r","output":[\#(list.joined(separator: ","))]}}"#
+            let outcome = await Self.run(events + [end])
+            #expect(outcome.error == nil)
+            #expect(outcome.text == (list.contains(next) ? "Hello world" : "Hello"))
+        }
+    }
+
+    @Test func itemsBesideOneThatIsListedTwiceAreCompared() async {
+        let outcome = await Self.run([
+            Closing.added, Closing.delta("Hello"), Closing.itemDone("Hello"), Closing.added(id: "n", at: 1),
+            Closing.delta(" world", id: "n", at: 1), Closing.itemDone(" world", id: "n", at: 1),
+            Closing.completed(
+                Closing.message("Hello"), Closing.message("Hello"), Closing.message(" world", id: "n")),
+        ])
+        #expect(outcome.error == nil)
+        #expect(outcome.text == "Hello world")
     }
 
     /// They are two items with the same text.

@@ -1,0 +1,56 @@
+import ResponseEvents
+import StreamSession
+
+/// The calls in a complete response's list of items, each paired with the call that came before the end.
+///
+/// Some servers list a call under another `call_id`; others omit items, which shifts the positions.
+struct ListedCalls {
+    /// A call that came before the end.
+    struct Known {
+        /// Its `call_id`; nil when it has none.
+        let callID: ExactText?
+        /// Its position in the response's output.
+        let outputIndex: Int
+    }
+
+    /// The indices of the paired calls, by the positions of the items in the list.
+    private(set) var known: [Int: Int] = [:]
+
+    /// Pairs calls by their `call_id`; then, of the others, by their content, and last by their position.
+    ///
+    /// `digest` returns the `ItemSummary.callDigest` of one of the calls.
+    init(_ list: [ItemSummary], among calls: [Known], digest: (Int) -> Int) {
+        var byCallID: [ExactText: Int] = [:]
+        for (index, call) in calls.enumerated() { if let callID = call.callID { byCallID[callID] = index } }
+        var unpaired: [Int] = []
+        var listed: Set<ExactText> = []
+        for (place, item) in list.enumerated() where item.isCall {
+            let callID = item.callID.map(ExactText.init)
+            if let callID { listed.insert(callID) }
+            if let index = callID.flatMap({ byCallID[$0] }) {
+                self.known[place] = index
+            } else {
+                unpaired.append(place)
+            }
+        }
+        let others = calls.indices.filter { calls[$0].callID.map(listed.contains) != true }
+        guard !others.isEmpty, !unpaired.isEmpty else { return }
+        var rest = Set(others)
+        self.pair(unpaired, with: Dictionary(grouping: others, by: digest), of: &rest) { list[$0].callDigest }
+        self.pair(unpaired, with: Dictionary(grouping: others) { calls[$0].outputIndex }, of: &rest) { $0 }
+    }
+
+    private mutating func pair(
+        _ places: [Int], with groups: [Int: [Int]], of rest: inout Set<Int>, by key: (Int) -> Int
+    ) {
+        var groups = groups
+        for place in places where self.known[place] == nil {
+            let key = key(place)
+            while let index = groups[key]?.popLast() {
+                guard rest.remove(index) != nil else { continue }
+                self.known[place] = index
+                break
+            }
+        }
+    }
+}
