@@ -98,13 +98,20 @@ extension ReplayChannel {
     }
 
     /// Returns the slots of a kind with output in the current attempt, in the order of their positions.
+    ///
+    /// At an index that several items share, they are in the order of their newest output.
     func slots(of kind: ReplaySlot.Kind) -> [ReplaySlot] {
         var slots = self.extents.slots(of: kind, in: self.attempt)
         let last = self.lastRunStart..<self.byteCount
         if self.lastSlot.kind == kind, last.overlaps(self.attempt), !slots.contains(self.lastSlot) {
             slots.append(self.lastSlot)
         }
-        return slots.sorted { ($0.outputIndex, $0.partIndex) < ($1.outputIndex, $1.partIndex) }
+        let places = slots.map { slot in
+            let isShared = self.restarts[slot.outputIndex] != nil
+            let newest = isShared ? self.pieces(of: slot, in: self.attempt).last?.upperBound : nil
+            return (slot: slot, order: newest ?? slot.partIndex)
+        }
+        return places.sorted { ($0.slot.outputIndex, $0.order) < ($1.slot.outputIndex, $1.order) }.map(\.slot)
     }
 
     /// Returns the attempt's pieces of slots that are in the order of their positions, in that order.

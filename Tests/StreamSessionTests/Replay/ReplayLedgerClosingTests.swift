@@ -252,6 +252,13 @@ import Testing
         #expect(Self.close(ledger, all: ["one ", text, "two ", "\r\n"]) == .differs)
     }
 
+    @Test func restOfAnItemThatSharesAnIndexFollowsItsNewestPart() {
+        var ledger = Self.ledger(("one ", .text(0)), ("two ", .text(0, part: 1)))
+        ledger.beginItem(0)
+        #expect(ledger.admit("thr", in: .text(0)) == .deliver(from: 0))
+        #expect(Self.close(ledger, all: ["one ", "two ", "three"]) == .rest(from: 11))
+    }
+
     @Test func outputPastTheLimitIsTooMuch() {
         var ledger = ReplayLedger(byteCountLimit: 10)
         #expect(ledger.admit("0123456789", in: .text(0)) == .deliver(from: 0))
