@@ -73,7 +73,7 @@ struct EngineInput {
         }
     }
 
-    /// Indicates whether the client gives the server up, which holds the connection and sends nothing more.
+    /// Indicates whether the turn may time out: the server keeps the connection open and sends no end.
     var isGivenUp: Bool { self.ending == .hold && !self.mustComplete }
 }
 

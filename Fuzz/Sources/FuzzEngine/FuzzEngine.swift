@@ -30,7 +30,7 @@ func require(_ holds: Bool, _ what: @autoclosure () -> String) {
 final class Bench: @unchecked Sendable {
     static let shared = Bench()
 
-    private let listener = ServerListener()
+    private var listener = ServerListener()
     private var inputCount = 0
     private let recording = EngineRecording()
 
@@ -44,6 +44,9 @@ final class Bench: @unchecked Sendable {
     func run(_ input: EngineInput, name: @autoclosure () -> String? = nil) {
         let turn = EngineTurn(input, port: self.listener.port)
         guard let socket = self.listener.accept(unless: { turn.hasEnded }) else {
+            // A connection attempt that the client has abandoned may still reach this listener.
+            self.listener.close()
+            self.listener = ServerListener()
             return OutcomeCheck(input: input, outcome: turn.wait()).checkUnconnected()
         }
         var request: ClientRequest?

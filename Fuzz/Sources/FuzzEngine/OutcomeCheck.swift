@@ -25,6 +25,8 @@ struct OutcomeCheck {
     /// Checks a turn whose time was over before its connection was made, as can happen on a busy machine.
     func checkUnconnected() {
         require(self.input.isGivenUp, "a turn ends without a connection")
+        require((self.outcome.report?.attempts.count ?? 0) <= 1, "more attempts than one")
+        require(self.outcome.deltas.isEmpty && !self.outcome.isCompleted, "output without a connection")
         guard case .transport(let failure)? = self.outcome.error as? ChappieClientError, failure.code == .timedOut
         else {
             return require(false, "no time-out: \(String(describing: self.outcome.error))")

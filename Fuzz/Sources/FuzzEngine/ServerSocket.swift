@@ -51,6 +51,8 @@ struct ServerListener {
         return ServerSocket(descriptor: peer)
     }
 
+    func close() { _ = Foundation.close(self.descriptor) }
+
     /// Indicates whether no connection waits to be accepted.
     var isQuiet: Bool { !ServerSocket.isReadable(self.descriptor, for: 0) }
 }

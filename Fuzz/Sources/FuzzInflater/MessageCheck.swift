@@ -80,7 +80,8 @@ struct MessageCheck {
             let result = Self.inflateWhole(payload, inflater, into: PaddedBuffer(capacity: capacity))
             let expected = lenient.limited(to: limit)
             let isRefused = models.strict[index] != lenient && Self.isRefusal(result, of: lenient, models.strict[index])
-            // A deflate stream that ends inside the tail is cut for one, and the beginning of a corrupt one for the other.
+            // Where the stream ends inside the tail (RFC 7692 section 7.2.2), one decoder reports `truncatedData` and
+            // the other `corruptData`.
             let isSameDamage =
                 [result.error, expected.error].allSatisfy { $0 == .corruptData || $0 == .truncatedData }
                 && result.output == expected.output
