@@ -63,8 +63,9 @@ final class Resolver: Sendable {
         // RFC 4343: case does not tell names apart.
         let name = host.lowercased()
         var needsThread = false
+        let now = self.now()
         let outcome: Outcome = self.state.withLock { state in
-            if let answer = state.cache.answer(for: name, at: self.now()) { return .answered(answer) }
+            if let answer = state.cache.answer(for: name, at: now) { return .answered(answer) }
             state.lastTicket += 1
             state.deliveries[state.lastTicket] = deliver
             needsThread = state.queue.ask(for: name, ticket: state.lastTicket)
@@ -106,7 +107,8 @@ final class Resolver: Sendable {
     private func work() {
         var isRelief = false
         while true {
-            let step = self.state.withLock { $0.queue.step(isRelief: isRelief, at: self.now()) }
+            let now = self.now()
+            let step = self.state.withLock { $0.queue.step(isRelief: isRelief, at: now) }
             isRelief = false
             switch step {
             case .lookUp(let name, let startsThread):
@@ -122,8 +124,9 @@ final class Resolver: Sendable {
     }
 
     private func answer(_ name: String, _ answer: Answer) {
+        let now = self.now()
         let deliveries = self.state.withLock { state in
-            state.cache.store(answer, for: name, at: self.now())
+            state.cache.store(answer, for: name, at: now)
             return state.queue.finished(name).compactMap { state.take($0) }
         }
         for deliver in deliveries { deliver(answer) }
