@@ -397,9 +397,10 @@ enum Numbered {
         ])
         let outcome = await fixture.run(Self.request)
         #expect(outcome.clientError == .streamingTransportReplayDiverged("Hel other"))
+        #expect(fixture.transport.requests[3].endpoint.target == "/v1/responses/r?stream=true")
     }
 
-    /// What was received was the response's own: it is repeated, and the rest follows.
+    /// The delivered output belongs to the response, so that the second reading repeats it and continues.
     @Test func aResumedStreamThatBeginsWithAnotherNameCostsNoOutput() async {
         let whole: [ScriptStep] = .eventStream(
             Numbered.created(0), Numbered.text(1, "Hel"), Numbered.text(2, "lo"), Numbered.completed(3))
@@ -407,6 +408,7 @@ enum Numbered {
         let outcome = await fixture.run(Self.request)
         #expect(outcome.text == "Hello")
         #expect(outcome.outcomes == ["connection.lost", "event.contradictory", "completed"])
+        #expect(fixture.transport.requests[2].endpoint.target == "/v1/responses/r?stream=true")
     }
 
     @Test func anotherEventWithTheSameNumberIsADivergence() async {

@@ -109,7 +109,7 @@ struct ScenarioCheck {
                 #expect((request.body["previous_response_id"] is String) == continues, self.name)
             }
             if let count = expected.inputItems { #expect((request.body["input"] as? [Any])?.count == count, self.name) }
-            if request.record.kind == .resume {
+            if expected.startingAfter != nil || request.record.kind == .resume {
                 let start = request.record.query.split(separator: "&").first { $0.hasPrefix("starting_after=") }
                 #expect(start.map(String.init) == expected.startingAfter.map { "starting_after=\($0)" }, self.name)
             }
