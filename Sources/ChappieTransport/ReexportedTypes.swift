@@ -1,5 +1,5 @@
-// The public types that `StreamSession` declares. It is no product, so that its users get them with this module; there is
-// no other attribute than this one for it.
+// Public types that are declared in `StreamSession`, which is not a product; `@_exported` makes them available with
+// this module.
 
 @_exported public import enum StreamSession.ChappieErrorCategory
 @_exported public import struct StreamSession.ChappieRateLimitBackoffPolicy

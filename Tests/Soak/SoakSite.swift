@@ -175,7 +175,7 @@ enum SoakTimes {
     static let pongTimeout = Duration.milliseconds(2_000)
     /// Longer than both together.
     static let longPause = Duration.milliseconds(2_900)
-    /// Three silent attempts in a row, the most that a plan has, take less time than `stuck`.
+    /// The time limits `firstEvent` and `idle`; three silent attempts, the most in a plan, take less than `stuck`.
     static let silence = Duration.seconds(12)
     /// A stream without an event for so long, whose consumer waits for one, is stuck.
     static let stuck = Duration.seconds(40)

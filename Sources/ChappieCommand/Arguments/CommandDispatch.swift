@@ -17,7 +17,8 @@ struct CommandDispatch: Sendable {
     func run(_ words: [String]) async -> ExitCode {
         switch words.first {
         case "--version": return self.print(PackageVersion.text())
-        case "help" where words.count > 1: return await self.runCommand(words[1], ["--help"])
+        case "help" where words.count > 1 && !words[1].hasPrefix("-"):
+            return await self.runCommand(words[1], ["--help"])
         case "--help", "-h", "help": return self.print(HelpText.text(for: Self.commands))
         case nil:
             self.console.note(HelpText.text(for: Self.commands))

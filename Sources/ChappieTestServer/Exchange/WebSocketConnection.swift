@@ -75,13 +75,12 @@ final class WebSocketConnection {
     func close(code: Int?, reason: String) throws(ConnectionEnd) -> Never {
         try self.writer.append(WebSocketFrame.close(code: code, reason: reason).bytes)
         try self.writer.flush()
-        self.awaitCloseFrame(within: Self.closingMilliseconds)
+        self.readToCloseFrame(waiting: Self.closingMilliseconds)
         throw .finished
     }
 
-    /// Reads to the client's Close frame, as long as each next frame arrives within a time; with 0, only what has
-    /// arrived.
-    func awaitCloseFrame(within milliseconds: Int) {
+    /// Reads frames up to the client's Close frame, waiting at most `milliseconds` for each.
+    func readToCloseFrame(waiting milliseconds: Int) {
         while self.exchange.stream.isReadable(within: milliseconds) {
             let frame = try? WebSocketFrame.read(
                 from: self.exchange.stream, limit: self.limit, allowsCompression: true)

@@ -99,7 +99,7 @@ struct WebSocketExchange {
             // A response whose terminal event was written before the end of the connection counts as delivered.
             for response in self.running { self.noteDelivery(of: response) }
             // A client that exits while it is written to may have sent its Close frame before.
-            if case .peerGone = error { connection.awaitCloseFrame(within: 0) }
+            if case .peerGone = error { connection.readToCloseFrame(waiting: 0) }
             throw error
         }
     }

@@ -59,6 +59,6 @@ struct SharedTurnState {
 }
 
 extension LockedValue where Value == SharedTurnState {
-    /// Indicates whether the stream was cancelled, or the current task, which must be the one that reads it.
+    /// Indicates whether the stream or the current task was cancelled; called by the task that reads the stream.
     var isGivenUp: Bool { self.withLock { $0.isCancelled } || Task.isCancelled }
 }

@@ -20,7 +20,10 @@ extension ChappieRetryGuidance {
         }
     }
 
+    /// The guidance after a failure of the network.
     package static let afterNetworkFailure = Self.retryWithBackoff(afterSeconds: 1)
+    /// The guidance after a failure of the server.
     package static let afterServerFailure = Self.retryWithBackoff(afterSeconds: 5)
+    /// The guidance after requests that came too soon.
     package static let afterRateLimit = Self.retryWithBackoff(afterSeconds: 30)
 }

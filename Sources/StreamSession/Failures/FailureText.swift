@@ -1,6 +1,7 @@
 /// A sentence with places for the facts of a failure: `"larger than\(.limit)"`.
 ///
-/// A fact's text begins with the space or the colon that it needs. That of an unknown fact is general, or empty.
+/// The text of a fact in the middle of a sentence brings its own leading space or colon. That of an unknown fact is
+/// general, or empty.
 package struct FailureText: ExpressibleByStringInterpolation, Sendable {
     /// A fact of a failure.
     package enum Fact: Sendable {

@@ -333,7 +333,7 @@ package struct Delivery: ~Copyable, Sendable {
 package struct ResumeCursor: Equatable, Sendable {
     /// The response's identifier.
     package let responseID: String
-    /// The number of the newest event; nil when no event had one.
+    /// The number after which events are requested; nil to read the response from its beginning.
     package let lastSequenceNumber: Int?
 
     /// Creates a position in a response.
