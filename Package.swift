@@ -20,6 +20,7 @@ let package = Package(
         .library(name: "ServerSentEvents", targets: ["ServerSentEvents"]),
         .library(name: "ChappieTransport", targets: ["ChappieTransport"]),
         .library(name: "Chappie", targets: ["Chappie"]),
+        .library(name: "ChappieSignIn", targets: ["ChappieSignIn"]),
         .library(name: "ChappieTestServer", targets: ["ChappieTestServer"]),
         .executable(name: "chappie", targets: ["ChappieCommand"]),
     ],
@@ -52,11 +53,14 @@ let package = Package(
             name: "Chappie",
             dependencies: ["ChappieTransport", "ResponseEvents", "StreamTransport"], swiftSettings: memorySafeSettings),
         .target(
+            name: "ChappieSignIn", dependencies: ["Chappie", "ChappieTransport", "StreamTransport"],
+            swiftSettings: memorySafeSettings),
+        .target(
             name: "ChappieTestServer", dependencies: ["CTestServerTLS", "CZlib"], exclude: ["Scenarios/README.md"],
             resources: [.embedInCode("Scenarios")], swiftSettings: baseSettings),
         .executableTarget(
             name: "ChappieCommand",
-            dependencies: ["Chappie", "ChappieTestServer", "ChappieTransport", "ServerSentEvents"],
+            dependencies: ["Chappie", "ChappieSignIn", "ChappieTestServer", "ChappieTransport", "ServerSentEvents"],
             swiftSettings: memorySafeSettings
         ),
 
@@ -120,7 +124,7 @@ let package = Package(
             path: "Tests/ConnectionChurn", swiftSettings: baseSettings),
         .target(name: "CProcessMemory", path: "Tests/CProcessMemory"),
         .executableTarget(
-            name: "credential-probe", dependencies: ["Chappie"], path: "Tests/CredentialProbe",
+            name: "credential-probe", dependencies: ["Chappie", "ChappieSignIn"], path: "Tests/CredentialProbe",
             swiftSettings: baseSettings),
         .testTarget(
             name: "TurnSimulationTests", dependencies: ["StreamTransport", "TurnSimulation"],
@@ -154,16 +158,22 @@ let package = Package(
             name: "ChappieTests", dependencies: ["Chappie", "ChappieTransport", "StreamTransport"],
             swiftSettings: baseSettings),
         .testTarget(
+            name: "ChappieSignInTests", dependencies: ["Chappie", "ChappieSignIn", "ChappieTransport", "StreamTransport"],
+            swiftSettings: baseSettings),
+        .testTarget(
             name: "ChappieTestServerTests", dependencies: ["ChappieTestServer"], swiftSettings: baseSettings),
         .testTarget(
             name: "ChappieCommandTests",
-            dependencies: ["Chappie", "ChappieCommand", "ChappieTestServer", "ChappieTransport", "ServerSentEvents"],
+            dependencies: [
+                "Chappie", "ChappieCommand", "ChappieSignIn", "ChappieTestServer", "ChappieTransport",
+                "ServerSentEvents",
+            ],
             swiftSettings: baseSettings),
         .testTarget(
             name: "LoopbackTests",
             dependencies: [
-                "CTLSHandshake", "CTestServerTLS", "Chappie", "ChappieCommand", "ChappieTestServer", "ChappieTransport",
-                "Deflate", "LibwebsocketsTransport", "StreamTransport", "WebSocketProtocol",
+                "CTLSHandshake", "CTestServerTLS", "Chappie", "ChappieCommand", "ChappieSignIn", "ChappieTestServer",
+                "ChappieTransport", "Deflate", "LibwebsocketsTransport", "StreamTransport", "WebSocketProtocol",
             ],
             swiftSettings: baseSettings),
     ],

@@ -7,7 +7,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-readonly modules=(ServerSentEvents ChappieTransport Chappie ChappieTestServer)
+readonly modules=(ServerSentEvents ChappieTransport Chappie ChappieSignIn ChappieTestServer)
 readonly work=.build/documentation
 
 fail() {

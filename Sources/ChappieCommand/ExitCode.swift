@@ -2,6 +2,7 @@
 //
 // Values without an owner.
 import Chappie
+import ChappieSignIn
 
 /// The exit code of a command, for its parent process.
 ///

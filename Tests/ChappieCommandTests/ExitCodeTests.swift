@@ -1,5 +1,6 @@
 // The table from errors to exit codes.
 import Chappie
+import ChappieSignIn
 import Testing
 
 @testable import ChappieCommand

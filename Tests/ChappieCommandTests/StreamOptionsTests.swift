@@ -1,5 +1,6 @@
 // The arguments and environment of `chappie stream`.
 import Chappie
+import ChappieSignIn
 import Foundation
 import Testing
 

@@ -161,21 +161,21 @@ private let errorsAndClients = [
 
 private let signIn = [
     Sentence(
-        "`ChappieAuthError`: its cases", "ChappieTests/SignIn/SignInContractTests.everyCaseHasItsFacts"),
+        "`ChappieAuthError`: its cases", "ChappieSignInTests/SignInContractTests.everyCaseHasItsFacts"),
     Sentence(
         "`requiresReauthentication` is true for 400, 401 and 403 at the token endpoint and for a missing refresh token",
-        "ChappieTests/SignIn/SignInContractTests.onlyANewSignInHelpsAfter400And401And403AndWithoutARefreshToken",
+        "ChappieSignInTests/SignInContractTests.onlyANewSignInHelpsAfter400And401And403AndWithoutARefreshToken",
         "LoopbackTests/SignIn/CommandLoginTests.anExchangeThatIsRefusedHasItsExitCode"),
     Sentence(
         "`localizedDescription` of a sign-in's error is a sentence fit for a log, for every case",
-        "ChappieTests/SignIn/SignInContractTests.everyCaseHasASentenceFitForALog"),
+        "ChappieSignInTests/SignInContractTests.everyCaseHasASentenceFitForALog"),
     Sentence(
         "`Chappie.authSession(configuration:)`; every argument has a default",
-        "ChappieTests/SignIn/SignInContractTests.theDefaultsOfASignIn",
-        "ChappieTests/SignIn/SignInContractTests.aSessionNeedsNoArgument"),
+        "ChappieSignInTests/SignInContractTests.theDefaultsOfASignIn",
+        "ChappieSignInTests/SignInContractTests.aSessionNeedsNoArgument"),
     Sentence(
         "no OAuth client ID is built in: it is configuration",
-        "ChappieTests/SignIn/SignInContractTests.noClientIDIsBuiltIn",
+        "ChappieSignInTests/SignInContractTests.noClientIDIsBuiltIn",
         "LoopbackTests/SignIn/CommandLoginTests.missingClientIDSendsNoRequest"),
     Sentence(
         "`startDeviceCodeSignIn()`", "LoopbackTests/SignIn/CommandLoginTests.aCodeSignsIn",
@@ -230,7 +230,7 @@ private let signIn = [
     Sentence("`refreshAuth()`", "LoopbackTests/SignIn/RefreshTests.aSiblingsTokensAreTakenAndNotBurnt"),
     Sentence(
         "tokens are refreshed before they expire",
-        "ChappieTests/SignIn/RefreshScheduleTests.anHourIsRefreshedFiveMinutesBeforeItsEnd",
+        "ChappieSignInTests/RefreshScheduleTests.anHourIsRefreshedFiveMinutesBeforeItsEnd",
         "LoopbackTests/SignIn/RefreshTests.aTokenThatEndsSoonIsRefreshedBeforeTheRequest",
         "LoopbackTests/SignIn/CommandAccountTests.aTokenThatHasEndedIsRenewedFirst"),
     Sentence(
@@ -240,7 +240,7 @@ private let signIn = [
         "LoopbackTests/SignIn/RefreshTests.aServerThatRejectsTheNewTokenTooIsNotAskedAgain"),
     Sentence(
         "new tokens are stored before they are used",
-        "ChappieTests/SignIn/KeeperTests.theTokensAreStoredBeforeTheyAreGiven",
+        "ChappieSignInTests/KeeperTests.theTokensAreStoredBeforeTheyAreGiven",
         "LoopbackTests/SignIn/RefreshTests.theTokensAreInTheFileWhenTheRequestArrives"),
     Sentence(
         "fifty processes with one nearly expired credential: one refresh, and all go on",
@@ -248,7 +248,7 @@ private let signIn = [
     Sentence(
         "a process that dies at any moment leaves the old credential or the new one",
         "LoopbackTests/SignIn/FiftyProcessesTests.aProcessThatDiesAtAnyCallLeavesTheOldFileOrTheNewOne",
-        "ChappieTests/SignIn/FileStorageFailureTests.failedStoreLeavesTheOldOrTheNewCredential"),
+        "ChappieSignInTests/FileStorageFailureTests.failedStoreLeavesTheOldOrTheNewCredential"),
     Sentence(
         "tokens, codes and verifiers are in no log, error, report, output, list of processes or crash",
         "LoopbackTests/SignIn/RefreshCanaryTests.linesErrorsAndReportsContainNoToken",
@@ -420,7 +420,7 @@ private let badInput = [
     func products() throws {
         let root = Self.tests.deletingLastPathComponent()
         let package = try String(contentsOf: root.appending(path: "Package.swift"), encoding: .utf8)
-        for name in ["ServerSentEvents", "ChappieTransport", "Chappie", "ChappieTestServer"] {
+        for name in ["ServerSentEvents", "ChappieTransport", "Chappie", "ChappieSignIn", "ChappieTestServer"] {
             #expect(package.contains(#".library(name: "\#(name)""#))
         }
         #expect(!package.contains(".package("))

@@ -1,6 +1,7 @@
 // A process of the tests of the credentials' storage: it dies where it is told to, or is one of many that share a
 // credential. What it does is said on the command line.
 import Chappie
+import ChappieSignIn
 import Foundation
 import Synchronization
 

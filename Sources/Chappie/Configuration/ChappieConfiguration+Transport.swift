@@ -36,14 +36,13 @@ extension ChappieConfiguration {
         return transport
     }
 
-    /// The default source: the environment's key, read each time, or the account that is signed in.
+    /// The default source: the environment's key, read each time, or what the provider supplies.
     private var credentialByDefault: ChappieTransportConfiguration.CredentialSource {
         let endpoint = self.endpoint
-        let usesAccount = self.credentialStorage != nil || endpoint.requiresAccountID
-        let session = usesAccount ? ChappieAuthSession(configuration: self) : nil
+        let provided = self.credentialProvider?.credentialSource(for: self)
         return { request in
             if let key = endpoint.credential(in: ProcessInfo.processInfo.environment) { return key }
-            return try await session?.credential(for: request)
+            return try await provided?(request)
         }
     }
 

@@ -26,16 +26,11 @@ public struct ChappieConfiguration: Sendable {
     public var endpoint: ChappieEndpoint
     /// Returns the credential, once at the beginning of each response, and once more when the server rejects it.
     ///
-    /// Default: the key in the environment variable that the endpoint names (`ChappieEndpoint.apiKeyVariable`), and
-    /// otherwise the account that is signed in, where `credentialStorage` is set or the endpoint is for accounts alone
-    /// (`ChappieEndpoint.requiresAccountID`).
+    /// Default: the key in the environment variable that the endpoint names (`ChappieEndpoint.apiKeyVariable`). The
+    /// product `ChappieSignIn` adds the accounts that are signed in.
     public var credential: ChappieTransportConfiguration.CredentialSource?
-    /// The settings of sign-ins; see `Chappie.authSession(configuration:)`.
-    public var signIn = ChappieSignInConfiguration()
-    /// The storage of the accounts' credentials.
-    ///
-    /// Default nil: files in the user's home directory (`ChappieFileCredentialStorage`).
-    public var credentialStorage: (any ChappieCredentialStorage)?
+    /// Supplies the default credential where the environment has no key.
+    package var credentialProvider: (any CredentialProvider)?
     /// The effort of the model's reasoning, for requests that name none.
     ///
     /// Default nil: the model's own default.

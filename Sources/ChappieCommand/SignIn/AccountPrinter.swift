@@ -1,5 +1,6 @@
 // Accounts as text for people, and as JSON lines. Pure.
 import Chappie
+import ChappieSignIn
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

@@ -1,5 +1,6 @@
 // `chappie login`: signs a user in, with a code on another device or in a browser on this one.
 import Chappie
+import ChappieSignIn
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

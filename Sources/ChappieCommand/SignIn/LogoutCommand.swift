@@ -1,5 +1,6 @@
 // `chappie logout`: removes accounts, and has their tokens revoked.
 import Chappie
+import ChappieSignIn
 
 /// Signs accounts out.
 struct LogoutCommand {

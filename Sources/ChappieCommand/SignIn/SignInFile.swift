@@ -1,5 +1,6 @@
 // The configuration file of the commands: its content and its path.
 import Chappie
+import ChappieSignIn
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

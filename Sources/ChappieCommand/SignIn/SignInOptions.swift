@@ -1,5 +1,6 @@
 // The arguments, environment and file of the commands for accounts as values of the client.
 import Chappie
+import ChappieSignIn
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

@@ -1,5 +1,6 @@
 // `chappie usage`: the used part of an account's limits.
 import Chappie
+import ChappieSignIn
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

@@ -1,5 +1,6 @@
 // `chappie whoami`: the signed-in accounts, from the stored credentials; no request is sent.
 import Chappie
+import ChappieSignIn
 
 /// Prints accounts.
 struct WhoamiCommand {

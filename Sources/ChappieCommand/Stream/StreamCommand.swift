@@ -1,5 +1,6 @@
 // `chappie stream`: one turn, printed as it arrives.
 import Chappie
+import ChappieSignIn
 import ChappieTestServer
 import Dispatch
 

@@ -1,5 +1,6 @@
 // The failure of a stream, as facts that can be printed.
 import Chappie
+import ChappieSignIn
 import ChappieTransport
 
 /// The known facts about a stream that failed or was interrupted.

@@ -1,5 +1,6 @@
 // The arguments and environment of `chappie stream` as values of the client.
 import Chappie
+import ChappieSignIn
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

@@ -1,5 +1,6 @@
 // The outputs of a command: data to standard output, all other text to standard error.
 import Chappie
+import ChappieSignIn
 
 #if canImport(Darwin)
     import Darwin

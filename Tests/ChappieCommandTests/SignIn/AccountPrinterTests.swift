@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-@testable import Chappie
+@testable import ChappieSignIn
 @testable import ChappieCommand
 
 /// 2026-11-22, 07:57:00 UTC.

@@ -1,5 +1,6 @@
 // The arguments, the environment and the file of the commands for accounts.
 import Chappie
+import ChappieSignIn
 import Foundation
 import Testing
 

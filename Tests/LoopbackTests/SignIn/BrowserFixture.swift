@@ -3,7 +3,7 @@ import Foundation
 import StreamTransport
 import Testing
 
-@testable import Chappie
+@testable import ChappieSignIn
 
 /// The answer to a browser's request.
 struct BrowserAnswer: Sendable {

@@ -3,7 +3,7 @@ import Foundation
 import StreamTransport
 import Testing
 
-@testable import Chappie
+@testable import ChappieSignIn
 
 /// The listener that the browser comes back to, among strangers.
 @Suite(.timeLimit(.minutes(1))) struct BrowserListenerTests {

@@ -3,7 +3,7 @@ import Foundation
 import StreamTransport
 import Testing
 
-@testable import Chappie
+@testable import ChappieSignIn
 
 /// Signing in with a browser, over real sockets.
 @Suite(.timeLimit(.minutes(1))) struct BrowserSignInTests {

@@ -1,4 +1,5 @@
 import Chappie
+import ChappieSignIn
 import ChappieTestServer
 import Foundation
 import Testing

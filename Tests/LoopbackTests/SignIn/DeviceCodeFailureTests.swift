@@ -3,7 +3,7 @@ import Foundation
 import StreamTransport
 import Testing
 
-@testable import Chappie
+@testable import ChappieSignIn
 
 /// Failures of a sign-in with a device code, over real sockets.
 @Suite(.timeLimit(.minutes(1))) struct DeviceCodeFailureTests {

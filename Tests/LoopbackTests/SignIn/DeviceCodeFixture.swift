@@ -2,7 +2,7 @@ import ChappieTestServer
 import Foundation
 import StreamTransport
 
-@testable import Chappie
+@testable import ChappieSignIn
 
 /// A clock of a sign-in that advances when a caller sleeps.
 final class FlowClock: Sendable {

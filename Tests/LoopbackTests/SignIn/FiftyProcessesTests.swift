@@ -2,7 +2,7 @@ import ChappieTestServer
 import Foundation
 import Testing
 
-@testable import Chappie
+@testable import ChappieSignIn
 
 /// Processes that share a credential, and processes that die.
 @Suite(.timeLimit(.minutes(5))) struct FiftyProcessesTests {

@@ -2,7 +2,7 @@ import ChappieTestServer
 import Foundation
 import Testing
 
-@testable import Chappie
+@testable import ChappieSignIn
 
 /// Tokens are sent only to their servers, and written only to the storage.
 @Suite(.timeLimit(.minutes(1))) struct RefreshCanaryTests {

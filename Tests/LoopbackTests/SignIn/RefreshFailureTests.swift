@@ -2,7 +2,7 @@ import ChappieTestServer
 import Foundation
 import Testing
 
-@testable import Chappie
+@testable import ChappieSignIn
 
 /// Everything that a token endpoint can do to a refresh, over a real socket.
 @Suite(.timeLimit(.minutes(1))) struct RefreshFailureTests {

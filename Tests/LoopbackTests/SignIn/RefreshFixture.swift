@@ -4,7 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@testable import Chappie
+@testable import ChappieSignIn
 
 /// A signed-in account of a test server.
 struct RefreshFixture: Sendable {

@@ -2,7 +2,7 @@ import ChappieTestServer
 import Foundation
 import Testing
 
-@testable import Chappie
+@testable import ChappieSignIn
 
 /// Credentials that are refreshed during requests, without the client's involvement.
 @Suite(.timeLimit(.minutes(1))) struct RefreshTests {

@@ -2,7 +2,7 @@ import ChappieTestServer
 import Foundation
 import Testing
 
-@testable import Chappie
+@testable import ChappieSignIn
 
 /// The secrets of a sign-in stay where they belong: codes, verifiers, states, the names of devices, tokens.
 @Suite(.timeLimit(.minutes(1))) struct SignInCanaryTests {

@@ -2,7 +2,7 @@ import ChappieTestServer
 import Foundation
 import Testing
 
-@testable import Chappie
+@testable import ChappieSignIn
 
 /// Signing out: the server is told where that is possible, and the account is forgotten in any case.
 @Suite(.timeLimit(.minutes(1))) struct SignOutTests {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Chappie
+@testable import ChappieSignIn
 @testable import ChappieTransport
 
 /// The server's answer to a request for a device code.

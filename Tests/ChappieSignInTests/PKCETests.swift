@@ -3,7 +3,7 @@ import Foundation
 import StreamTransport
 import Testing
 
-@testable import Chappie
+@testable import ChappieSignIn
 
 /// The secrets of an authorization request.
 @Suite struct PKCETests {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Chappie
+@testable import ChappieSignIn
 
 /// The polls, waits and time limits of a sign-in by device code.
 @Suite struct DeviceCodeStateMachineTests {

@@ -2,7 +2,7 @@ import Foundation
 import StreamTransport
 import Testing
 
-@testable import Chappie
+@testable import ChappieSignIn
 
 /// Locks of accounts: one at a time, in a process and across storages.
 @Suite(.timeLimit(.minutes(1))) struct StorageLockTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Chappie
+@testable import ChappieSignIn
 
 /// Requests of browsers, and malformed requests.
 @Suite struct BrowserCallbackRequestTests {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Chappie
+@testable import ChappieSignIn
 
 /// The answers of a token endpoint, and bodies that are not answers.
 @Suite struct TokenGrantTests {

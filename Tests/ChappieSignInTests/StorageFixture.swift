@@ -4,7 +4,7 @@ import Foundation
 import StreamTransport
 import Testing
 
-@testable import Chappie
+@testable import ChappieSignIn
 
 /// A directory for the files of one test; it is removed with its owner.
 final class StorageDirectory: Sendable {

@@ -3,7 +3,7 @@ import Foundation
 import StreamTransport
 import Testing
 
-@testable import Chappie
+@testable import ChappieSignIn
 
 /// The time of a refresh, and the handling of its tokens.
 @Suite(.timeLimit(.minutes(1))) struct KeeperTests {

@@ -2,7 +2,7 @@ import Foundation
 import StreamTransport
 import Testing
 
-@testable import Chappie
+@testable import ChappieSignIn
 // What the tests of the keeper share: a storage, a clock, and a server that answers what a test says.
 @testable import ChappieTransport
 

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Chappie
+@testable import ChappieSignIn
 
 /// The authorization request that a browser opens.
 @Suite struct BrowserAuthorizationRequestTests {

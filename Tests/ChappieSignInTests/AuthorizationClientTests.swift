@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Chappie
+@testable import ChappieSignIn
 @testable import ChappieTransport
 
 /// The permitted URLs of authorization requests, and the part of an answer that an error keeps.

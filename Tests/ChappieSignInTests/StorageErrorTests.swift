@@ -2,7 +2,7 @@ import ChappieTransport
 import Foundation
 import Testing
 
-@testable import Chappie
+@testable import ChappieSignIn
 
 /// The descriptions of storage errors.
 @Suite struct StorageErrorTests {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Chappie
+@testable import ChappieSignIn
 
 /// Files of credentials: their content, their permissions, and the files that are refused.
 @Suite struct FileStorageTests {

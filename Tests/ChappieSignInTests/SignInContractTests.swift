@@ -1,5 +1,5 @@
 // Names, defaults and facts of sign-in that programs rely on. This file uses no `@testable` import.
-import Chappie
+import ChappieSignIn
 import Foundation
 import Testing
 

@@ -2,7 +2,7 @@ import Foundation
 import StreamTransport
 import Testing
 
-@testable import Chappie
+@testable import ChappieSignIn
 
 /// Failures of the system at each call in turn: only the old credential or the new one is there afterwards.
 @Suite struct FileStorageFailureTests {

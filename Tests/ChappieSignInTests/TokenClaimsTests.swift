@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Chappie
+@testable import ChappieSignIn
 
 /// The claims of tokens, and tokens without claims.
 @Suite struct TokenClaimsTests {

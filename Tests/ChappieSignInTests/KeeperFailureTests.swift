@@ -3,7 +3,7 @@ import Foundation
 import StreamTransport
 import Testing
 
-@testable import Chappie
+@testable import ChappieSignIn
 
 /// Refreshes that fail: retries, remembered refusals, and concurrent callers.
 @Suite(.timeLimit(.minutes(1))) struct KeeperFailureTests {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Chappie
+@testable import ChappieSignIn
 
 /// The time at which a token is refreshed, with right and wrong clocks.
 @Suite struct RefreshScheduleTests {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Chappie
+@testable import ChappieSignIn
 @testable import ChappieTransport
 
 /// The meaning of an answer to a refresh, for every status code and every form of an error code.

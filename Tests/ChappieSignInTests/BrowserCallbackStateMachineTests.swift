@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Chappie
+@testable import ChappieSignIn
 
 /// The requests that the callback accepts, and those that it refuses.
 @Suite struct BrowserCallbackStateMachineTests {
