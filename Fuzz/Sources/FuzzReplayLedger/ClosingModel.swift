@@ -148,30 +148,30 @@ extension LedgerModel {
         let own = channel.delivered[channel.settledCount..<channel.cursor].filter { $0.slot.kind == kind }
         let end = self.settledItemCount + itemCount
         let total = texts.reduce(0) { $0 + $1.count }
-        let isOpen = own.map(\.slot).max { $0.position < $1.position }.map { !self.closed.contains($0) } ?? true
-        var held = Self.compare(texts, with: own, isOpen: isOpen)
+        let last = self.slots(of: own).last
+        let isOpen = last.map { !self.closed.contains($0) } ?? true
+        var held = self.compare(texts, with: own, isOpen: isOpen)
         if held == nil, own.contains(where: { $0.slot.outputIndex >= end }) {
             // Items that the end does not name.
-            held = Self.compare(texts, with: own.filter { $0.slot.outputIndex < end }, isOpen: isOpen)
+            held = self.compare(texts, with: own.filter { $0.slot.outputIndex < end }, isOpen: isOpen)
             guard held?.count == total else { return .differs }
             held?.isRewritten = true
         }
         guard let held else { return .differs }
         guard held.count < total else { return held.isRewritten ? .rewritten : .whole }
-        guard let newest = channel.newestSlot, let last = own.map(\.slot).max(by: { $0.position < $1.position }),
-            newest != last
-        else { return .rest(from: held.count) }
+        guard let newest = channel.newestSlot, let last, newest != last else { return .rest(from: held.count) }
         return .outOfPlace
     }
 
-    private static func compare(
+    private func compare(
         _ texts: [[UInt8]], with pieces: [Piece], isOpen: Bool
     ) -> (count: Int, isRewritten: Bool)? {
-        // A stable order: the bytes of a slot stay as they came.
-        let sorted = pieces.enumerated().sorted {
-            ($0.element.slot.outputIndex, $0.element.slot.partIndex, $0.offset)
-                < ($1.element.slot.outputIndex, $1.element.slot.partIndex, $1.offset)
+        // A stable order: the bytes of a slot, and of an index that several items share, stay as they came.
+        func place(_ piece: EnumeratedSequence<[Piece]>.Element) -> (Int, Int, Int) {
+            let slot = piece.element.slot
+            return (slot.outputIndex, self.isShared(slot) ? 0 : slot.partIndex, piece.offset)
         }
+        let sorted = pieces.enumerated().sorted { place($0) < place($1) }
         var comparison = ClosingModel(sorted.map(\.element.byte), isOpen: isOpen)
         var total = 0
         for text in texts {
@@ -180,6 +180,21 @@ extension LedgerModel {
             if count < text.count { break }
         }
         return comparison.isAtEnd() ? (total, comparison.isRewritten) : nil
+    }
+
+    /// Returns whether an item has taken over the index of an earlier one.
+    private func isShared(_ slot: ReplaySlot) -> Bool {
+        self.restarts[LedgerChannel(slot.kind).rawValue][slot.outputIndex] != nil
+    }
+
+    /// Returns the slots of output in the order of their positions; at a shared index, of their newest output.
+    private func slots(of pieces: [Piece]) -> [ReplaySlot] {
+        var newest: [ReplaySlot: Int] = [:]
+        for (offset, piece) in pieces.enumerated() { newest[piece.slot] = offset }
+        func place(_ slot: (key: ReplaySlot, value: Int)) -> (Int, Int) {
+            (slot.key.outputIndex, self.isShared(slot.key) ? slot.value : slot.key.partIndex)
+        }
+        return newest.sorted { place($0) < place($1) }.map(\.key)
     }
 
     /// The slot of a kind with the highest position in the attempt that runs.
@@ -191,9 +206,9 @@ extension LedgerModel {
         let own = channel.delivered[channel.settledCount..<channel.cursor].filter { $0.slot.kind == kind }
         var texts: [ReplaySlot: [UInt8]] = [:]
         for piece in own { texts[piece.slot, default: []].append(piece.byte) }
-        return texts.sorted { $0.key.position < $1.key.position }.compactMap { slot, bytes in
+        return self.slots(of: own).compactMap { slot in
             let (outputIndex, isTooFar) = slot.outputIndex.subtractingReportingOverflow(self.settledItemCount)
-            guard !isTooFar else { return nil }
+            guard !isTooFar, let bytes = texts[slot] else { return nil }
             return (ReplaySlot(slot.kind, outputIndex: outputIndex, partIndex: slot.partIndex), bytes)
         }
     }
