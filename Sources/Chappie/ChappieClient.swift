@@ -33,7 +33,7 @@ public final class ChappieClient: Sendable {
 
     /// Creates a client with an engine of its own.
     convenience init(configuration: ChappieConfiguration) {
-        let transport = ChappieStreamingTransport(configuration: configuration.transport)
+        let transport = ChappieStreamingTransport(configuration: configuration.engine)
         self.init(
             configuration: configuration, transport: transport,
             conversation: Conversation(context: ChappieClientContext()))

@@ -34,30 +34,30 @@ import Testing
 
     @Test func endpointCapabilitiesDetermineTheRequest() {
         var configuration = ChappieConfiguration(endpoint: .chatGPT)
-        #expect(configuration.transport.policy == .default)
-        #expect(configuration.transport.usesLanes == false)
-        #expect(configuration.transport.sendsClientMetadata)
-        #expect(configuration.transport.additionalFields.map(\.name) == ["originator"])
-        configuration.additionalFields = [.init(name: "Originator", value: "mine"), .init(name: "X-A", value: "1")]
-        #expect(configuration.transport.additionalFields.map(\.value) == ["mine", "1"])
+        #expect(configuration.engine.policy == .default)
+        #expect(configuration.engine.usesLanes == false)
+        #expect(configuration.engine.sendsClientMetadata)
+        #expect(configuration.engine.additionalFields.map(\.name) == ["originator"])
+        configuration.additionalFields = [(name: "Originator", value: "mine"), (name: "X-A", value: "1")]
+        #expect(configuration.engine.additionalFields.map(\.value) == ["mine", "1"])
         configuration.endpoint = .xAI
-        #expect(configuration.transport.policy == .httpSSEOnly)
+        #expect(configuration.engine.policy == .httpSSEOnly)
         configuration.endpoint = .azureOpenAI(resource: "r")
-        #expect(configuration.transport.credentialFieldName == "api-key")
+        #expect(configuration.engine.credentialFieldName == "api-key")
         configuration.endpoint = .openAI
-        #expect(configuration.transport.usesLanes == false)
+        #expect(configuration.engine.usesLanes == false)
         configuration.usesLanes = true
-        #expect(configuration.transport.usesLanes)
+        #expect(configuration.engine.usesLanes)
         configuration.endpoint.supportsLanes = false
-        #expect(configuration.transport.usesLanes == false)
+        #expect(configuration.engine.usesLanes == false)
         configuration.endpoint.supportsWebSocket = false
-        #expect(configuration.transport.policy == .httpSSEOnly)
+        #expect(configuration.engine.policy == .httpSSEOnly)
     }
 
     @Test func engineConfigurationIsDerivedFromTheClients() {
         var configuration = ChappieConfiguration()
         configuration.timeouts.connect = .seconds(3)
-        configuration.transportLimits.eventByteCount = 5
+        configuration.transport.limits.eventByteCount = 5
         configuration.maxHTTPRetries = 7
         configuration.reconnectDelay = .seconds(9)
         configuration.circuitBreaker = .disabled
@@ -67,9 +67,9 @@ import Testing
         configuration.offersCompression = false
         configuration.webSocketCompression = .lowMemory
         configuration.serviceThreadCount = 4
-        let transport = configuration.transport
+        let transport = configuration.engine
         #expect(transport.timeouts == configuration.timeouts)
-        #expect(transport.limits == configuration.transportLimits)
+        #expect(transport.limits == configuration.transport.limits)
         #expect(transport.maxHTTPRetries == 7)
         #expect(transport.reconnectDelay == .seconds(9))
         #expect(transport.circuitBreaker == .disabled)
@@ -86,20 +86,20 @@ import Testing
     @Test func requestWithoutARequiredCredentialIsNotSent() async throws {
         var configuration = ChappieConfiguration(credential: { _ in nil })
         await #expect(throws: ChappieClientError.missingCredential) {
-            try await configuration.transport.credential(.connecting)
+            try await configuration.engine.credential(.connecting)
         }
         configuration.endpoint = .other(configuration.endpoint.baseURL)
-        #expect(try await configuration.transport.credential(.connecting) == nil)
+        #expect(try await configuration.engine.credential(.connecting) == nil)
     }
 
     @Test func chatGPTEndpointRequiresAnAccount() async throws {
         var configuration = ChappieConfiguration(apiKey: "k", endpoint: .chatGPT)
         await #expect(throws: ChappieClientError.missingAccountID) {
-            try await configuration.transport.credential(.connecting)
+            try await configuration.engine.credential(.connecting)
         }
         let credential = ChappieCredential(bearerToken: "k", accountID: "a")
         configuration.credential = { _ in credential }
-        #expect(try await configuration.transport.credential(.rejected(credential)) == credential)
+        #expect(try await configuration.engine.credential(.rejected(credential)) == credential)
     }
 
     @Test(arguments: [

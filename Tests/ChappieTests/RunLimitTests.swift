@@ -12,7 +12,7 @@ import Testing
         var configuration = ChappieConfiguration()
         configuration.tools = [ChappieHostTool(name: "f", description: "") { _ in ChappieToolResult(output: "") }]
         change(&configuration.limits)
-        return TurnSetup(configuration, transport: ChappieStreamingTransport(configuration: configuration.transport))
+        return TurnSetup(configuration, transport: ChappieStreamingTransport(configuration: configuration.engine))
     }
 
     private static let call = CompletedResponse.Call(

@@ -6,34 +6,18 @@ import Foundation
 #endif
 
 extension ChappieConfiguration {
-    /// The engine's configuration.
-    var transport: ChappieTransportConfiguration {
-        var transport = ChappieTransportConfiguration(
-            baseURL: self.endpoint.baseURL,
-            credential: self.endpoint.checked(self.credential ?? self.credentialByDefault))
-        transport.policy = self.endpoint.supportsWebSocket ? self.streamingTransportPolicy : .httpSSEOnly
-        transport.usesLanes = self.usesLanes && self.endpoint.supportsLanes
-        transport.sendsClientMetadata = self.endpoint.sendsClientMetadata
-        transport.sendsBetaField = self.endpoint.sendsBetaField
-        transport.credentialFieldName = self.endpoint.credentialFieldName
-        transport.additionalFields = self.fields
-        transport.rateLimitBackoff = self.rateLimitBackoff
-        transport.circuitBreaker = self.circuitBreaker
-        transport.timeouts = self.timeouts
-        transport.limits = self.transportLimits
-        transport.maxHTTPRetries = self.maxHTTPRetries
-        transport.reconnectDelay = self.reconnectDelay
-        transport.tls = self.tls
-        transport.proxy = self.proxy
-        transport.offersCompression = self.offersCompression
-        transport.webSocketCompression = self.webSocketCompression
-        transport.serviceThreadCount = self.serviceThreadCount
-        transport.rawEvents = self.rawEvents
-        transport.reportsDiagnostics = self.reportsDiagnostics
-        transport.log = self.log
-        transport.metrics = self.metrics
-        transport.willSend = self.willSend
-        return transport
+    /// The engine's configuration, with what the endpoint determines.
+    var engine: ChappieTransportConfiguration {
+        var engine = self.transport
+        engine.baseURL = self.endpoint.baseURL
+        engine.credential = self.endpoint.checked(self.credential ?? self.credentialByDefault)
+        if !self.endpoint.supportsWebSocket { engine.policy = .httpSSEOnly }
+        engine.usesLanes = self.usesLanes && self.endpoint.supportsLanes
+        engine.sendsClientMetadata = self.endpoint.sendsClientMetadata
+        engine.sendsBetaField = self.endpoint.sendsBetaField
+        engine.credentialFieldName = self.endpoint.credentialFieldName
+        engine.additionalFields = self.fields
+        return engine
     }
 
     /// The default source: the environment's key, read each time, or what the provider supplies.
@@ -50,7 +34,7 @@ extension ChappieConfiguration {
     private var fields: [(name: String, value: String)] {
         let own = Set(self.additionalFields.map { $0.name.lowercased() })
         let others = self.endpoint.additionalFields.filter { !own.contains($0.name.lowercased()) }
-        return (others + self.additionalFields).map { ($0.name, $0.value) }
+        return others.map { ($0.name, $0.value) } + self.additionalFields
     }
 }
 

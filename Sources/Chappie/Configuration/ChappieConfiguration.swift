@@ -5,8 +5,10 @@
 /// ```swift
 /// var configuration = ChappieConfiguration(model: "gpt-5.5", tools: [weather])
 /// configuration.limits.duration = .seconds(300)
+/// configuration.timeouts.firstEvent = .seconds(20)
 /// let client = Chappie.client(configuration: configuration)
 /// ```
+@dynamicMemberLookup
 public struct ChappieConfiguration: Sendable {
     /// The model of requests that name none.
     public var model: String
@@ -39,68 +41,26 @@ public struct ChappieConfiguration: Sendable {
     ///
     /// Default nil: the account's.
     public var serviceTier: ChappieServiceTier?
-    /// Indicates whether several responses share one WebSocket, each conversation on its lane.
+    /// The configuration of the engine: time limits, TLS, proxy, retries, reports and everything else.
     ///
-    /// Default false: each running response has a WebSocket of its own, so that it does not process the events
-    /// of others, and is not delayed by their readers. Where the endpoint does not support lanes
-    /// (`ChappieEndpoint.supportsLanes`), true has no effect.
-    public var usesLanes = false
+    /// Its members are members of this configuration too, as far as there is no other one of that name:
+    /// `configuration.timeouts` is `configuration.transport.timeouts`, while `limits` are those of a turn. The endpoint
+    /// and `credential` determine `baseURL`, `credential`, `credentialFieldName`, `sendsClientMetadata` and
+    /// `sendsBetaField`, and may turn WebSockets and lanes off. `additionalFields` replace those of the endpoint where
+    /// the names are equal.
+    public var transport: ChappieTransportConfiguration
 
     /// The rules by which turns choose and change their transport.
-    public var streamingTransportPolicy: ChappieStreamingTransportPolicy
-    /// The treatment of status code 429.
-    public var rateLimitBackoff: ChappieRateLimitBackoffPolicy
-    /// The conditions under which turns fail without an attempt.
-    public var circuitBreaker = ChappieCircuitBreakerPolicy.default
-    /// The time limits of the engine.
-    ///
-    /// `total` is for one response; `limits.duration` is for the whole turn.
-    public var timeouts = ChappieTimeouts()
-    /// The largest sizes of a server's data.
-    public var transportLimits = ChappieLimits()
-    /// The number of retries of a failed HTTP/SSE attempt for one response.
-    ///
-    /// Default 5.
-    public var maxHTTPRetries = 5
-    /// The delay before the first reconnection.
-    ///
-    /// Default 200 ms.
-    public var reconnectDelay: Duration = .milliseconds(200)
-    /// The TLS settings of connections, the trusted authorities among them.
-    public var tls = ChappieTLSPolicy()
-    /// The choice of a proxy for connections.
-    ///
-    /// Default `.environment`.
-    public var proxy = ChappieProxyPolicy.environment
-    /// Fields of every request, beside the endpoint's, which they replace where the names are equal.
-    public var additionalFields: [ChappieEndpoint.Field] = []
-    /// Indicates whether permessage-deflate (RFC 7692) and gzip are offered.
-    ///
-    /// Default true.
-    public var offersCompression = true
-    /// The offered parameters of permessage-deflate.
-    ///
-    /// Default `.enabled`.
-    public var webSocketCompression: ChappieWebSocketCompression = .enabled
-    /// The number of threads of the process that read and write for the client's connections, 1 to 64.
-    ///
-    /// Default 1.
-    public var serviceThreadCount = 1
+    public var streamingTransportPolicy: ChappieStreamingTransportPolicy {
+        get { self.transport.policy }
+        set { self.transport.policy = newValue }
+    }
 
-    /// The events of the wire that are passed on unparsed.
-    ///
-    /// Default `.unsurfaced`: those that no other case carries. Calls of host tools are carried.
-    public var rawEvents: ChappieRawEvents = .unsurfaced
-    /// Indicates whether `.diagnostic` events are delivered.
-    ///
-    /// Default false.
-    public var reportsDiagnostics = false
-    /// Receives a line for each step of a turn; see `ChappieTransportConfiguration.log`.
-    public var log: (@Sendable (ChappieLogEntry) -> Void)?
-    /// Receives durations and outcomes; see `ChappieTransportConfiguration.metrics`.
-    public var metrics: (@Sendable (ChappieMetric) -> Void)?
-    /// Inspects each request before it is sent, and may refuse it; see `ChappieTransportConfiguration.willSend`.
-    public var willSend: (@Sendable (ChappieOutgoingRequest) async throws -> Void)?
+    /// Accesses a member of `transport`.
+    public subscript<Member>(dynamicMember member: WritableKeyPath<ChappieTransportConfiguration, Member>) -> Member {
+        get { self.transport[keyPath: member] }
+        set { self.transport[keyPath: member] = newValue }
+    }
 
     /// The default model.
     public static let defaultModel = "gpt-5.5"
@@ -120,10 +80,11 @@ public struct ChappieConfiguration: Sendable {
         self.harness = harness
         self.tools = tools
         self.toolApprovalHandler = toolApprovalHandler
-        self.rateLimitBackoff = rateLimitBackoff
-        self.streamingTransportPolicy = streamingTransportPolicy
         self.endpoint = endpoint
         self.credential = credential
+        self.transport = ChappieTransportConfiguration(baseURL: endpoint.baseURL)
+        self.transport.rateLimitBackoff = rateLimitBackoff
+        self.transport.policy = streamingTransportPolicy
     }
 
     /// Creates a configuration with a key.

@@ -25,7 +25,7 @@ struct TurnSetup: Sendable {
         self.approvalHandler = configuration.toolApprovalHandler
         self.limits = configuration.limits.bounded
         self.rawEvents = configuration.rawEvents
-        self.engine = configuration.transport
+        self.engine = configuration.engine
     }
 
     /// The rules of the tool loop.

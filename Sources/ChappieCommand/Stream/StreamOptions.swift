@@ -135,7 +135,7 @@ struct StreamOptions {
         settings.timeouts = try Self.timeouts(arguments)
         // The turn is all its responses and the tools in between; for a single response the engine reports more
         // details.
-        if arguments.has("tool") { swap(&settings.timeouts.total, &settings.limits.duration) }
+        if arguments.has("tool") { swap(&settings.transport.timeouts.total, &settings.limits.duration) }
         settings.limits.toolOutputByteCount = CommandTool.textLimit
         if let path = arguments.text("ca-file") { settings.tls.trust = .file(path: path) }
         if let proxy = arguments.text("proxy") { settings.proxy = .url(proxy) }

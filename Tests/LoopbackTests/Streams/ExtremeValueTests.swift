@@ -30,10 +30,10 @@ import Testing
                     $0.streamingTransportPolicy.livenessCheckDelay = endless
                     $0.circuitBreaker = ChappieCircuitBreakerPolicy(openDuration: endless)
                     $0.rateLimitBackoff = ChappieRateLimitBackoffPolicy(initialDelay: endless, maximumDelay: endless)
-                    $0.transportLimits.eventByteCount = .max
-                    $0.transportLimits.errorBodyByteCount = .max
-                    $0.transportLimits.highWatermark = .max
-                    $0.transportLimits.lowWatermark = .max
+                    $0.transport.limits.eventByteCount = .max
+                    $0.transport.limits.errorBodyByteCount = .max
+                    $0.transport.limits.highWatermark = .max
+                    $0.transport.limits.lowWatermark = .max
                 })
             for _ in 0..<2 {
                 let outcome = await client.outcome()
@@ -50,8 +50,8 @@ import Testing
             let client = Chappie.client(
                 configuration: .loopback(server, over: wire) {
                     $0.usesLanes = true
-                    $0.transportLimits.highWatermark = mark
-                    $0.transportLimits.lowWatermark = mark
+                    $0.transport.limits.highWatermark = mark
+                    $0.transport.limits.lowWatermark = mark
                 })
             for name in ["a", "b"] {
                 let outcome = await client.lane(name).outcome()
