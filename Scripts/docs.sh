@@ -34,8 +34,10 @@ for folder in Sources/C*/include; do compile+=(-Xcc "-I$folder"); done
 # The extractor takes ChappieTransportVersion for a version that Xcode makes, and leaves it out.
 for module in "${modules[@]}"; do
     options=(-minimum-access-level public -skip-synthesized-members -skip-inherited-docs -emit-extension-block-symbols)
-    # The engine's types that StreamSession declares (Sources/ChappieTransport/ReexportedTypes.swift).
-    if [[ $module == ChappieTransport ]]; then options+=(-experimental-allowed-reexported-modules=StreamSession); fi
+    # The engine's types that modules below it declare (Sources/ChappieTransport/ReexportedTypes.swift).
+    if [[ $module == ChappieTransport ]]; then
+        options+=(-experimental-allowed-reexported-modules=ResponseEvents,StreamSession,StreamTransport)
+    fi
     "$tools/swift-symbolgraph-extract" -module-name "$module" "${compile[@]}" -output-dir "$work/symbols" "${options[@]}"
 done
 python3 Scripts/docs.py undocumented "$work/symbols" "${modules[@]}" || fail "symbols without documentation"

@@ -1,9 +1,14 @@
-// Public types that are declared in `StreamSession`, which is not a product; `@_exported` makes them available with
-// this module.
+// Public types that are declared in modules that are no products; `@_exported` makes them available with this module.
 
+@_exported public import struct ResponseEvents.ChappieTokenUsage
+@_exported public import struct StreamSession.ChappieCircuitBreakerPolicy
 @_exported public import enum StreamSession.ChappieErrorCategory
 @_exported public import struct StreamSession.ChappieRateLimitBackoffPolicy
 @_exported public import enum StreamSession.ChappieRecoveryPolicy
 @_exported public import enum StreamSession.ChappieReplaySafety
 @_exported public import enum StreamSession.ChappieRetryGuidance
+@_exported public import struct StreamSession.ChappieStreamingTransportPolicy
 @_exported public import enum StreamSession.ChappieTransportKind
+@_exported public import struct StreamTransport.ChappiePinnedKey
+@_exported public import struct StreamTransport.ChappieTLSPolicy
+@_exported public import enum StreamTransport.ChappieTransportPhase

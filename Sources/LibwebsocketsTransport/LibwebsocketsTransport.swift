@@ -2,7 +2,7 @@ package import StreamTransport
 
 /// WebSocket and HTTP connections by libwebsockets, on service threads of the process.
 package struct LibwebsocketsTransport: StreamTransport {
-    private let tls: TLSPolicy
+    private let tls: ChappieTLSPolicy
     private let proxies: ProxyPolicy
     private let serviceThreadCount: Int
     private let pool: ServicePool
@@ -11,14 +11,14 @@ package struct LibwebsocketsTransport: StreamTransport {
     ///
     /// A thread starts with its first connection.
     package init(
-        tls: TLSPolicy = TLSPolicy(), proxies: ProxyPolicy = .none, serviceThreadCount: Int = 1
+        tls: ChappieTLSPolicy = ChappieTLSPolicy(), proxies: ProxyPolicy = .none, serviceThreadCount: Int = 1
     ) {
         self.init(tls: tls, proxies: proxies, serviceThreadCount: serviceThreadCount, pool: .shared)
     }
 
     /// Creates a transport on threads of its own.
     init(
-        tls: TLSPolicy = TLSPolicy(), proxies: ProxyPolicy = .none, serviceThreadCount: Int = 1,
+        tls: ChappieTLSPolicy = ChappieTLSPolicy(), proxies: ProxyPolicy = .none, serviceThreadCount: Int = 1,
         pool: ServicePool
     ) {
         self.tls = tls
@@ -53,9 +53,9 @@ package struct LibwebsocketsTransport: StreamTransport {
 /// The route of a connection to its endpoint.
 struct Way: Sendable, Hashable {
     /// Nil for a connection without TLS.
-    var tls: TLSPolicy?
+    var tls: ChappieTLSPolicy?
     /// Nil for a direct connection.
     var proxy: ProxyServer?
     /// Nil for a connection to the proxy without TLS.
-    var proxyTLS: TLSPolicy?
+    var proxyTLS: ChappieTLSPolicy?
 }

@@ -11,27 +11,8 @@ package enum TransportEnd: Sendable, Equatable {
 
 /// The failure that ended an attempt before the peer completed it.
 package struct TransportFailure: Error, Sendable, Equatable {
-    /// The progress of the attempt.
-    package enum Phase: String, Sendable, Equatable, CaseIterable {
-        /// The look-up of the host's addresses.
-        case resolve
-        /// The TCP connection.
-        case connect
-        /// A proxy: its look-up, TCP and TLS to it, and CONNECT or SOCKS.
-        case proxy
-        /// The TLS handshake and the verification of the certificate.
-        case tls
-        /// The WebSocket's opening handshake, or the header section of an HTTP response.
-        case upgrade
-        /// Writing the request.
-        case send
-        /// Waiting for the first event.
-        case firstEvent
-        /// Between the first event and the last.
-        case stream
-        /// The closing handshake.
-        case close
-    }
+    /// The phase that the attempt had reached.
+    package typealias Phase = ChappieTransportPhase
 
     /// The cause of the failure.
     package enum Cause: Sendable, Equatable {

@@ -36,7 +36,7 @@ struct AutobahnClient {
             return bounds.count == 2 && bounds[0] <= bounds[1] ? bounds[0]...bounds[1] : nil
         }
         self.transport = LibwebsocketsTransport(
-            tls: TLSPolicy(trust: options["--ca-file"].map { .file(path: $0) } ?? .system))
+            tls: ChappieTLSPolicy(trust: options["--ca-file"].map { .file(path: $0) } ?? .system))
     }
 
     func run() async -> Bool {

@@ -24,7 +24,7 @@ struct ChurnPlaces: Sendable {
         self.silent = TransportEndpoint(isSecure: false, host: "127.0.0.2", port: hole.port, target: "/")
         self.closed = TransportEndpoint(isSecure: false, host: "127.0.0.3", port: hole.port, target: "/")
         self.transport = LibwebsocketsTransport(
-            tls: TLSPolicy(trust: .file(path: servers.authority)), serviceThreadCount: threadCount)
+            tls: ChappieTLSPolicy(trust: .file(path: servers.authority)), serviceThreadCount: threadCount)
         self.threadCount = threadCount
     }
 }

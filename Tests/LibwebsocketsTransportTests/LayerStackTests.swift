@@ -53,7 +53,7 @@ import Testing
 
     /// Kept, as a service thread keeps its own.
     /// - Safety: the tests of this suite run one after the other.
-    nonisolated(unsafe) private static let kept = Result { try makeRoute(for: TLSPolicy()) }
+    nonisolated(unsafe) private static let kept = Result { try makeRoute(for: ChappieTLSPolicy()) }
 
     private static func route() throws -> OpaquePointer { try Self.kept.get() }
 

@@ -46,7 +46,7 @@ final class MemoryClient {
         let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).pem")
         try Data(servers.map(\.certificate).joined().utf8).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
-        self.route = try makeRoute(for: TLSPolicy(trust: .file(path: file.path)))
+        self.route = try makeRoute(for: ChappieTLSPolicy(trust: .file(path: file.path)))
     }
 
     deinit { clws_route_free(self.route) }

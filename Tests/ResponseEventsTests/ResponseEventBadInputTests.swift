@@ -187,7 +187,7 @@ import Testing
             }
             #expect(response.id == "b")
             #expect(response.errorCode == nil)
-            #expect(response.usage == TokenUsage(outputTokens: 4))
+            #expect(response.usage == ChappieTokenUsage(outputTokens: 4))
         }
         let call = #"{"arguments":"a","input":{"b":1},"arguments":null,"input":"c"}"#
         try withEvent(Array(#"{"type":"response.output_item.done","item":\#(call)}"#.utf8)) { event in

@@ -132,7 +132,7 @@ import Testing
             #expect(response.id == "resp_1")
             #expect(response.status == "completed")
             #expect(response.endsTurn == false)
-            let usage = TokenUsage(
+            let usage = ChappieTokenUsage(
                 inputTokens: 8, cachedInputTokens: 6, outputTokens: 5, reasoningTokens: 3, totalTokens: 13)
             #expect(response.usage == usage)
             #expect(String(response.json).hasSuffix(#""end_turn":false}"#))

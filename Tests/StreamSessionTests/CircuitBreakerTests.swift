@@ -5,14 +5,14 @@ import Testing
 @Suite struct CircuitBreakerTests {
     /// A breaker that two failures opened at a time, and that stays open for ten seconds.
     private static func opened(at now: Duration = .zero) -> CircuitBreaker {
-        var breaker = CircuitBreaker(failureThreshold: 2, openDuration: .seconds(10))
+        var breaker = CircuitBreaker(ChappieCircuitBreakerPolicy(failureThreshold: 2, openDuration: .seconds(10)))
         for _ in 0..<2 { breaker.failed(breaker.allowed(now), isCounted: true, now: now) }
         #expect(!breaker.isClosed)
         return breaker
     }
 
     @Test func theDefaultsAreFiveFailuresAndAMinute() {
-        var breaker = CircuitBreaker()
+        var breaker = CircuitBreaker(.default)
         for _ in 0..<4 { breaker.failed(breaker.allowed(), isCounted: true, now: .seconds(1)) }
         #expect(breaker.isClosed)
         breaker.failed(breaker.allowed(), isCounted: true, now: .seconds(7))
@@ -23,7 +23,8 @@ import Testing
 
     @Test(arguments: 1...7)
     func consecutiveFailuresOpenTheCircuit(threshold: Int) {
-        var breaker = CircuitBreaker(failureThreshold: threshold, openDuration: .seconds(1))
+        var breaker = CircuitBreaker(
+            ChappieCircuitBreakerPolicy(failureThreshold: threshold, openDuration: .seconds(1)))
         for _ in 1..<threshold {
             breaker.failed(breaker.allowed(), isCounted: true, now: .zero)
             #expect(breaker.isClosed)
@@ -33,7 +34,7 @@ import Testing
     }
 
     @Test func aSuccessInBetweenBeginsAnew() {
-        var breaker = CircuitBreaker(failureThreshold: 2, openDuration: .seconds(10))
+        var breaker = CircuitBreaker(ChappieCircuitBreakerPolicy(failureThreshold: 2, openDuration: .seconds(10)))
         for _ in 0..<10 {
             breaker.failed(breaker.allowed(), isCounted: true, now: .zero)
             breaker.succeeded(breaker.allowed())
@@ -49,14 +50,15 @@ import Testing
 
     @Test(arguments: [0, -1, Int.min])
     func aThresholdOfZeroNeverOpensIt(threshold: Int) {
-        var breaker = CircuitBreaker(failureThreshold: threshold, openDuration: .seconds(10))
+        var breaker = CircuitBreaker(
+            ChappieCircuitBreakerPolicy(failureThreshold: threshold, openDuration: .seconds(10)))
         for _ in 0..<1_000 { breaker.failed(breaker.allowed(), isCounted: true, now: .zero) }
         #expect(breaker.isClosed)
     }
 
     @Test(arguments: [Duration.zero, .seconds(-5)])
     func withoutADurationTheNextRequestIsTheProbe(openDuration: Duration) {
-        var breaker = CircuitBreaker(failureThreshold: 1, openDuration: openDuration)
+        var breaker = CircuitBreaker(ChappieCircuitBreakerPolicy(failureThreshold: 1, openDuration: openDuration))
         breaker.failed(breaker.allowed(.seconds(3)), isCounted: true, now: .seconds(3))
         #expect(breaker.isProbe(at: .seconds(3)) == true)
     }
@@ -134,7 +136,7 @@ import Testing
     // MARK: Late answers
 
     @Test func aLateSuccessDoesNotClose() {
-        var breaker = CircuitBreaker(failureThreshold: 2, openDuration: .seconds(10))
+        var breaker = CircuitBreaker(ChappieCircuitBreakerPolicy(failureThreshold: 2, openDuration: .seconds(10)))
         let slow = breaker.allowed()
         for _ in 0..<2 { breaker.failed(breaker.allowed(), isCounted: true, now: .zero) }
         breaker.succeeded(slow)
@@ -148,7 +150,7 @@ import Testing
     }
 
     @Test func aLateFailureDoesNotProlong() {
-        var breaker = CircuitBreaker(failureThreshold: 2, openDuration: .seconds(10))
+        var breaker = CircuitBreaker(ChappieCircuitBreakerPolicy(failureThreshold: 2, openDuration: .seconds(10)))
         let slow = (0..<5).map { _ in breaker.allowed() }
         for _ in 0..<2 { breaker.failed(breaker.allowed(), isCounted: true, now: .zero) }
         breaker.failed(slow[0], isCounted: true, now: .seconds(9))
@@ -165,7 +167,7 @@ import Testing
     }
 
     @Test func aLateSuccessDoesNotForgiveNewFailures() {
-        var breaker = CircuitBreaker(failureThreshold: 2, openDuration: .seconds(10))
+        var breaker = CircuitBreaker(ChappieCircuitBreakerPolicy(failureThreshold: 2, openDuration: .seconds(10)))
         let slow = breaker.allowed()
         for _ in 0..<2 { breaker.failed(breaker.allowed(), isCounted: true, now: .zero) }
         breaker.succeeded(breaker.probe(.seconds(10)))
@@ -176,7 +178,7 @@ import Testing
     }
 
     @Test func requestsThatFailTogetherOpenItOnce() {
-        var breaker = CircuitBreaker(failureThreshold: 3, openDuration: .seconds(10))
+        var breaker = CircuitBreaker(ChappieCircuitBreakerPolicy(failureThreshold: 3, openDuration: .seconds(10)))
         let tickets = (0..<20).map { _ in breaker.allowed() }
         for (index, ticket) in tickets.enumerated() {
             breaker.failed(ticket, isCounted: true, now: .seconds(index))
@@ -190,7 +192,7 @@ import Testing
     @Test(arguments: 0..<40 as Range<UInt64>)
     func anyOrderOfAnswersKeepsTheRules(seed: UInt64) {
         var random = SplitMix64(seed: seed)
-        var breaker = CircuitBreaker(failureThreshold: 3, openDuration: .seconds(5))
+        var breaker = CircuitBreaker(ChappieCircuitBreakerPolicy(failureThreshold: 3, openDuration: .seconds(5)))
         var pending: [(ticket: CircuitBreaker.Ticket, isProbe: Bool)] = []
         var now = Duration.zero
         var lastProbe: Duration?

@@ -127,7 +127,7 @@ import Testing
 
 @Suite struct RetryPolicyTests {
     private let policy = RetryPolicy(
-        streaming: StreamingPolicy(maxWebSocketReconnectionAttempts: 3, maxHTTPRetries: 2))
+        streaming: ChappieStreamingTransportPolicy(maxWebSocketReconnectionAttempts: 3), maxHTTPRetries: 2)
 
     private func delay(
         _ failureClass: FailureClass, _ transport: ChappieTransportKind, _ number: Int, probable: Int = 1
@@ -187,8 +187,8 @@ import Testing
     }
 
     @Test func negativeBudgetsAreZero() {
-        let policy = StreamingPolicy(maxWebSocketReconnectionAttempts: -1, maxHTTPRetries: .min)
-        #expect(policy == StreamingPolicy(maxWebSocketReconnectionAttempts: 0, maxHTTPRetries: 0))
+        let policy = RetryPolicy(
+            streaming: ChappieStreamingTransportPolicy(maxWebSocketReconnectionAttempts: -1), maxHTTPRetries: .min)
         #expect(policy.retryLimit(on: .webSocket) == 0)
         #expect(policy.retryLimit(on: .httpSSE) == 0)
     }
@@ -197,8 +197,8 @@ import Testing
         let policy = RetryPolicy()
         #expect(policy.streaming.prefersWebSocket)
         #expect(policy.streaming.fallsBackToHTTPSSE)
-        #expect(policy.streaming.retryLimit(on: .webSocket) == 5)
-        #expect(policy.streaming.retryLimit(on: .httpSSE) == 5)
+        #expect(policy.retryLimit(on: .webSocket) == 5)
+        #expect(policy.retryLimit(on: .httpSSE) == 5)
         #expect(policy.rateLimit.maxRetries == 2)
         #expect(policy.rateLimit.initialDelay == .seconds(1))
         #expect(policy.rateLimit.maximumDelay == .seconds(30))

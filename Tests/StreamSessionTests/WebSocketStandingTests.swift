@@ -2,7 +2,7 @@ import StreamSession
 import Testing
 
 @Suite struct WebSocketStandingTests {
-    private static let adaptive = WebSocketStanding.Fallback.adaptive(cooldown: .seconds(60))
+    private static let adaptive = ChappieStreamingTransportPolicy.Fallback.adaptive(cooldown: .seconds(60))
 
     @Test func aVerdictIsForLifeByDefault() {
         var standing = WebSocketStanding()

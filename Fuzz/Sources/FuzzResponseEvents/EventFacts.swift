@@ -105,7 +105,7 @@ extension EventFacts {
             "response.usage.reasoning": text(usage?.reasoningTokens),
             "response.usage.total": text(usage?.totalTokens), "response.json": String(response.json),
         ]
-        precondition(usage != TokenUsage(), "usage without a count is none")
+        precondition(usage != ChappieTokenUsage(), "usage without a count is none")
         for (place, item) in response.output.enumerated() {
             for (name, value) in EventFacts(item).values { self["output \(place) \(name)"] = value }
         }

@@ -25,12 +25,10 @@ final class Engine: Sendable {
         self.transport = transport
         self.clock = clock
         self.redaction = SecretRedaction(configuration)
-        let breaker = configuration.circuitBreaker
         self.state = LockedValue(
             State(
-                standing: WebSocketStanding(fallback: .init(configuration.policy.fallback)),
-                breaker: CircuitBreaker(
-                    failureThreshold: breaker.failureThreshold, openDuration: breaker.openDuration)))
+                standing: WebSocketStanding(fallback: configuration.policy.fallback),
+                breaker: CircuitBreaker(configuration.circuitBreaker)))
     }
 
     deinit {

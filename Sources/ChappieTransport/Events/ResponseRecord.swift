@@ -72,7 +72,7 @@ struct ResponseRecord {
         self.isComplete = true
         self.responseID = (summary.id ?? responseID).flatMap { $0.isEmpty ? nil : $0 }
         self.model = summary.model
-        self.usage = summary.usage.map { ChappieTokenUsage($0) }
+        self.usage = summary.usage
         self.endsTurn = summary.endsTurn ?? true
         // If the list was cut, more items may have come one by one.
         let isWhole = summary.output.count < ResponseSummary.maximumOutputCount

@@ -28,7 +28,10 @@ extension AttemptFailure {
     func phase(hasEvents: Bool) -> ChappieTransportFailure.Phase {
         switch self {
         case .transport(let failure):
-            return ChappieTransportFailure.Phase(failure.phase, hasEvents: hasEvents)
+            switch failure.phase {
+            case .firstEvent, .stream: return hasEvents ? .stream : .firstEvent
+            case let phase: return phase
+            }
         case .unexpectedContentType, .upgradeStatus, .httpStatus: return .upgrade
         case .requestTooLarge: return .send
         case .timeout(.firstEvent): return .firstEvent
@@ -110,21 +113,6 @@ extension TransportFailure.Cause {
             .unsupportedTransferCoding, .malformedBody, .unsupportedContentCoding, .corruptContentCoding,
             .connectionLost, .peerUnresponsive, .cancelled, .unavailable:
             break
-        }
-    }
-}
-
-extension ChappieTransportFailure.Phase {
-    fileprivate init(_ phase: TransportFailure.Phase, hasEvents: Bool) {
-        switch phase {
-        case .resolve: self = .resolve
-        case .connect: self = .connect
-        case .proxy: self = .proxy
-        case .tls: self = .tls
-        case .upgrade: self = .upgrade
-        case .send: self = .send
-        case .firstEvent, .stream: self = hasEvents ? .stream : .firstEvent
-        case .close: self = .close
         }
     }
 }

@@ -211,3 +211,13 @@ extension ErrorMeaning {
         self.init(code: response.errorCode, type: response.errorType, hasStatusCode: false)
     }
 }
+
+extension ChappieClientError {
+    /// Indicates whether the circuit breaker counts the error: only failures of the server and of the network.
+    var countsAgainstServer: Bool {
+        switch self.category {
+        case .server, .network: true
+        case .auth, .validation, .permission, .rateLimit, .internal: false
+        }
+    }
+}

@@ -1,30 +1,12 @@
 public import StreamSession
+public import StreamTransport
 
 /// The reason why a stream ended early, below HTTP.
 ///
 /// It carries no secret and no content.
 public struct ChappieTransportFailure: Error, Sendable, Equatable {
     /// The phase that the last attempt had reached.
-    public enum Phase: String, Sendable, CaseIterable {
-        /// Name resolution.
-        case resolve
-        /// TCP.
-        case connect
-        /// A proxy: its look-up, TCP and TLS to it, and CONNECT or SOCKS.
-        case proxy
-        /// The TLS handshake and the verification of the certificate.
-        case tls
-        /// The WebSocket's opening handshake, or an HTTP response's header section.
-        case upgrade
-        /// Writing the request.
-        case send
-        /// Waiting for the first event.
-        case firstEvent
-        /// Between the first event and the last.
-        case stream
-        /// The closing handshake.
-        case close
-    }
+    public typealias Phase = ChappieTransportPhase
 
     /// The kind of problem, in terms that a caller can act on.
     public struct Code: Hashable, Sendable {

@@ -1,3 +1,5 @@
+public import ResponseEvents
+
 /// A response as the server described it at its end.
 public struct ChappieResponse: Sendable, Equatable {
     /// The response's identifier.
@@ -36,30 +38,19 @@ public struct ChappieResponse: Sendable, Equatable {
     }
 }
 
-/// The tokens used by responses.
-///
-/// A count is nil when the server did not send it.
-public struct ChappieTokenUsage: Sendable, Equatable, Codable {
-    /// Tokens of the request.
-    public var inputTokens: Int?
-    /// Tokens of the request that were found in a cache.
-    public var cachedInputTokens: Int?
-    /// Tokens of the answer.
-    public var outputTokens: Int?
-    /// Tokens of the answer that were reasoning.
-    public var reasoningTokens: Int?
-    /// All tokens together.
-    public var totalTokens: Int?
+extension ChappieResponse {
+    /// The maximum size of a server's error object, in bytes.
+    static let errorPayloadByteCountLimit = 64 << 10
 
-    /// Creates counts; all are nil unless given.
-    public init(
-        inputTokens: Int? = nil, cachedInputTokens: Int? = nil, outputTokens: Int? = nil,
-        reasoningTokens: Int? = nil, totalTokens: Int? = nil
-    ) {
-        self.inputTokens = inputTokens
-        self.cachedInputTokens = cachedInputTokens
-        self.outputTokens = outputTokens
-        self.reasoningTokens = reasoningTokens
-        self.totalTokens = totalTokens
+    /// Creates a response that failed or is incomplete.
+    init(_ summary: ResponseSummary, status: String, requestID: String?, byteCountLimit: Int) {
+        self.init(
+            id: summary.id, status: summary.status ?? status, errorCode: summary.errorCode,
+            errorMessage: summary.errorMessage, incompleteReason: summary.incompleteReason)
+        self.errorType = summary.errorType
+        self.model = summary.model
+        self.usage = summary.usage
+        self.errorPayload = summary.errorPayload(byteCountLimit: byteCountLimit)
+        self.requestID = requestID
     }
 }

@@ -142,3 +142,15 @@ public enum ChappieRecoveryRung: String, Sendable, Codable, CaseIterable {
     /// The request is sent again, and the delivered output is compared and withheld.
     case verifiedReplay
 }
+
+extension ChappieRecoveryRung {
+    /// Creates the public recovery step; nil for an attempt before which no request had been sent.
+    init?(_ rung: TurnStateMachine.Opening.Rung) {
+        switch rung {
+        case .first: return nil
+        case .again: self = .sentAgain
+        case .resume: self = .resumed
+        case .verify: self = .verifiedReplay
+        }
+    }
+}

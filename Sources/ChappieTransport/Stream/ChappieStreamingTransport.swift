@@ -12,7 +12,7 @@ public final class ChappieStreamingTransport: Sendable {
     public convenience init(configuration: ChappieTransportConfiguration) {
         let configuration = configuration.bounded
         let transport = LibwebsocketsTransport(
-            tls: TLSPolicy(configuration.tls), proxies: ProxyPolicy.policy(configuration.proxy),
+            tls: configuration.tls, proxies: ProxyPolicy.policy(configuration.proxy),
             serviceThreadCount: configuration.serviceThreadCount)
         let clock = TurnClock.system
         let maximumAge = configuration.policy.maximumConnectionAge

@@ -1,3 +1,6 @@
+import ResponseEvents
+import StreamSession
+
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
@@ -82,4 +85,45 @@ public struct ChappieUsageLimit: Sendable, Equatable {
         self.primary = windows.primary
         self.secondary = windows.secondary
     }
+}
+
+extension ChappieUsageLimitWindow {
+    init(_ window: UsageLimitWindow) {
+        self.init(
+            usedPercent: window.usedPercent, windowMinutes: window.windowMinutes,
+            resetsAt: window.resetsAt.map { Date(timeIntervalSince1970: Double($0)) })
+    }
+}
+
+extension ChappieUsageLimitSnapshot {
+    /// Creates a snapshot; nil when it has no meaningful window.
+    init?(_ snapshot: UsageLimitSnapshot) {
+        guard snapshot.primary != nil || snapshot.secondary != nil else { return nil }
+        self.init(
+            primary: snapshot.primary.map { ChappieUsageLimitWindow($0) },
+            secondary: snapshot.secondary.map { ChappieUsageLimitWindow($0) },
+            planType: snapshot.planType)
+    }
+}
+
+extension ChappieUsageLimit {
+    /// Creates the limit; its windows come from the refusal's own fields, or else from the stream's earlier events.
+    init(_ error: UsageLimitError, resetsAt: Int?, headers: UsageLimitHeaders, known: UsageLimitSnapshot?) {
+        let active = headers.activeSnapshot
+        let plan = error.planType ?? headers.planType ?? known?.planType
+        self.init(
+            type: error.type,
+            message: error.message,
+            plan: plan.map { Plan(rawValue: $0, displayName: PlanName.displayName(planType: $0)) },
+            resetsAt: resetsAt.map { Date(timeIntervalSince1970: Double($0)) },
+            windows: (
+                primary: (active.primary ?? known?.primary).map { ChappieUsageLimitWindow($0) },
+                secondary: (active.secondary ?? known?.secondary).map { ChappieUsageLimitWindow($0) }
+            ))
+    }
+}
+
+extension ServerErrorFacts {
+    /// The error as a usage limit; nil for an error that a short wait may cure.
+    var usageLimit: UsageLimitError? { UsageLimitError(self, where: ErrorMeaning.isUsageLimit) }
 }

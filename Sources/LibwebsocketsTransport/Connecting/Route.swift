@@ -3,12 +3,12 @@ import StreamTransport
 
 /// Makes the TLS settings that connections of one policy share; the service thread keeps them for the life of the
 /// process.
-func makeRoute(for tls: TLSPolicy) throws(TransportFailure) -> OpaquePointer {
+func makeRoute(for tls: ChappieTLSPolicy) throws(TransportFailure) -> OpaquePointer {
     var fault = clws_route_fault.none
     guard let trust = TrustAnchors.read(tls.trust) else {
         throw TransportFailure(phase: .tls, cause: .trustAnchorsUnreadable)
     }
-    let pins = tls.pinnedKeys.flatMap(\.self)
+    let pins = tls.pinnedKeys.flatMap(\.digest)
     let route = withOptionalCString(tls.clientCertificate?.certificatePath) { certificate in
         withOptionalCString(tls.clientCertificate?.privateKeyPath) { privateKey in
             pins.withUnsafeBufferPointer { pinnedKeys in

@@ -11,12 +11,12 @@ enum TrustAnchors {
         let pointer: OpaquePointer
     }
 
-    private static let known = LockedValue<[TLSPolicy.TrustAnchors: Anchors]>([:])
+    private static let known = LockedValue<[ChappieTLSPolicy.Trust: Anchors]>([:])
 
     /// Returns the anchors that a policy names; nil when they cannot be read.
     ///
     /// A failed read is tried again at the next call.
-    static func read(_ trust: TLSPolicy.TrustAnchors) -> OpaquePointer? {
+    static func read(_ trust: ChappieTLSPolicy.Trust) -> OpaquePointer? {
         self.known.withLock { known in
             if let anchors = known[trust] { return anchors.pointer }
             let made =

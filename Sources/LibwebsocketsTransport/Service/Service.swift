@@ -17,7 +17,7 @@ final class Service: @unchecked Sendable {
     var sockets = SocketTable()
     /// The scratch memory of the connection that is read or written.
     let scratch = LayerScratch()
-    private var routes: [TLSPolicy: OpaquePointer] = [:]
+    private var routes: [ChappieTLSPolicy: OpaquePointer] = [:]
     private var waking: [ServiceConnection] = []
     /// The callers that wait for connections to be closed, with the connections.
     private var closeWaiters: [(connections: Set<ConnectionID>, continuation: CheckedContinuation<Void, Never>)] = []
@@ -235,7 +235,7 @@ final class Service: @unchecked Sendable {
     }
 
     /// Returns the TLS settings that connections of one policy share; its files are read once.
-    func route(for tls: TLSPolicy) throws(TransportFailure) -> OpaquePointer {
+    func route(for tls: ChappieTLSPolicy) throws(TransportFailure) -> OpaquePointer {
         if let known = self.routes[tls] { return known }
         let made = try makeRoute(for: tls)
         self.routes[tls] = made

@@ -23,7 +23,7 @@ package struct ResponseSummary {
     /// `end_turn`: false when the model asks to be called again without tool output.
     package let endsTurn: Bool?
     /// The tokens it cost, if the server counted any.
-    package let usage: TokenUsage?
+    package let usage: ChappieTokenUsage?
     /// The elements of `output`, in order; empty when there is no such array.
     ///
     /// An element that is not an object is an item of no kind and without members. Only the first `maximumOutputCount`
@@ -31,34 +31,6 @@ package struct ResponseSummary {
     package let output: [ItemSummary]
     /// The response object as it was sent, valid until the decoder is used again.
     package let json: BorrowedText
-}
-
-/// The tokens that a response cost.
-///
-/// A count is nil when the server did not report it.
-package struct TokenUsage: Equatable, Sendable {
-    /// Tokens of the request.
-    package var inputTokens: Int?
-    /// Tokens of the request that were found in a cache.
-    package var cachedInputTokens: Int?
-    /// Tokens of the answer.
-    package var outputTokens: Int?
-    /// Tokens of the answer that were reasoning.
-    package var reasoningTokens: Int?
-    /// All tokens together.
-    package var totalTokens: Int?
-
-    /// Creates usage; counts are nil by default.
-    package init(
-        inputTokens: Int? = nil, cachedInputTokens: Int? = nil, outputTokens: Int? = nil,
-        reasoningTokens: Int? = nil, totalTokens: Int? = nil
-    ) {
-        self.inputTokens = inputTokens
-        self.cachedInputTokens = cachedInputTokens
-        self.outputTokens = outputTokens
-        self.reasoningTokens = reasoningTokens
-        self.totalTokens = totalTokens
-    }
 }
 
 extension ResponseSummary {

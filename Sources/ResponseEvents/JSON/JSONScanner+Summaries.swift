@@ -90,7 +90,7 @@ extension ItemSummary.Kind {
 extension ResponseSummary {
     /// Copies the event's response from the scanner.
     init(_ response: csj_response, items: UnsafePointer<csj_item>?, parts: UnsafePointer<csj_part>?) {
-        let usage = TokenUsage(
+        let usage = ChappieTokenUsage(
             inputTokens: Int(presence: response.input_tokens),
             cachedInputTokens: Int(presence: response.cached_tokens),
             outputTokens: Int(presence: response.output_tokens),
@@ -106,7 +106,7 @@ extension ResponseSummary {
             errorMessage: String(response.error_message),
             incompleteReason: String(response.incomplete_reason)?.word,
             endsTurn: response.end_turn < 0 ? nil : response.end_turn == 1,
-            usage: usage == TokenUsage() ? nil : usage,
+            usage: usage == ChappieTokenUsage() ? nil : usage,
             output: response.output.elements(of: items).map { ItemSummary($0, parts: parts) },
             json: BorrowedText(response.json) ?? .empty
         )

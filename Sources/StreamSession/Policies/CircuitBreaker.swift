@@ -46,20 +46,18 @@ package struct CircuitBreaker: Sendable {
         case probing(until: Duration)
     }
 
-    /// The number of consecutive failures that open the breaker; 0 for a breaker that never opens.
-    package let failureThreshold: Int
-    /// The time for which the breaker stays open.
-    package let openDuration: Duration
+    private let failureThreshold: Int
+    private let openDuration: Duration
     private var state: State = .closed(failureCount: 0)
     /// The number of the current state, by which an answer finds the state that it belongs to.
     private var generation: UInt64 = 0
 
     /// Creates a closed breaker.
     ///
-    /// Values below zero are zero, and no duration is longer than `Duration.longestWait`.
-    package init(failureThreshold: Int = 5, openDuration: Duration = .seconds(60)) {
-        self.failureThreshold = max(0, failureThreshold)
-        self.openDuration = openDuration.bounded
+    /// No duration is longer than `Duration.longestWait`.
+    package init(_ policy: ChappieCircuitBreakerPolicy) {
+        self.failureThreshold = policy.failureThreshold
+        self.openDuration = policy.openDuration.bounded
     }
 
     /// Indicates whether requests are sent without being probes.

@@ -2,8 +2,10 @@
 ///
 /// An immutable value without an owner. Of a turn's past it uses only the numbers that it is given.
 package struct RetryPolicy: Sendable, Equatable {
-    /// The budgets of retries.
-    package let streaming: StreamingPolicy
+    /// The choice of the transport, its changes, and the budget of WebSocket retries.
+    package let streaming: ChappieStreamingTransportPolicy
+    /// The maximum number of retries over HTTP in one turn.
+    package let maxHTTPRetries: Int
     /// The delays between retries.
     package let backoff: BackoffSchedule
     /// Budget and delays for requests that came too soon.
@@ -12,15 +14,25 @@ package struct RetryPolicy: Sendable, Equatable {
     /// The maximum number of retries after a failure that probably persists.
     package static let probableRetryLimit = 1
 
-    /// Creates a policy.
+    /// Creates a policy; a negative number of retries becomes 0.
     package init(
-        streaming: StreamingPolicy = StreamingPolicy(),
+        streaming: ChappieStreamingTransportPolicy = .default,
+        maxHTTPRetries: Int = 5,
         backoff: BackoffSchedule = BackoffSchedule(),
         rateLimit: ChappieRateLimitBackoffPolicy = ChappieRateLimitBackoffPolicy()
     ) {
         self.streaming = streaming
+        self.maxHTTPRetries = max(0, maxHTTPRetries)
         self.backoff = backoff
         self.rateLimit = rateLimit
+    }
+
+    /// Returns the maximum number of retries on a transport.
+    package func retryLimit(on transport: ChappieTransportKind) -> Int {
+        switch transport {
+        case .webSocket: self.streaming.maxWebSocketReconnectionAttempts
+        case .httpSSE: self.maxHTTPRetries
+        }
     }
 
     /// Returns the delay before a retry on the same transport, or nil when there is none.
@@ -35,7 +47,7 @@ package struct RetryPolicy: Sendable, Equatable {
     ///   - fraction: randomness, from 0 to 1.
     /// - Returns: the delay, or nil when there is no such retry.
     package func delay(before retry: Retry, after failure: AttemptFailure, fraction: Double) -> Duration? {
-        guard retry.number <= self.streaming.retryLimit(on: retry.transport) else { return nil }
+        guard retry.number <= self.retryLimit(on: retry.transport) else { return nil }
         switch retry.failureClass {
         case .probable, .offline:
             guard retry.numberOfProbable <= Self.probableRetryLimit else { return nil }

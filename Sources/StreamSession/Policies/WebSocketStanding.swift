@@ -2,14 +2,6 @@
 ///
 /// A value; its owner guards it with a lock. It reads no clock: moments are passed in as durations since a fixed one.
 package struct WebSocketStanding: Sendable, Equatable {
-    /// The duration of a verdict.
-    package enum Fallback: Sendable, Equatable {
-        /// For the instance's life.
-        case sticky
-        /// Until an opening handshake in the background succeeds, which is tried after each cooldown.
-        case adaptive(cooldown: Duration)
-    }
-
     private enum State: Equatable {
         /// WebSockets are used; `failedRaces` consecutive races were lost to a failed upgrade.
         case trusted(failedRaces: Int)
@@ -22,11 +14,11 @@ package struct WebSocketStanding: Sendable, Equatable {
     /// failure that probably persists.
     package static let failedRaceLimit = 1 + RetryPolicy.probableRetryLimit
 
-    private let fallback: Fallback
+    private let fallback: ChappieStreamingTransportPolicy.Fallback
     private var state = State.trusted(failedRaces: 0)
 
     /// Creates a value without any knowledge.
-    package init(fallback: Fallback = .sticky) {
+    package init(fallback: ChappieStreamingTransportPolicy.Fallback = .sticky) {
         self.fallback = fallback
     }
 

@@ -183,7 +183,7 @@ struct Recovery: Sendable {
         guard let delay = self.policy.delay(before: retry, after: broken.failure, fraction: jitter) else {
             return self.leaveTransport(broken, failureClass)
         }
-        let limit = self.policy.streaming.retryLimit(on: broken.transport)
+        let limit = self.policy.retryLimit(on: broken.transport)
         let reason = TurnStateMachine.Opening.Reason.reconnect(retry: retry.number, limit: limit, broken.failure)
         guard let opening = broken.opening(on: broken.transport, reason) else {
             return .fail(.notRecovered, broken.failure)

@@ -45,7 +45,7 @@ import Testing
         var request = TransportRequest(endpoint: endpoint, exchange: .post(body: Array("{}".utf8)))
         request.fields = [HTTPField("Authorization", "Bearer secret")]
         change(&request)
-        let policy = path.map { TLSPolicy(trust: .file(path: $0)) } ?? TLSPolicy()
+        let policy = path.map { ChappieTLSPolicy(trust: .file(path: $0)) } ?? ChappieTLSPolicy()
         return LibwebsocketsTransport(tls: policy, proxies: ProxyPolicy.url(url)).connect(request)
     }
 
@@ -158,7 +158,7 @@ import Testing
             isSecure: isSecure, host: "127.0.0.1", port: isSecure ? originFront.port : origin.port, target: "/")
         let body = [UInt8].counting(3_000_000)
         let connection = LibwebsocketsTransport(
-            tls: TLSPolicy(trust: .file(path: path)), proxies: ProxyPolicy.url(proxyFront.url())
+            tls: ChappieTLSPolicy(trust: .file(path: path)), proxies: ProxyPolicy.url(proxyFront.url())
         ).connect(TransportRequest(endpoint: endpoint, exchange: .post(body: body)))
         let peer = try await origin.accept()
         _ = await peer.read(until: "\r\n\r\n")

@@ -46,9 +46,9 @@ struct TLSServer {
     }
 
     /// A request for a response, with that policy.
-    func connect(host: String = "127.0.0.1", _ policy: TLSPolicy? = nil) throws -> any TransportConnection {
+    func connect(host: String = "127.0.0.1", _ policy: ChappieTLSPolicy? = nil) throws -> any TransportConnection {
         let body = Array(#"{"model":"m","input":[],"stream":true}"#.utf8)
-        return LibwebsocketsTransport(tls: policy ?? TLSPolicy(trust: .file(path: self.trustPath)))
+        return LibwebsocketsTransport(tls: policy ?? ChappieTLSPolicy(trust: .file(path: self.trustPath)))
             .connect(TransportRequest(endpoint: try self.endpoint(host: host), exchange: .post(body: body)))
     }
 }

@@ -137,7 +137,7 @@ import Testing
             try #require(server.caPEM).write(to: file, atomically: true, encoding: .utf8)
             let port = UInt16(try #require(URL(string: server.baseURL)?.port))
             let hole = try BlackHole(.second, port: port)
-            let tls = LibwebsocketsTransport(tls: TLSPolicy(trust: .file(path: file.path)), pool: Self.pool)
+            let tls = LibwebsocketsTransport(tls: ChappieTLSPolicy(trust: .file(path: file.path)), pool: Self.pool)
             Self.names.withLock { $0["localhost"] = ["127.0.0.2", "127.0.0.1"] }
             var request = TransportRequest(
                 endpoint: Self.endpoint(["127.0.0.2", "127.0.0.1"], port: port),

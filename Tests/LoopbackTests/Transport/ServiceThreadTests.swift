@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct ServiceThreadTests {
     /// A server with TLS, and how to trust it.
     private static func withSecureServer(
-        _ body: (_ endpoint: TransportEndpoint, _ tls: TLSPolicy) async throws -> Void
+        _ body: (_ endpoint: TransportEndpoint, _ tls: ChappieTLSPolicy) async throws -> Void
     ) async throws {
         var configuration = ChappieTestServer.Configuration(model: .scripted(LoopbackTurn.model))
         configuration.tls = .init(certificate: .valid)
@@ -21,7 +21,7 @@ import Testing
             let port = UInt16(try #require(URL(string: server.baseURL)?.port))
             try await body(
                 TransportEndpoint(isSecure: true, host: "127.0.0.1", port: port, target: "/v1/responses"),
-                TLSPolicy(trust: .file(path: file.path)))
+                ChappieTLSPolicy(trust: .file(path: file.path)))
         }
     }
 

@@ -141,7 +141,8 @@ import Testing
                 endpoint: endpoint, exchange: .post(body: Array("{\"model\":\"m\",\"stream\":true}".utf8)),
                 fields: [HTTPField("Content-Type", "application/json"), HTTPField("Accept", "text/event-stream")])
             request.isHeld = true
-            let connection = LibwebsocketsTransport(tls: TLSPolicy(trust: .file(path: file.path))).connect(request)
+            let connection = LibwebsocketsTransport(tls: ChappieTLSPolicy(trust: .file(path: file.path))).connect(
+                request)
             #expect(await connection.event() == .ready)
             try await RawServer.fence()
             #expect(server.log.isEmpty)

@@ -58,14 +58,15 @@ struct RandomWalk: ~Copyable {
 
     init(responses: Responses, random: SplitMix64) {
         var random = random
-        var streaming = StreamingPolicy(
+        var streaming = ChappieStreamingTransportPolicy(
             prefersWebSocket: random.chance(0.8),
             maxWebSocketReconnectionAttempts: random.below(6),
-            fallsBackToHTTPSSE: random.chance(0.8),
-            maxHTTPRetries: random.below(6))
+            fallsBackToHTTPSSE: random.chance(0.8))
+        let maxHTTPRetries = random.below(6)
         streaming.hedgeDelay = random.chance(0.5) ? .seconds(2) : nil
         self.policy = RetryPolicy(
-            streaming: streaming, rateLimit: ChappieRateLimitBackoffPolicy(maxRetries: random.below(3)))
+            streaming: streaming, maxHTTPRetries: maxHTTPRetries,
+            rateLimit: ChappieRateLimitBackoffPolicy(maxRetries: random.below(3)))
         let webSocket = TurnStateMachine.WebSocketAvailability.allCases
         self.machine = TurnStateMachine(policy: self.policy, webSocket: webSocket[random.below(12) % 4])
         self.changes = responses == .changing
@@ -159,7 +160,7 @@ struct RandomWalk: ~Copyable {
         }
         let streaming = self.policy.streaming
         let limit =
-            2 + streaming.maxWebSocketReconnectionAttempts + streaming.maxHTTPRetries
+            2 + streaming.maxWebSocketReconnectionAttempts + self.policy.maxHTTPRetries
             + self.policy.rateLimit.maxRetries + 1 + (streaming.hedgeDelay == nil ? 0 : 16)
         guard opening.attempt <= limit else { throw BrokenPromise(what: "more attempts than budgets") }
         self.attempt = opening.attempt

@@ -118,7 +118,7 @@ import Testing
 
     /// The state behind a sequence of inputs; nil for a sequence that the contract forbids.
     private static func state(after inputs: [Input]) -> String? {
-        var streaming = StreamingPolicy()
+        var streaming = ChappieStreamingTransportPolicy()
         streaming.hedgeDelay = .seconds(2)
         var machine = TurnStateMachine(policy: RetryPolicy(streaming: streaming))
         for input in inputs where !input.perform(on: &machine) { return nil }

@@ -4,8 +4,8 @@ import StreamTransport
 import Testing
 
 @Suite struct TurnStateMachineRaceTests {
-    private static let policy: StreamingPolicy = {
-        var policy = StreamingPolicy()
+    private static let policy: ChappieStreamingTransportPolicy = {
+        var policy = ChappieStreamingTransportPolicy()
         policy.hedgeDelay = .seconds(2)
         return policy
     }()
@@ -38,11 +38,11 @@ import Testing
     }
 
     @Test func withoutAFallbackOrADelayThereIsNoHedge() {
-        var alone = StreamingPolicy(fallsBackToHTTPSSE: false)
+        var alone = ChappieStreamingTransportPolicy(fallsBackToHTTPSSE: false)
         alone.hedgeDelay = .seconds(2)
-        var http = StreamingPolicy(prefersWebSocket: false)
+        var http = ChappieStreamingTransportPolicy(prefersWebSocket: false)
         http.hedgeDelay = .seconds(2)
-        for policy in [alone, http, StreamingPolicy()] {
+        for policy in [alone, http, ChappieStreamingTransportPolicy()] {
             var machine = TurnStateMachine(policy: RetryPolicy(streaming: policy))
             _ = machine.started()
             #expect(machine.hedgeDelay == nil)

@@ -10,7 +10,7 @@ import Testing
     private static func background(
         upTo last: Int, recovery: ChappieRecoveryPolicy = .verify, isNamed: Bool = true
     ) -> TurnStateMachine {
-        var streaming = StreamingPolicy()
+        var streaming = ChappieStreamingTransportPolicy()
         streaming.recovery = recovery
         var machine = TurnStateMachine(
             policy: RetryPolicy(streaming: streaming), webSocket: .background, isResumable: true)
@@ -149,7 +149,7 @@ import Testing
 
     @Test(arguments: ChappieRecoveryPolicy.allCases)
     func aRefusedRequestMayBeSentAgain(recovery: ChappieRecoveryPolicy) {
-        var streaming = StreamingPolicy(prefersWebSocket: false)
+        var streaming = ChappieStreamingTransportPolicy(prefersWebSocket: false)
         streaming.recovery = recovery
         var turn = ScriptedTurn(streaming)
         turn.fail(.httpStatus(RefusalFacts(statusCode: 503)))
@@ -160,7 +160,7 @@ import Testing
 
     @Test(arguments: [(500, false), (502, false), (503, true), (504, false), (429, true), (401, true)])
     func withoutRecoveryOnlyARefusalIsFollowedByAnotherRequest(statusCode: Int, isSentAgain: Bool) {
-        var streaming = StreamingPolicy(prefersWebSocket: false)
+        var streaming = ChappieStreamingTransportPolicy(prefersWebSocket: false)
         streaming.recovery = .never
         var turn = ScriptedTurn(streaming)
         let failure = AttemptFailure.httpStatus(RefusalFacts(statusCode: statusCode))
@@ -171,7 +171,7 @@ import Testing
     }
 
     @Test func retriesThatTheServersFailuresHaveUsedUpCondemnNothing() {
-        var turn = ScriptedTurn(StreamingPolicy(maxWebSocketReconnectionAttempts: 2))
+        var turn = ScriptedTurn(ChappieStreamingTransportPolicy(maxWebSocketReconnectionAttempts: 2))
         let failure = AttemptFailure.responseFailed(RefusalFacts(errorCode: "server_error"))
         for last in [failure, failure, Self.reset] {
             turn.open()
@@ -204,7 +204,7 @@ import Testing
     ]
 
     private static func lent(_ recovery: ChappieRecoveryPolicy = .verify) -> TurnStateMachine {
-        var streaming = StreamingPolicy()
+        var streaming = ChappieStreamingTransportPolicy()
         streaming.recovery = recovery
         var machine = TurnStateMachine(policy: RetryPolicy(streaming: streaming))
         _ = machine.started()
@@ -246,7 +246,7 @@ import Testing
     // MARK: Items that are carried
 
     @Test func finishedItemsAreCarriedWithoutAGap() {
-        var streaming = StreamingPolicy()
+        var streaming = ChappieStreamingTransportPolicy()
         streaming.carriesFinishedItems = true
         var turn = ScriptedTurn(streaming)
         turn.open()
@@ -279,7 +279,7 @@ import Testing
     }
 
     private static func turn(_ recovery: ChappieRecoveryPolicy) -> ScriptedTurn {
-        var streaming = StreamingPolicy()
+        var streaming = ChappieStreamingTransportPolicy()
         streaming.recovery = recovery
         return ScriptedTurn(streaming)
     }

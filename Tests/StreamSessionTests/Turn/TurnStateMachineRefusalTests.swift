@@ -10,7 +10,7 @@ import Testing
     }
 
     @Test func aThrottledRequestHasItsOwnBudgetAndDelays() {
-        var turn = ScriptedTurn(StreamingPolicy(prefersWebSocket: false))
+        var turn = ScriptedTurn(ChappieStreamingTransportPolicy(prefersWebSocket: false))
         turn.fail(Self.throttled())
         #expect(
             turn.last
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test func retryAfterIsRespectedAndCapped() {
-        var turn = ScriptedTurn(StreamingPolicy(prefersWebSocket: false))
+        var turn = ScriptedTurn(ChappieStreamingTransportPolicy(prefersWebSocket: false))
         turn.fail(Self.throttled(after: .seconds(7)))
         turn.fail(Self.throttled(after: .seconds(3_600)))
         #expect(turn.waits == [.seconds(7), .seconds(30)])
@@ -48,7 +48,8 @@ import Testing
 
     @Test func withoutRateLimitRetriesTheFirstThrottlingIsTheEnd() {
         var turn = ScriptedTurn(
-            StreamingPolicy(prefersWebSocket: false), rateLimit: ChappieRateLimitBackoffPolicy(maxRetries: 0))
+            ChappieStreamingTransportPolicy(prefersWebSocket: false),
+            rateLimit: ChappieRateLimitBackoffPolicy(maxRetries: 0))
         turn.fail(Self.throttled())
         #expect(turn.last == .fail(TurnFailure(.throttled, Self.throttled())))
     }
@@ -92,7 +93,7 @@ import Testing
 
     @Test func withoutAnotherCredentialTheTurnFailsWithTheRefusal() {
         let refusal = AttemptFailure.httpStatus(RefusalFacts(statusCode: 401, errorCode: "token_expired"))
-        var turn = ScriptedTurn(StreamingPolicy(prefersWebSocket: false))
+        var turn = ScriptedTurn(ChappieStreamingTransportPolicy(prefersWebSocket: false))
         turn.fail(refusal)
         turn.refresh(changed: false)
         #expect(turn.last == .fail(TurnFailure(.credential, refusal)))

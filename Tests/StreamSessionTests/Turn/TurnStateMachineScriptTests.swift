@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test func theLedgerSurvivesTheChangeOfTransport() {
-        var turn = ScriptedTurn(StreamingPolicy(maxWebSocketReconnectionAttempts: 1))
+        var turn = ScriptedTurn(ChappieStreamingTransportPolicy(maxWebSocketReconnectionAttempts: 1))
         turn.open()
         turn.receive("Hello, ")
         turn.fail(Self.reset)
@@ -215,7 +215,7 @@ import Testing
     }
 
     @Test func withoutFallbackTheTurnFailsWhenTheWebSocketDoes() {
-        let policy = StreamingPolicy(maxWebSocketReconnectionAttempts: 1, fallsBackToHTTPSSE: false)
+        let policy = ChappieStreamingTransportPolicy(maxWebSocketReconnectionAttempts: 1, fallsBackToHTTPSSE: false)
         var spent = ScriptedTurn(policy)
         spent.fail(Self.reset)
         spent.fail(Self.reset)
@@ -234,11 +234,11 @@ import Testing
     @Test func overHTTPADefiniteFailureIsFatalAndAProbableOneHasOneRetry() {
         let certificate = AttemptFailure.transport(
             TransportFailure(phase: .tls, cause: .certificateRejected(code: 10)))
-        var definite = ScriptedTurn(StreamingPolicy(prefersWebSocket: false))
+        var definite = ScriptedTurn(ChappieStreamingTransportPolicy(prefersWebSocket: false))
         definite.fail(certificate)
         #expect(definite.last == .fail(TurnFailure(.fatal, certificate)))
 
-        var probable = ScriptedTurn(StreamingPolicy(prefersWebSocket: false))
+        var probable = ScriptedTurn(ChappieStreamingTransportPolicy(prefersWebSocket: false))
         probable.fail(Self.refused)
         #expect(
             probable.last
@@ -253,7 +253,7 @@ import Testing
             AttemptFailure.httpStatus(RefusalFacts(statusCode: 400)), .eventTooLarge(limit: 1),
             .unexpectedContentType, .responseFailed(RefusalFacts(errorCode: "context_length_exceeded")),
         ] {
-            var turn = ScriptedTurn(StreamingPolicy(prefersWebSocket: false))
+            var turn = ScriptedTurn(ChappieStreamingTransportPolicy(prefersWebSocket: false))
             turn.fail(failure)
             #expect(turn.last == .fail(TurnFailure(.fatal, failure)))
             #expect(turn.machine.replaySafety == .sentNoOutput)
@@ -277,7 +277,10 @@ struct ScriptedTurn: ~Copyable {
     private(set) var waits: [Duration] = []
     private(set) var consumed: [String] = []
 
-    init(_ policy: StreamingPolicy = StreamingPolicy(), rateLimit: ChappieRateLimitBackoffPolicy = .init()) {
+    init(
+        _ policy: ChappieStreamingTransportPolicy = ChappieStreamingTransportPolicy(),
+        rateLimit: ChappieRateLimitBackoffPolicy = .init()
+    ) {
         self.machine = TurnStateMachine(policy: RetryPolicy(streaming: policy, rateLimit: rateLimit))
         self.last = self.machine.started()
         self.note()

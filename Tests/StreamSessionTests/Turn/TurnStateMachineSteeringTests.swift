@@ -11,7 +11,7 @@ import Testing
     private static func exchanging(
         recovery: ChappieRecoveryPolicy = .verify, isLent: Bool = false
     ) -> TurnStateMachine {
-        var streaming = StreamingPolicy()
+        var streaming = ChappieStreamingTransportPolicy()
         streaming.recovery = recovery
         var machine = TurnStateMachine(policy: RetryPolicy(streaming: streaming))
         _ = machine.started()

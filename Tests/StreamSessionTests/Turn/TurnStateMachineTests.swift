@@ -43,12 +43,12 @@ import Testing
         attempt: 2, transport: .webSocket, reason: .reconnect(retry: 1, limit: 5, .endedEarly))
 
     @Test func aTurnBeginsWithTheTransportThatItsPolicyAndItsInstanceSay() {
-        let http = StreamingPolicy(prefersWebSocket: false)
-        let webSocketOnly = StreamingPolicy(fallsBackToHTTPSSE: false)
-        #expect(Self.start(StreamingPolicy(), .available) == .open(.first(.webSocket)))
-        #expect(Self.start(StreamingPolicy(), .condemned) == .open(.first(.httpSSE)))
+        let http = ChappieStreamingTransportPolicy(prefersWebSocket: false)
+        let webSocketOnly = ChappieStreamingTransportPolicy(fallsBackToHTTPSSE: false)
+        #expect(Self.start(ChappieStreamingTransportPolicy(), .available) == .open(.first(.webSocket)))
+        #expect(Self.start(ChappieStreamingTransportPolicy(), .condemned) == .open(.first(.httpSSE)))
         #expect(
-            Self.start(StreamingPolicy(), .requestTooLarge)
+            Self.start(ChappieStreamingTransportPolicy(), .requestTooLarge)
                 == .open(.init(attempt: 1, transport: .httpSSE, reason: .fallBack(.requestTooLarge))))
         for availability in TurnStateMachine.WebSocketAvailability.allCases {
             #expect(Self.start(http, availability) == .open(.first(.httpSSE)))
@@ -232,7 +232,7 @@ import Testing
     }
 
     private static func start(
-        _ policy: StreamingPolicy, _ webSocket: TurnStateMachine.WebSocketAvailability
+        _ policy: ChappieStreamingTransportPolicy, _ webSocket: TurnStateMachine.WebSocketAvailability
     ) -> TurnStateMachine.Action {
         var machine = TurnStateMachine(policy: RetryPolicy(streaming: policy), webSocket: webSocket)
         return machine.started()

@@ -1,5 +1,3 @@
-import StreamTransport
-
 /// The security of connections, and the authorities that they trust: the same for WebSockets and HTTP.
 ///
 /// A certificate has to be valid, to come from a trusted authority, and to have the host of the address among its
@@ -44,7 +42,7 @@ public struct ChappieTLSPolicy: Sendable, Hashable {
     /// The trusted certification authorities.
     ///
     /// Default: the system's.
-    public var trust = Trust.system
+    public var trust: Trust
     /// The keys of which one must be in the server's chain, once that is verified; empty for no requirement.
     ///
     /// Default: empty. A key may be the server's own, an intermediate authority's, or the root's: with several, one is
@@ -60,26 +58,16 @@ public struct ChappieTLSPolicy: Sendable, Hashable {
     public var minimumVersion = Version.tls12
 
     /// Creates a policy with the defaults.
-    public init() {}
-}
+    public init(trust: Trust = .system) {
+        self.trust = trust
+    }
 
-extension TLSPolicy {
-    /// Creates the transport's policy from the configuration's.
-    init(_ policy: ChappieTLSPolicy) {
-        let trust: TrustAnchors =
-            switch policy.trust {
-            case .system: .system
-            case .file(let path): .file(path: path)
-            }
-        self.init(trust: trust)
-        self.pinnedKeys = Set(policy.pinnedKeys.map(\.digest))
-        self.clientCertificate = policy.clientCertificate.map {
-            ClientCertificate(certificatePath: $0.certificatePath, privateKeyPath: $0.privateKeyPath)
-        }
-        self.minimumVersion =
-            switch policy.minimumVersion {
-            case .tls12: .tls12
-            case .tls13: .tls13
-            }
+    /// The policy for TLS with a proxy: the same authorities and versions.
+    ///
+    /// Pinned keys and the client's certificate apply to the server only.
+    package var ofProxies: Self {
+        var policy = Self(trust: self.trust)
+        policy.minimumVersion = self.minimumVersion
+        return policy
     }
 }

@@ -1,14 +1,12 @@
+public import StreamTransport
+
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
     public import Foundation
 #endif
 
-/// The digest of a public key that a server's chain must have (RFC 7469 section 2.4).
-///
-/// It is SHA-256 of the key's `SubjectPublicKeyInfo`. The command `openssl x509 -in cert.pem -noout -pubkey | openssl
-/// pkey -pubin -outform der | openssl dgst -sha256 -binary | base64` prints the one of a certificate.
-public struct ChappiePinnedKey: Sendable, Hashable, CustomStringConvertible {
+extension ChappiePinnedKey {
     /// An error of a text that is not the digest of a key.
     public enum ParseError: Error, Sendable, Hashable, CaseIterable, LocalizedError {
         /// The algorithm is not SHA-256.
@@ -28,9 +26,6 @@ public struct ChappiePinnedKey: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The digest's 32 bytes.
-    let digest: [UInt8]
-
     /// Parses base64, alone or with the prefix of curl (`sha256//…`) or others (`sha256/…`).
     public init(_ text: String) throws(ParseError) {
         // A digest may begin with a slash too, or look like one of these: the candidate of the right length is used.
@@ -38,7 +33,7 @@ public struct ChappiePinnedKey: Sendable, Hashable, CustomStringConvertible {
             Self.decode(text.dropFirst(prefix.count))
         }
         if let digest = candidates.lazy.compactMap(\.self).first(where: { $0.count == 32 }) {
-            self.digest = digest
+            self.init(digest: digest)
         } else if candidates.count == 1, Self.namesAlgorithm(text) {
             throw .unsupportedAlgorithm
         } else {
@@ -56,7 +51,9 @@ public struct ChappiePinnedKey: Sendable, Hashable, CustomStringConvertible {
     private static func namesAlgorithm(_ text: String) -> Bool {
         text.split(separator: "/").first.map { $0.count < 8 && $0.lowercased().hasPrefix("sha") } ?? false
     }
+}
 
+extension ChappiePinnedKey: CustomStringConvertible {
     /// The digest in curl's format.
     public var description: String { "sha256//\(Data(self.digest).base64EncodedString())" }
 }

@@ -1,0 +1,38 @@
+import ResponseEvents
+import StreamSession
+
+// The errors of turns that are not tried.
+
+extension ChappieClientError {
+    /// Creates the failure for a request body that is not a JSON object.
+    init(invalidBody error: ResponseRequestBodyError, transport: ChappieTransportKind, of identity: RequestIdentity) {
+        self.init(
+            invalidRequest: error == .invalidInput
+                ? "the input is neither a text nor an array" : "the body is not a JSON object",
+            transport: transport, of: identity)
+    }
+
+    /// Creates the failure for a request that cannot be sent, with the problem.
+    init(invalidRequest fault: String, transport: ChappieTransportKind, of identity: RequestIdentity) {
+        self.init(untried: .invalidRequest, in: .send, transport: transport, of: identity) { $0.detail = fault }
+    }
+
+    /// Creates the failure for a turn that is not tried.
+    init(circuitOpenFor duration: Duration, transport: ChappieTransportKind, of identity: RequestIdentity) {
+        self.init(untried: .circuitOpen, in: .connect, transport: transport, of: identity) { $0.retryAfter = duration }
+    }
+
+    private init(
+        untried code: ChappieTransportFailure.Code, in phase: ChappieTransportFailure.Phase,
+        transport: ChappieTransportKind, of identity: RequestIdentity,
+        _ add: (inout ChappieTransportFailure.Details) -> Void
+    ) {
+        var details = ChappieTransportFailure.Details()
+        details.clientRequestID = identity.requestID
+        add(&details)
+        self = .transport(
+            ChappieTransportFailure(
+                code: code, phase: phase, transport: transport, progress: (attempts: 0, replaySafety: .notSent),
+                details: details))
+    }
+}
