@@ -93,7 +93,7 @@ class Item:
     def __init__(self, identifier, index, order):
         self.id, self.index, self.order = identifier, index, order
         self.type = self.agent = None
-        self.done = False
+        self.announced = self.done = False
         self.slots = {}
         self.in_output = False
         self.call = None
@@ -213,12 +213,15 @@ class Reading:
             value = event["item"]
             old = self._item({"item_id": value.get("id")}, create=False) if value.get("id") else None
             item = old if old and not old.done else self._new(value.get("id"), event.get("output_index"))
+            item.announced = True
             self._describe(item, value)
         elif kind in DELTAS:
             if not isinstance(event.get("delta"), str) or not event["delta"]:
                 return
             item = self._item(event)
-            if item.done:
+            if item.done and not item.announced:   # another item, of a server that announces none
+                item = self._new(event.get("item_id"), event.get("output_index"))
+            elif item.done:
                 self.contradictions.append(f"output {event['delta']!r} of an item that is done")
             self._add(item, self._key(event, DELTAS[kind]), event["delta"], False)
         elif kind in CLOSINGS:
@@ -232,10 +235,15 @@ class Reading:
         elif kind == "response.output_item.done" and isinstance(event.get("item"), dict):
             value = event["item"]
             item = self._item({"item_id": value.get("id"), "output_index": event.get("output_index")})
-            if item.done and item.id != value.get("id"):
+            if item.done and (item.id != value.get("id") or is_another_call(item, value)):
                 item = self._new(value.get("id"), event.get("output_index"))
+            known = item.call
             self._describe(item, value)
             self._close_item(item, value, kind)
+            if item.done and known:
+                if value.get("type") in CALLS and differ(known, item.call):
+                    self.contradictions.append(f"call {known[2]!r} is finished again, otherwise")
+                item.call = known
             item.done = True
         elif kind == "response.completed":
             self._reconcile(response.get("output"))
@@ -316,6 +324,16 @@ class Reading:
 
 def call_of(item):
     return item.get("name"), canonical_arguments(item.get(CALLS[item["type"]])), item.get("call_id")
+
+
+def is_another_call(item, value):
+    """Returns whether a finished call has a `call_id` of its own."""
+    return item.call is not None and value.get("type") in CALLS and item.call[2] != value.get("call_id")
+
+
+def differ(first, second):
+    """Returns whether two statements of a call differ; a name that only one has is no difference."""
+    return first[1] != second[1] or bool(first[0] and second[0]) and first[0] != second[0]
 
 
 def canonical_arguments(text):

@@ -5,6 +5,7 @@ not. What it cannot read is passed on all the same and is no event.
 """
 
 import json
+import re
 import socket
 import struct
 import threading
@@ -121,10 +122,11 @@ class Answers:
                 return
 
     def _head(self):
-        if b"\r\n\r\n" not in self.pending:
+        end = re.search(rb"\r?\n\r?\n", self.pending)   # a line feed alone ends a line too (RFC 9112 section 2.2)
+        if not end:
             return False
-        head, self.pending = self.pending.split(b"\r\n\r\n", 1)
-        lines = head.decode("latin-1").split("\r\n")
+        head, self.pending = self.pending[:end.start()], self.pending[end.end():]
+        lines = re.split(r"\r?\n", head.decode("latin-1"))
         status, fields = int(lines[0].split(" ")[1]), fields_of(lines)
         if status == 101:
             rest, self.pending = self.pending, b""

@@ -287,17 +287,19 @@ class OracleTests(unittest.TestCase):
         self.accept([exchange(told(), seen=False)], result)
 
     def test_delta_without_a_place(self):
-        def steps(done):
+        def steps(done, *announcements):
             text = "response.output_text"
-            events = [{"type": "response.created", "response": {"id": "r"}},
+            events = [{"type": "response.created", "response": {"id": "r"}}, *announcements,
                       {"type": text + ".delta", "output_index": 0, "delta": "a "},
                       {"type": "response.output_item.done", "output_index": done, "item": {"type": "message"}},
                       {"type": text + ".delta", "delta": "b "},
                       {"type": "response.completed", "response": {"id": "r"}}]
             return [{"event": event} for event in events]
 
+        added = {"type": "response.output_item.added", "output_index": 0, "item": {"type": "message"}}
         self.accept([exchange(steps(1))], outcome("a ", "b "))
-        self.refuse(oracle.CONTRADICTED, [exchange(steps(0))], outcome("a ", "b "))
+        self.accept([exchange(steps(0))], outcome("a ", "b "))   # of another item, where none is announced
+        self.refuse(oracle.CONTRADICTED, [exchange(steps(0, added))], outcome("a ", "b "))
 
     def test_delivered_text_of_a_diverged_replay(self):
         result = outcome("ax0 ", error="replay.diverged")
@@ -394,6 +396,28 @@ class OracleTests(unittest.TestCase):
                 "payload": json.dumps({"item": done["event"]["item"]})}
         self.accept([exchange(t)], outcome("ax0 ax1 ax2 ", extra=[call], calls=True))
         self.refuse(oracle.TOOLS, [exchange(t)], outcome("ax0 ax1 ax2 ", extra=[call, call], calls=True))
+
+    def test_call_that_ends_again_without_identifiers(self):
+        def done(index, **members):
+            item = {"type": "function_call", "name": "n", "call_id": "c", "arguments": "{}", **members}
+            return {"type": "response.output_item.done", "output_index": index, "item": item}
+
+        def handed(*events):
+            return outcome(extra=[{"type": "raw", "eventType": event["type"], "payload": json.dumps(event)}
+                                  for event in events], calls=True)
+
+        def steps(*events):
+            end = {"type": "response.completed", "response": {"id": "r"}}
+            return [{"event": event} for event in [*events, end]]
+
+        for again in (done(2), done(0), done(0, name=None), done(0, arguments="{ }")):
+            self.accept([exchange(steps(done(0), again))], handed(done(0)))
+            self.refuse(oracle.TOOLS, [exchange(steps(done(0), again))], handed(done(0), again))
+        for again in (done(0, name="m"), done(0, arguments="[]")):
+            self.refuse(oracle.CONTRADICTED, [exchange(steps(done(0), again))], handed(done(0), again))
+        for other in (done(0, call_id="d"), done(2, arguments="[]")):
+            self.accept([exchange(steps(done(0), other))], handed(done(0), other))
+            self.refuse(oracle.TOOLS, [exchange(steps(done(0), other))], handed(done(0)))
 
     def test_items_that_come_in_another_order(self):
         def message(index, text, end=True):

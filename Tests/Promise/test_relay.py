@@ -31,6 +31,7 @@ class RelayTests(unittest.TestCase):
             head + b"Content-Length: %d\r\n\r\n" % len(body) + body,
             head + b"Transfer-Encoding: chunked\r\n\r\n" + chunks,
             head + b"\r\n" + body,
+            head.replace(b"\r\n", b"\n") + b"\n" + body,
             head + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed) + packed,
         ):
             self.read(lambda take: relay.Answers(take, None), answer, [b"one", b"two"])

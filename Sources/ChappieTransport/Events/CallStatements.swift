@@ -29,6 +29,8 @@ struct CallStatements {
     enum Verdict {
         /// It is the same.
         case same
+        /// A finished call is finished again, under the same `call_id`.
+        case repeated
         /// It differs.
         case differs
         /// The text of unfinished calls exceeds the limit.
@@ -67,12 +69,13 @@ struct CallStatements {
     }
 
     /// A call whose item is finished.
-    private struct Finished {
+    fileprivate struct Finished {
         let callID: ExactText?
         let outputIndex: Int
         /// The fingerprint of the item's identifier; 0 when it has none.
         let itemName: UInt64
         let digest: Int
+        let hasName: Bool
         /// A number that two calls share only if their arguments are the same.
         let argumentDigest: Int
     }
@@ -141,13 +144,18 @@ struct CallStatements {
     mutating func finished(_ item: ItemSummary, at outputIndex: Int, isPlaceShared: Bool) -> Verdict {
         let draft = self.forgetDraft(at: outputIndex)
         let callID = item.callID.flatMap { $0.isEmpty ? nil : ExactText($0) }
+        let call = Finished(
+            callID: callID, outputIndex: outputIndex, itemName: item.fingerprint, digest: item.callDigest,
+            hasName: item.name?.isEmpty == false, argumentDigest: ExactText(item.comparableArguments).hashValue)
+        if let known = callID.flatMap({ self.indexByCallID[$0] }).map({ self.finishedCalls[$0] }) {
+            if call.repeats(known) { return .repeated }
+            // Elsewhere it is another call, of a server that gives several the same `call_id`.
+            if known.outputIndex == outputIndex { return .differs }
+        }
         let isAnotherCall = draft == nil && self.hasFinished(item.fingerprint, at: outputIndex, under: callID)
         if let callID { self.indexByCallID[callID] = self.finishedCalls.count }
         self.indicesByPlace[outputIndex, default: []].append(self.finishedCalls.count)
-        self.finishedCalls.append(
-            Finished(
-                callID: callID, outputIndex: outputIndex, itemName: item.fingerprint, digest: item.callDigest,
-                argumentDigest: ExactText(item.comparableArguments).hashValue))
+        self.finishedCalls.append(call)
         guard !isAnotherCall else { return .differs }
         guard !isPlaceShared, let draft else { return .same }
         return self.verdict(draft.allows(item))
@@ -278,6 +286,16 @@ extension CallStatements.Draft {
 
     private func allows(_ arguments: String, _ kind: ReplayedToolCall.Kind) -> Bool {
         self.isMixed || self.text.isEmpty || self.text.comparable(as: kind).isExactly(arguments)
+    }
+}
+
+extension CallStatements.Finished {
+    /// Returns whether it is the same call as another one with its `call_id`; a name that only one has is no
+    /// difference at one position.
+    fileprivate func repeats(_ other: Self) -> Bool {
+        if self.digest == other.digest { return true }
+        return self.outputIndex == other.outputIndex && self.hasName != other.hasName
+            && self.argumentDigest == other.argumentDigest
     }
 }
 

@@ -212,12 +212,13 @@ extension EventReader {
         return self.follow(verdict, at: outputIndex)
     }
 
-    /// Handles the end of an item; returns false when that ends the attempt.
-    mutating func finishCall(_ item: ItemSummary, at outputIndex: Int) -> Bool {
-        guard item.isCall else { return true }
+    /// Handles the end of an item: one of a call that was finished before is dropped.
+    mutating func finishCall(_ item: ItemSummary, at outputIndex: Int) -> Outcome {
+        guard item.isCall else { return .goesOn }
         let isPlaceShared = self.machine.delivery.areIndicesShared()
-        return self.follow(
-            self.calls.finished(item, at: outputIndex, isPlaceShared: isPlaceShared), at: outputIndex)
+        let verdict = self.calls.finished(item, at: outputIndex, isPlaceShared: isPlaceShared)
+        if case .repeated = verdict { return .dropped }
+        return self.follow(verdict, at: outputIndex) ? .goesOn : .ended
     }
 
     /// Handles the calls that a complete response lists again; returns false when that ends the attempt.
@@ -229,7 +230,7 @@ extension EventReader {
 
     private mutating func follow(_ verdict: CallStatements.Verdict, at outputIndex: Int) -> Bool {
         switch verdict {
-        case .same:
+        case .same, .repeated:
             return true
         case .differs:
             self.fail(.contradictoryEvents(.closingDiffers, at: ReplaySlot(.toolCall, outputIndex: outputIndex)))

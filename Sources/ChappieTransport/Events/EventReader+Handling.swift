@@ -7,6 +7,8 @@ extension EventReader {
     enum Outcome {
         /// The response continues.
         case goesOn
+        /// The event repeats a finished call, and is dropped.
+        case dropped
         /// The attempt has ended, as `end` says.
         case ended
         /// The response has ended because it was steered, and its successor follows.
@@ -64,7 +66,7 @@ extension EventReader {
             if item.agentName != nil { self.findings.hasAgents = true }
             if item.isCall { self.findings.hasCalls = true }
             let place = self.machine.delivery.place(of: item.fingerprint, at: outputIndex)
-            unsafe self.received(item, at: place, event: event, json: json, attempt: attempt)
+            return unsafe self.received(item, at: place, event: event, json: json, attempt: attempt)
         case .rateLimits(let snapshot):
             self.merge(snapshot)
         case .unknown:

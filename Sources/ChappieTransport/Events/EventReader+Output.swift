@@ -37,17 +37,19 @@ extension EventReader {
         event: ResponseEvent,
         json: UnsafeRawBufferPointer,
         attempt: Int
-    ) {
-        guard self.closeParts(of: item, at: outputIndex, attempt: attempt),
-            self.finishCall(item, at: outputIndex)
-        else { return }
+    ) -> Outcome {
+        guard self.closeParts(of: item, at: outputIndex, attempt: attempt) else { return .ended }
+        let outcome = self.finishCall(item, at: outputIndex)
+        guard case .goesOn = outcome else { return outcome }
         self.record.finished(unsafe Array(item.json.utf8), at: outputIndex, isNamed: item.id?.isEmpty == false)
-        guard item.isCall else { return unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt) }
-        guard self.options.handsOverCalls else { return }
-        let type = String(event.typeName)
-        self.handOver(item.replayed(at: outputIndex), type: type, attempt: attempt) {
-            unsafe String(decoding: json, as: UTF8.self)
+        if !item.isCall {
+            unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
+        } else if self.options.handsOverCalls {
+            self.handOver(item.replayed(at: outputIndex), type: String(event.typeName), attempt: attempt) {
+                unsafe String(decoding: json, as: UTF8.self)
+            }
         }
+        return self.end == nil ? .goesOn : .ended
     }
 
     /// Handles a call that the response names only at its end: it is delivered like the end of the missing item.

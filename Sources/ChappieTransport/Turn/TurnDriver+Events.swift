@@ -131,7 +131,7 @@ extension TurnDriver {
                 self.finished(item, at: outputIndex, attempt: attempt)
             }
         case .steered: self.sender?.outgoing.dropFinishedItems()
-        case .ended: break
+        case .dropped, .ended: break
         }
         if let byteCount = self.reader.verifiedByteCount.take() {
             self.recorder.replayed(byteCount, in: self.attempts.current)

@@ -62,6 +62,33 @@ private enum Statement {
         #expect(response?.calls.map(\.payload) == payloads, "\(events)")
     }
 
+    // MARK: Calls that are finished again
+
+    @Test(arguments: ChappieRawEvents.allCases.filter { $0 != .none }, [0, 1, 2])
+    func callFinishedAgainIsHandedOverOnce(_ rawEvents: ChappieRawEvents, place: Int) async {
+        let item = Statement.item(Self.one, id: nil)
+        let (outcome, response) = await Self.complete([
+            Event.done(item, at: 0), Event.done(Statement.item(#"{ \"a\" :1.0}"#, id: nil), at: place),
+            Event.completed,
+        ]) { $0.rawEvents = rawEvents }
+        #expect(outcome.error == nil)
+        #expect(outcome.rawTypes.count { $0 == "response.output_item.done" } == (rawEvents == .all ? 1 : 0))
+        #expect(response?.calls.map(\.payload) == [#"{"a":1}"#])
+    }
+
+    @Test func callFinishedAgainOtherwiseAtItsPlaceIsAContradiction() async {
+        for (first, second) in [
+            (Statement.item(Self.one, id: nil), Statement.item(Self.two, id: nil)),
+            (Statement.item(Self.one, id: nil), Statement.item(Self.one, name: "g", id: nil)),
+        ] {
+            await Self.expectContradiction([Event.done(first), Event.done(second), Event.completed])
+        }
+        // A name that only one of them has is no difference.
+        let nameless = Statement.item(Self.one, name: "", id: nil)
+        await Self.expectCalls(
+            [#"{"a":1}"#], [Event.done(Statement.item(Self.one, id: nil)), Event.done(nameless), Event.completed])
+    }
+
     // MARK: Contradictions
 
     @Test func argumentsThatTheDeltasDoNotHaveAreAContradiction() async {
