@@ -129,6 +129,27 @@ import Testing
         #expect(order.terminal(responseID: "a") == .fine)
     }
 
+    @Test func endWithAnotherIdentifierIsForeignUntilAllOutputIsDone() {
+        var order = ResponseOrder()
+        #expect(order.created(responseID: "a") == .fine)
+        #expect(order.delta(in: .text(0)) == .tolerated(.itemNotAdded))
+        #expect(order.itemDone(1) == .fine)
+        for _ in 0..<2 { #expect(order.terminal(responseID: "b") == .foreign) }
+        #expect(!order.hasSeen(.responseIDChanged))
+        #expect(order.itemDone(0) == .fine)
+        #expect(order.terminal(responseID: "b") == .tolerated(.responseIDChanged))
+    }
+
+    @Test func outputOfADoneItemIsAViolationOnlyWhereItWasAnnounced() {
+        var order = ResponseOrder()
+        #expect(order.created(responseID: "a") == .fine)
+        #expect(order.itemAdded(0) == .fine)
+        #expect(order.itemDone(0) == .fine)
+        #expect(order.itemDone(1) == .tolerated(.itemNotAdded))
+        #expect(order.delta(in: .text(1)) == .tolerated(.itemContinued))
+        #expect(order.delta(in: .text(0)) == .violation(.itemContinued))
+    }
+
     @Test func outputBeforeCreationBelongsToThePreviousResponse() {
         var order = ResponseOrder(previousResponseID: "z")
         #expect(order.delta(in: .text(0)) == .foreign)

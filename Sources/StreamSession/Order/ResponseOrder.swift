@@ -25,7 +25,7 @@
 /// | an item with output is said to be another agent's | violation: its text was taken for the root's |
 /// | an end with another response identifier, no item open | tolerated, it ends the response: some change identifiers |
 /// | such an end with further content, while no identifier has changed before | violation: it is another response's |
-/// | such an end in the middle of an item | foreign: the response it names is another one |
+/// | such an end while an item that was added, or has output, is not done | foreign: it names another response |
 /// | output before the response is created, on a connection whose responses were created | foreign |
 /// | an end, or news, of the previous response on this connection | foreign |
 /// | any event after the end: a second end, another response | foreign |
@@ -371,7 +371,7 @@ package struct ResponseOrder: Sendable {
             _ = order.written.insert(place)
             guard !order.takesTurns(name, kind: slot.kind, at: place) else { return .violation(.itemsInterleaved) }
             guard !order.begunAgain.contains(place) else { return .violation(.responseRestarted) }
-            guard !order.done.contains(place) else { return order.continued() }
+            guard !order.done.contains(place) else { return order.continued(place) }
             return order.added.contains(place) ? .fine : order.tolerate(.itemNotAdded)
         }
         if case .fine = verdict, place == slot.outputIndex, !self.isAside(place) {
@@ -411,6 +411,7 @@ package struct ResponseOrder: Sendable {
             }
         }
         let isError = end == .error
+        let oddities = self.seenOddities
         let verdict = self.judge(responseID)
         switch verdict {
         case .violation: return verdict
@@ -420,7 +421,11 @@ package struct ResponseOrder: Sendable {
                 return .foreign
             }
         case .tolerated, .foreign:
-            if self.hasOpenItem { return .foreign }
+            if self.hasOpenItem || self.written.hasIndex(beyond: self.done) {
+                // It is no evidence that this response's identifiers change.
+                self.seenOddities = oddities
+                return .foreign
+            }
             self.hasForeignEnd = true
         }
         if self.hasDroppedOutput, !self.hasOwnOutput, !isError { return .violation(.itemUnknown) }
@@ -488,10 +493,12 @@ package struct ResponseOrder: Sendable {
         return false
     }
 
-    /// Judges output of an item that is done: where indices identify items, it cannot be another one's.
-    private mutating func continued() -> Verdict {
-        let areIndicesShared = [Oddity.itemNotAdded, .itemAddedAgain, .itemDoneAgain].contains(where: self.hasSeen)
-        return areIndicesShared ? self.tolerate(.itemContinued) : .violation(.itemContinued)
+    /// Judges output of an item that is done: where items are added and indices identify them, it cannot be another
+    /// one's.
+    private mutating func continued(_ outputIndex: Int) -> Verdict {
+        let areIndicesShared = self.hasSeen(.itemAddedAgain) || self.hasSeen(.itemDoneAgain)
+        let mayBeAnother = areIndicesShared || !self.added.contains(outputIndex)
+        return mayBeAnother ? self.tolerate(.itemContinued) : .violation(.itemContinued)
     }
 
     private mutating func stopRunning() {
