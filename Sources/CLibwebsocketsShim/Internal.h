@@ -75,6 +75,11 @@ void clws_sessions_put(clws_sessions *sessions, const clws_server *server, const
 SSL_SESSION *clws_sessions_take(clws_sessions *sessions, const clws_server *server);
 void clws_sessions_free(clws_sessions *sessions);
 
+// CertificateCheck.c
+
+// OpenSSL's callback for the peer's certificates; `argument` is the connection's route.
+int clws_verify(X509_STORE_CTX *chain, void *argument);
+
 // Route.c
 
 // The connection of a handshake.

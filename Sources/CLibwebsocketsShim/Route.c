@@ -1,9 +1,7 @@
-// The settings of TLS that connections share: trust anchors, demands on the peer's certificates, sessions.
+// The settings of TLS that connections share: trust anchors, the client's certificate, sessions.
 #include "Internal.h"
 
-#include <openssl/bio.h>
 #include <openssl/err.h>
-#include <openssl/evp.h>
 #include <openssl/x509.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -43,60 +41,6 @@ clws_trust *clws_trust_create(const char *file) {
     X509_STORE_free(store);
     ERR_clear_error();
     return NULL;
-}
-
-// MARK: Verification
-
-// Returns the issuer of a certificate, as the certificate names it (RFC 4514, beyond ASCII unescaped); the caller frees
-// the text.
-static char *issuer_of(X509 *certificate) {
-    BIO *text = certificate ? BIO_new(BIO_s_mem()) : NULL;
-    if (!text) return NULL;
-    X509_NAME_print_ex(text, X509_get_issuer_name(certificate), 0, XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB);
-    char *bytes = NULL;
-    long count = BIO_get_mem_data(text, &bytes);
-    char *issuer = count > 0 ? strndup(bytes, count > CLWS_ISSUER_LIMIT ? CLWS_ISSUER_LIMIT : (size_t)count) : NULL;
-    BIO_free(text);
-    return issuer;
-}
-
-bool clws_sha256(const uint8_t *bytes, size_t count, uint8_t *digest) {
-    return EVP_Digest(bytes, count, digest, NULL, EVP_sha256(), NULL) == 1;
-}
-
-// SHA-256 of SubjectPublicKeyInfo (RFC 7469 section 2.4).
-static bool digest_key(X509 *certificate, uint8_t *digest) {
-    uint8_t *key = NULL;
-    int count = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &key);
-    bool is_made = count > 0 && clws_sha256(key, (size_t)count, digest);
-    OPENSSL_free(key);
-    return is_made;
-}
-
-static bool has_pinned_key(const clws_route *route, X509_STORE_CTX *chain) {
-    STACK_OF(X509) *certificates = X509_STORE_CTX_get0_chain(chain);
-    for (int i = 0; i < sk_X509_num(certificates); i++) {
-        uint8_t digest[CLWS_DIGEST_LENGTH];
-        if (!digest_key(sk_X509_value(certificates, i), digest)) continue;
-        for (size_t pin = 0; pin < route->pinned_key_count; pin++)
-            if (memcmp(route->pinned_keys + pin * CLWS_DIGEST_LENGTH, digest, CLWS_DIGEST_LENGTH) == 0) return true;
-    }
-    return false;
-}
-
-static int verify(X509_STORE_CTX *chain, void *argument) {
-    const clws_route *route = argument;
-    clws_tls *tls = clws_tls_of(X509_STORE_CTX_get_ex_data(chain, SSL_get_ex_data_X509_STORE_CTX_idx()));
-    if (X509_verify_cert(chain) != 1) {
-        int code = X509_STORE_CTX_get_error(chain);
-        tls->certificate_code = code == X509_V_OK ? X509_V_ERR_UNSPECIFIED : code;
-        if (!tls->issuer) tls->issuer = issuer_of(X509_STORE_CTX_get_current_cert(chain));
-        return 0;
-    }
-    if (!route->pinned_key_count || has_pinned_key(route, chain)) return 1;
-    tls->is_key_not_pinned = true;
-    X509_STORE_CTX_set_error(chain, X509_V_ERR_APPLICATION_VERIFICATION);
-    return 0;
 }
 
 // MARK: Handshakes
@@ -157,7 +101,7 @@ static SSL_CTX *make_context(clws_route *route, const clws_tls_options *options)
     }
     SSL_CTX_set1_cert_store(context, (X509_STORE *)options->trust);
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
-    SSL_CTX_set_cert_verify_callback(context, verify, route);
+    SSL_CTX_set_cert_verify_callback(context, clws_verify, route);
     SSL_CTX_set_info_callback(context, noticed);
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
     SSL_CTX_sess_set_new_cb(context, session_made);

@@ -135,8 +135,3 @@ struct FrameQueue {
         return true
     }
 }
-
-extension MaskingKey {
-    /// Returns a new, unpredictable key (RFC 6455 section 5.3).
-    static func random() -> MaskingKey { MaskingKey(rawValue: .random(in: 0...UInt32.max)) }
-}
