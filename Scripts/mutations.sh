@@ -225,9 +225,9 @@ EDITS
         continued-item) # An item that is done may have more output.
             cat <<'EDITS'
 >>> Sources/StreamSession/Order/ResponseOrder.swift
-        return areIndicesShared ? self.tolerate(.itemContinued) : .violation(.itemContinued)
+        return mayBeAnother ? self.tolerate(.itemContinued) : .violation(.itemContinued)
 ---
-        return areIndicesShared ? self.tolerate(.itemContinued) : self.tolerate(.itemContinued)
+        return mayBeAnother ? self.tolerate(.itemContinued) : self.tolerate(.itemContinued)
 <<<
 EDITS
             ;;

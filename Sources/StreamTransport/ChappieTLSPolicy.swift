@@ -57,7 +57,7 @@ public struct ChappieTLSPolicy: Sendable, Hashable {
     /// Default TLS 1.2.
     public var minimumVersion = Version.tls12
 
-    /// Creates a policy with the defaults.
+    /// Creates a policy with the given authorities, and the defaults otherwise.
     public init(trust: Trust = .system) {
         self.trust = trust
     }

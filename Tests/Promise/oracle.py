@@ -117,7 +117,7 @@ class Reading:
         self.contradictions = []
         self.terminal = None
         self.last_item_piece = 0   # behind it are pieces of the response's end
-        self.has_output = False
+        self.has_output = self.is_renamed = False
         self.note = ""
 
     # Building
@@ -198,11 +198,13 @@ class Reading:
             return
         kind = event.get("type")
         response = event.get("response") if isinstance(event.get("response"), dict) else {}
-        if kind in ENDS and self.id and response.get("id") not in (None, self.id) \
+        if kind in ENDS and self.id and response.get("id") not in (None, self.id) and not self.is_renamed \
                 and any(not item.done for item in self.items):
             return   # another response ends
         if kind in ("response.created", "response.in_progress", "response.queued"):
             identifier = response.get("id")
+            if kind != "response.created" and self.id and identifier not in (None, self.id):
+                self.is_renamed = True
             if self.id and identifier and identifier != self.id and self.has_output:
                 if kind != "response.created":
                     return   # the identifiers of some servers change
@@ -241,7 +243,7 @@ class Reading:
             self._describe(item, value)
             self._close_item(item, value, kind)
             if item.done and known:
-                if value.get("type") in CALLS and differ(known, item.call):
+                if value.get("type") in CALLS and item.call != known:
                     self.contradictions.append(f"call {known[2]!r} is finished again, otherwise")
                 item.call = known
             item.done = True
@@ -323,17 +325,13 @@ class Reading:
 
 
 def call_of(item):
-    return item.get("name"), canonical_arguments(item.get(CALLS[item["type"]])), item.get("call_id")
+    return (item.get("name"), canonical_arguments(item.get(CALLS[item["type"]])), item.get("call_id"),
+            item.get("status") == "incomplete")
 
 
 def is_another_call(item, value):
     """Returns whether a finished call has a `call_id` of its own."""
     return item.call is not None and value.get("type") in CALLS and item.call[2] != value.get("call_id")
-
-
-def differ(first, second):
-    """Returns whether two statements of a call differ; a name that only one has is no difference."""
-    return first[1] != second[1] or bool(first[0] and second[0]) and first[0] != second[0]
 
 
 def canonical_arguments(text):

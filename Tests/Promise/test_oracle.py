@@ -410,10 +410,10 @@ class OracleTests(unittest.TestCase):
             end = {"type": "response.completed", "response": {"id": "r"}}
             return [{"event": event} for event in [*events, end]]
 
-        for again in (done(2), done(0), done(0, name=None), done(0, arguments="{ }")):
+        for again in (done(2), done(0), done(0, arguments="{ }")):
             self.accept([exchange(steps(done(0), again))], handed(done(0)))
             self.refuse(oracle.TOOLS, [exchange(steps(done(0), again))], handed(done(0), again))
-        for again in (done(0, name="m"), done(0, arguments="[]")):
+        for again in (done(0, name="m"), done(0, name=None), done(0, arguments="[]"), done(0, status="incomplete")):
             self.refuse(oracle.CONTRADICTED, [exchange(steps(done(0), again))], handed(done(0), again))
         for other in (done(0, call_id="d"), done(2, arguments="[]")):
             self.accept([exchange(steps(done(0), other))], handed(done(0), other))

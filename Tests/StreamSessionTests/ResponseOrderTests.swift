@@ -129,13 +129,22 @@ import Testing
         #expect(order.terminal(responseID: "a") == .fine)
     }
 
-    @Test func endWithAnotherIdentifierIsForeignUntilAllOutputIsDone() {
+    @Test func foreignEndIsNoEvidenceOfIdentifiersThatChange() {
+        var order = Self.begun()
+        #expect(order.delta(in: .text(0)) == .fine)
+        for _ in 0..<2 { #expect(order.terminal(responseID: "b") == .foreign) }
+        #expect(!order.hasSeen(.responseIDChanged))
+        #expect(order.itemDone(0) == .fine)
+        #expect(order.terminal(responseID: "b") == .tolerated(.responseIDChanged))
+    }
+
+    @Test func endWithAnotherIdentifierBehindUnfinishedOutputIsAViolation() {
         var order = ResponseOrder()
         #expect(order.created(responseID: "a") == .fine)
         #expect(order.delta(in: .text(0)) == .tolerated(.itemNotAdded))
         #expect(order.itemDone(1) == .fine)
-        for _ in 0..<2 { #expect(order.terminal(responseID: "b") == .foreign) }
-        #expect(!order.hasSeen(.responseIDChanged))
+        var other = order
+        #expect(other.terminal(responseID: "b") == .violation(.otherResponse))
         #expect(order.itemDone(0) == .fine)
         #expect(order.terminal(responseID: "b") == .tolerated(.responseIDChanged))
     }

@@ -25,6 +25,19 @@ struct CallStatements {
         let isNamed: Bool
     }
 
+    /// What two ends of one call have in common.
+    private struct Content: Hashable {
+        let callID: ExactText
+        let digest: Int
+        let isIncomplete: Bool
+    }
+
+    /// A `call_id` at a position.
+    private struct Place: Hashable {
+        let callID: ExactText
+        let outputIndex: Int
+    }
+
     /// The relation of a statement to the earlier ones.
     enum Verdict {
         /// It is the same.
@@ -69,13 +82,12 @@ struct CallStatements {
     }
 
     /// A call whose item is finished.
-    fileprivate struct Finished {
+    private struct Finished {
         let callID: ExactText?
         let outputIndex: Int
         /// The fingerprint of the item's identifier; 0 when it has none.
         let itemName: UInt64
         let digest: Int
-        let hasName: Bool
         /// A number that two calls share only if their arguments are the same.
         let argumentDigest: Int
     }
@@ -84,7 +96,9 @@ struct CallStatements {
     private var drafts: [Int: Draft] = [:]
     private var byteCount = 0
     private var finishedCalls: [Finished] = []
-    private var indexByCallID: [ExactText: Int] = [:]
+    private var finishedCallIDs: Set<ExactText> = []
+    private var finishedContents: Set<Content> = []
+    private var finishedPlaces: Set<Place> = []
     /// The indices of the finished calls at each position.
     private var indicesByPlace: [Int: [Int]] = [:]
 
@@ -144,21 +158,24 @@ struct CallStatements {
     mutating func finished(_ item: ItemSummary, at outputIndex: Int, isPlaceShared: Bool) -> Verdict {
         let draft = self.forgetDraft(at: outputIndex)
         let callID = item.callID.flatMap { $0.isEmpty ? nil : ExactText($0) }
-        let call = Finished(
-            callID: callID, outputIndex: outputIndex, itemName: item.fingerprint, digest: item.callDigest,
-            hasName: item.name?.isEmpty == false, argumentDigest: ExactText(item.comparableArguments).hashValue)
-        if let known = callID.flatMap({ self.indexByCallID[$0] }).map({ self.finishedCalls[$0] }) {
-            if call.repeats(known) { return .repeated }
+        let isAllowed = isPlaceShared || draft?.allows(item) ?? true
+        let digest = item.callDigest
+        if let callID, draft?.announcement?.callID.map(ExactText.init).map({ $0 == callID }) ?? true {
+            let content = Content(callID: callID, digest: digest, isIncomplete: item.status == "incomplete")
+            let isKnown = !self.finishedContents.insert(content).inserted
             // Elsewhere it is another call, of a server that gives several the same `call_id`.
-            if known.outputIndex == outputIndex { return .differs }
+            let isAtItsPlace = !self.finishedPlaces.insert(Place(callID: callID, outputIndex: outputIndex)).inserted
+            guard !isKnown else { return isAllowed ? .repeated : .differs }
+            guard !isAtItsPlace else { return .differs }
         }
         let isAnotherCall = draft == nil && self.hasFinished(item.fingerprint, at: outputIndex, under: callID)
-        if let callID { self.indexByCallID[callID] = self.finishedCalls.count }
+        if let callID { self.finishedCallIDs.insert(callID) }
         self.indicesByPlace[outputIndex, default: []].append(self.finishedCalls.count)
-        self.finishedCalls.append(call)
-        guard !isAnotherCall else { return .differs }
-        guard !isPlaceShared, let draft else { return .same }
-        return self.verdict(draft.allows(item))
+        self.finishedCalls.append(
+            Finished(
+                callID: callID, outputIndex: outputIndex, itemName: item.fingerprint, digest: digest,
+                argumentDigest: ExactText(item.comparableArguments).hashValue))
+        return self.verdict(!isAnotherCall && isAllowed)
     }
 
     /// Returns whether the item has been finished as a call with another `call_id`; a new announcement makes it another
@@ -229,7 +246,7 @@ struct CallStatements {
     /// position.
     private func isLeft(_ draft: Draft) -> Bool {
         guard draft.isWhole, let callID = draft.announcement?.callID else { return false }
-        return self.indexByCallID[ExactText(callID)] == nil
+        return !self.finishedCallIDs.contains(ExactText(callID))
     }
 
     // MARK: Drafts
@@ -286,16 +303,6 @@ extension CallStatements.Draft {
 
     private func allows(_ arguments: String, _ kind: ReplayedToolCall.Kind) -> Bool {
         self.isMixed || self.text.isEmpty || self.text.comparable(as: kind).isExactly(arguments)
-    }
-}
-
-extension CallStatements.Finished {
-    /// Returns whether it is the same call as another one with its `call_id`; a name that only one has is no
-    /// difference at one position.
-    fileprivate func repeats(_ other: Self) -> Bool {
-        if self.digest == other.digest { return true }
-        return self.outputIndex == other.outputIndex && self.hasName != other.hasName
-            && self.argumentDigest == other.argumentDigest
     }
 }
 

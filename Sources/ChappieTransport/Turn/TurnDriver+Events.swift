@@ -126,12 +126,12 @@ extension TurnDriver {
         let outcome = unsafe self.reader.handle(
             event, json: json, attempt: attempt, behind: self.sender?.outgoing.carriedItems ?? [])
         switch outcome {
-        case .goesOn:
+        case .goesOn, .dropped:
             if case .outputItemDone(let outputIndex, let item) = event.kind {
-                self.finished(item, at: outputIndex, attempt: attempt)
+                self.finished(item, at: outputIndex, isRepeated: outcome == .dropped, attempt: attempt)
             }
         case .steered: self.sender?.outgoing.dropFinishedItems()
-        case .dropped, .ended: break
+        case .ended: break
         }
         if let byteCount = self.reader.verifiedByteCount.take() {
             self.recorder.replayed(byteCount, in: self.attempts.current)
@@ -149,13 +149,14 @@ extension TurnDriver {
         self.steering.named(responseID, on: attempt.connection)
     }
 
-    /// Stores a finished item, to give it back if the response breaks.
-    private func finished(_ item: ItemSummary, at outputIndex: Int, attempt: Int) {
+    /// Stores a finished item, to give it back if the response breaks; one that repeats another has a position, and is
+    /// not given back.
+    private func finished(_ item: ItemSummary, at outputIndex: Int, isRepeated: Bool, attempt: Int) {
         guard let sender = self.sender, sender.carriesItems else { return }
         let json = unsafe Array(item.json.utf8)
         guard sender.canCarry(json, isCall: item.isCall) else { return }
         let place = self.reader.machine.delivery.place(of: item.fingerprint, at: outputIndex)
-        guard self.reader.machine.itemFinished(outputIndex: place, attempt: attempt) else { return }
+        guard self.reader.machine.itemFinished(outputIndex: place, attempt: attempt), !isRepeated else { return }
         sender.outgoing.finished(json, isCall: item.isCall)
     }
 

@@ -25,7 +25,8 @@
 /// | an item with output is said to be another agent's | violation: its text was taken for the root's |
 /// | an end with another response identifier, no item open | tolerated, it ends the response: some change identifiers |
 /// | such an end with further content, while no identifier has changed before | violation: it is another response's |
-/// | such an end while an item that was added, or has output, is not done | foreign: it names another response |
+/// | such an end in the middle of an item that was added | foreign: the response it names is another one |
+/// | such an end while an item with output, which was never added, is not done | violation: it may be another one's |
 /// | output before the response is created, on a connection whose responses were created | foreign |
 /// | an end, or news, of the previous response on this connection | foreign |
 /// | any event after the end: a second end, another response | foreign |
@@ -421,11 +422,12 @@ package struct ResponseOrder: Sendable {
                 return .foreign
             }
         case .tolerated, .foreign:
-            if self.hasOpenItem || self.written.hasIndex(beyond: self.done) {
+            if self.hasOpenItem {
                 // It is no evidence that this response's identifiers change.
                 self.seenOddities = oddities
                 return .foreign
             }
+            if self.written.hasIndex(beyond: self.done) { return .violation(.otherResponse) }
             self.hasForeignEnd = true
         }
         if self.hasDroppedOutput, !self.hasOwnOutput, !isError { return .violation(.itemUnknown) }

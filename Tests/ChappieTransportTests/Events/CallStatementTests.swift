@@ -32,6 +32,9 @@ private enum Statement {
         #"{"type":"response.custom_tool_call_input.done","output_index":0,"item_id":"fc","input":"\#(text)"}"#
     }
 
+    /// Marks an item as unfinished.
+    static func incomplete(_ item: String) -> String { item.dropLast() + #","status":"incomplete"}"# }
+
     static func end(_ items: String...) -> String {
         Event.completed("r", #","output":[\#(items.joined(separator: ","))]"#)
     }
@@ -80,13 +83,34 @@ private enum Statement {
         for (first, second) in [
             (Statement.item(Self.one, id: nil), Statement.item(Self.two, id: nil)),
             (Statement.item(Self.one, id: nil), Statement.item(Self.one, name: "g", id: nil)),
+            (Statement.item(Self.one, name: "", id: nil), Statement.item(Self.one, id: nil)),
+            (Statement.item(Self.one, id: nil), Statement.incomplete(Statement.item(Self.one, id: nil))),
         ] {
             await Self.expectContradiction([Event.done(first), Event.done(second), Event.completed])
         }
-        // A name that only one of them has is no difference.
-        let nameless = Statement.item(Self.one, name: "", id: nil)
-        await Self.expectCalls(
-            [#"{"a":1}"#], [Event.done(Statement.item(Self.one, id: nil)), Event.done(nameless), Event.completed])
+    }
+
+    /// A server may give several calls one `call_id`: an engine hands each over, and a client runs none.
+    @Test func callFinishedAgainBehindAnotherOneOfItsCallIDIsHandedOverOnce() async {
+        let (first, other) = (Statement.item(Self.one, id: nil), Statement.item(Self.two, id: nil))
+        let events = [Event.done(first, at: 0), Event.done(other, at: 1)]
+        let (outcome, response) = await Self.complete(
+            events + [Event.done(first, at: 2), Event.completed]
+        ) { $0.rawEvents = .all }
+        #expect(outcome.rawTypes.count { $0 == "response.output_item.done" } == 2)
+        #expect(response?.hasAmbiguousCalls == true)
+        await Self.expectContradiction(
+            events + [Event.done(Statement.item("{}", id: nil), at: 0), Event.completed])
+    }
+
+    @Test func callFinishedAgainInPlaceOfAnotherIsAContradiction() async {
+        let first = Event.done(Statement.item(Self.one, id: nil), at: 0)
+        for callID in ["c", "d"] {
+            let added = Statement.added(Statement.item("", callID: callID, id: nil), at: 1)
+            let closed = [added, Statement.delta(Self.two, at: 1), Statement.argumentsDone(Self.two, at: 1)]
+            await Self.expectContradiction(
+                [first] + closed + [Event.done(Statement.item(Self.one, id: nil), at: 1), Event.completed], at: 1)
+        }
     }
 
     // MARK: Contradictions
