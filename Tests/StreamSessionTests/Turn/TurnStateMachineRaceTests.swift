@@ -42,7 +42,9 @@ import Testing
         alone.hedgeDelay = .seconds(2)
         var http = ChappieStreamingTransportPolicy(prefersWebSocket: false)
         http.hedgeDelay = .seconds(2)
-        for policy in [alone, http, ChappieStreamingTransportPolicy()] {
+        var undelayed = Self.policy
+        undelayed.hedgeDelay = nil
+        for policy in [alone, http, undelayed] {
             var machine = TurnStateMachine(policy: RetryPolicy(streaming: policy))
             _ = machine.started()
             #expect(machine.hedgeDelay == nil)
