@@ -158,7 +158,8 @@ let package = Package(
             name: "ChappieTests", dependencies: ["Chappie", "ChappieTransport", "StreamTransport"],
             swiftSettings: baseSettings),
         .testTarget(
-            name: "ChappieSignInTests", dependencies: ["Chappie", "ChappieSignIn", "ChappieTransport", "StreamTransport"],
+            name: "ChappieSignInTests",
+            dependencies: ["Chappie", "ChappieSignIn", "ChappieTransport", "StreamTransport"],
             swiftSettings: baseSettings),
         .testTarget(
             name: "ChappieTestServerTests", dependencies: ["ChappieTestServer"], swiftSettings: baseSettings),

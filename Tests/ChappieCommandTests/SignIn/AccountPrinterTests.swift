@@ -2,8 +2,8 @@
 import Foundation
 import Testing
 
-@testable import ChappieSignIn
 @testable import ChappieCommand
+@testable import ChappieSignIn
 
 /// 2026-11-22, 07:57:00 UTC.
 private let now = Date(timeIntervalSince1970: 1_795_334_220)
