@@ -109,6 +109,19 @@ public final class ChappieClient: Sendable {
         self.streamHandle(request).events
     }
 
+    /// Returns the events of a turn that sends a message, like `stream(_:)`, as a sequence whose elements cost less.
+    public func events(_ prompt: String) -> ChappieEventSequence { self.events(ChappieResponseRequest(prompt)) }
+
+    /// Returns the events of a turn that sends a message, like `stream(_:)`, as a sequence whose elements cost less.
+    public func events(_ message: ChappieInputMessage) -> ChappieEventSequence {
+        self.events(ChappieResponseRequest(message))
+    }
+
+    /// Returns the events of a turn, like `streamResponse(_:)`, as a sequence whose elements cost less.
+    public func events(_ request: ChappieResponseRequest) -> ChappieEventSequence {
+        self.streamHandle(request).sequence()
+    }
+
     /// Returns a handle on the events of a turn that sends a message, which can stop the turn and report on it.
     public func streamHandle(_ prompt: String) -> ChappieStreamHandle {
         self.streamHandle(ChappieResponseRequest(prompt))

@@ -31,6 +31,7 @@ public struct ChappieStreamHandle: Sendable {
     /// For one consumer.
     public let events: AsyncThrowingStream<ChappieStreamEvent, any Error>
     private let turn: any StreamedTurn
+    private let cancellation = EventSource.Cancellation()
 
     /// Creates a handle on a turn that is not read yet.
     package init<Turn: StreamedTurn>(turn: Turn) {
@@ -38,6 +39,15 @@ public struct ChappieStreamHandle: Sendable {
         let token = StreamToken(turn: turn)
         self.events = AsyncThrowingStream { try await token.turn.next() }
         self.turn = turn
+    }
+
+    /// Returns the same events as a sequence whose elements cost less than those of `events`.
+    ///
+    /// For one consumer, which reads either this or `events`. Events that were read and not taken are dropped by
+    /// `cancel()`.
+    public func sequence() -> ChappieEventSequence {
+        // Like that of `batches()`, the source keeps `events` alive.
+        ChappieEventSequence(EventSource(turn: self.turn, self.cancellation, keeping: self.events))
     }
 
     /// Returns the same events in batches: those that are ready, in order, and at least one.
@@ -61,6 +71,7 @@ public struct ChappieStreamHandle: Sendable {
     /// A closure of the program that is running at that time, such as a source of credentials, is cancelled and not
     /// awaited. May be called from any task, more than once, and after the end.
     public func cancel() {
+        self.cancellation.set()
         self.turn.cancel()
     }
 

@@ -44,6 +44,13 @@ public final class ChappieStreamingTransport: Sendable {
         self.streamHandle(request).events
     }
 
+    /// Returns the events of one response, like `stream(_:)`, as a sequence whose elements cost less.
+    ///
+    /// No request is sent before it is read.
+    public func events(_ request: ChappieTransportRequest) -> ChappieEventSequence {
+        ChappieEventSequence(EventSource(turn: self.turn(request)))
+    }
+
     /// Returns the events of one response in batches: those that are ready, in order, and at least one.
     ///
     /// A batch costs as much as a single element of `stream(_:)`; otherwise they behave the same.

@@ -1,0 +1,108 @@
+import Synchronization
+
+/// The events of a stream, of which each is taken from a batch that has been read already.
+///
+/// The same events, errors and back-pressure as `stream(_:)`, for one consumer. An element costs a few nanoseconds, also
+/// on the main actor, which is left only while no event is ready. Dropping the sequence and its iterators, or cancelling
+/// the task that reads them, closes the connection: the next element is then a thrown `CancellationError`, unless the
+/// response was complete already.
+///
+/// ```swift
+/// for try await event in transport.events(request) {
+///     if case .textDelta(let text) = event { append(text) }
+/// }
+/// ```
+public struct ChappieEventSequence: AsyncSequence, Sendable {
+    /// An event.
+    public typealias Element = ChappieStreamEvent
+    /// The errors of a stream are those of the engine, of the program's own closures, and `CancellationError`.
+    public typealias Failure = any Error
+
+    @usableFromInline let source: EventSource
+
+    /// Creates the sequence of a turn that is not read yet.
+    init(_ source: EventSource) { self.source = source }
+
+    /// Creates the sequence's only iterator.
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self.source) }
+
+    /// The iterator, which holds the events that were read and not taken.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        @usableFromInline let source: EventSource
+        @usableFromInline var batch: [ChappieStreamEvent] = []
+        /// The position of the next event in the batch.
+        @usableFromInline var position = 0
+
+        init(_ source: EventSource) { self.source = source }
+
+        /// Returns the next event, on the given actor; nil after `.completed`.
+        @inlinable
+        public mutating func next(
+            isolation actor: isolated (any Actor)?
+        ) async throws(any Error) -> ChappieStreamEvent? {
+            guard self.position < self.batch.count, !self.source.isCancelled else {
+                return try await self.refill(isolation: actor)
+            }
+            defer { self.position += 1 }
+            return self.batch[self.position]
+        }
+
+        /// Returns the next event; nil after `.completed`.
+        @inlinable
+        public mutating func next() async throws -> ChappieStreamEvent? { try await self.next(isolation: nil) }
+
+        /// Reads the next batch, and returns its first event; after a cancellation the events before it are dropped.
+        @usableFromInline
+        mutating func refill(
+            isolation actor: isolated (any Actor)?
+        ) async throws(any Error) -> ChappieStreamEvent? {
+            // The memory of events that were taken is not kept while the consumer waits.
+            if self.position == self.batch.count { (self.batch, self.position) = ([], 0) }
+            if let batch = try await self.source.nextBatch() { (self.batch, self.position) = (batch, 0) }
+            // A response that was complete before its cancellation stays so.
+            guard self.position < self.batch.count else { return nil }
+            defer { self.position += 1 }
+            return self.batch[self.position]
+        }
+    }
+}
+
+/// A turn as its event sequence reads it: when the sequence is dropped, so is the turn.
+@usableFromInline
+final class EventSource: Sendable {
+    /// Indicates to a sequence that its handle has cancelled the turn.
+    final class Cancellation: Sendable {
+        private let isSet = Atomic(false)
+
+        func set() { self.isSet.store(true, ordering: .relaxed) }
+
+        fileprivate var isRequested: Bool { self.isSet.load(ordering: .relaxed) }
+    }
+
+    private let turn: any StreamedTurn
+    private let cancellation: Cancellation
+    /// Another stream of the turn, which lives as long.
+    private let other: AsyncThrowingStream<ChappieStreamEvent, any Error>?
+
+    init(
+        turn: any StreamedTurn, _ cancellation: Cancellation = Cancellation(),
+        keeping other: AsyncThrowingStream<ChappieStreamEvent, any Error>? = nil
+    ) {
+        self.turn = turn
+        self.cancellation = cancellation
+        self.other = other
+    }
+
+    deinit {
+        self.turn.cancel()
+    }
+
+    /// Indicates whether the turn or the current task was cancelled.
+    @usableFromInline var isCancelled: Bool { self.cancellation.isRequested || Task.isCancelled }
+
+    /// Returns the next events, at least one; nil after the end.
+    nonisolated(nonsending) func nextBatch() async throws -> [ChappieStreamEvent]? {
+        if Task.isCancelled { self.turn.cancel() }
+        return try await self.turn.nextBatch()
+    }
+}

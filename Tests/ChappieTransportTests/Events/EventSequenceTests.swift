@@ -1,0 +1,133 @@
+// The events of a response as a sequence over batches: the same events, order and ends as those of `stream(_:)`.
+
+import StreamTransport
+import Testing
+
+@testable import ChappieTransport
+
+@Suite struct EventSequenceTests {
+    private static let request = ChappieTransportRequest(prompt: "hi", model: "m")
+
+    private static func texts(_ count: Int) -> [ScriptStep] { (1...count).map { .text(Event.text(String($0))) } }
+
+    /// One attempt on one WebSocket, whose response has begun.
+    private static func fixture(_ steps: [ScriptStep]) -> TurnFixture {
+        TurnFixture([[.opened(101), .request, .text(Event.created), .text(Event.text("0"))] + steps]) {
+            $0.policy = ChappieStreamingTransportPolicy(maxWebSocketReconnectionAttempts: 0, fallsBackToHTTPSSE: false)
+            $0.rawEvents = .none
+        }
+    }
+
+    /// The events that a consumer has received, and the end.
+    private static func read(
+        _ sequence: ChappieEventSequence, isolation: isolated (any Actor)? = #isolation,
+        after each: (ChappieStreamEvent) -> Void = { _ in }
+    ) async -> (events: [ChappieStreamEvent], error: (any Error)?) {
+        var events: [ChappieStreamEvent] = []
+        do {
+            for try await event in sequence {
+                events.append(event)
+                each(event)
+            }
+        } catch {
+            return (events, error)
+        }
+        return (events, nil)
+    }
+
+    // MARK: The same events
+
+    @Test(arguments: [1, 2, 64, 1_000])
+    func sequenceHasTheEventsOfTheStream(count: Int) async {
+        let steps = Self.texts(count / 2 + 1) + [.pause(.seconds(1))] + Self.texts(count) + [.text(Event.completed)]
+        let (events, error) = await Self.read(Self.fixture(steps).instance.events(Self.request))
+        #expect(error == nil)
+        #expect(await events == Self.fixture(steps).run().events)
+    }
+
+    @Test @MainActor func sequenceIsReadOnTheMainActor() async {
+        let steps = Self.texts(9) + [.pause(.seconds(1))] + Self.texts(9) + [.text(Event.completed)]
+        let (events, error) = await Self.read(Self.fixture(steps).instance.events(Self.request)) { _ in
+            MainActor.assertIsolated()
+        }
+        #expect(error == nil)
+        #expect(events.count == 20)
+    }
+
+    @Test func errorComesOnceAfterTheEventsBeforeIt() async throws {
+        let fixture = Self.fixture(Self.texts(3) + [.ended(.closed(code: 1011, reason: ""))])
+        var iterator = fixture.instance.events(Self.request).makeAsyncIterator()
+        for number in 0...3 { #expect(try await iterator.next() == .textDelta(String(number))) }
+        await #expect(throws: ChappieClientError.self) { try await iterator.next(isolation: nil) }
+        #expect(try await iterator.next() == nil)
+    }
+
+    @Test func noEventFollowsTheEnd() async throws {
+        var iterator = Self.fixture([.text(Event.completed)]).instance.events(Self.request).makeAsyncIterator()
+        #expect(try await iterator.next() == .textDelta("0"))
+        #expect(try await iterator.next() == .completed)
+        for _ in 0..<2 { #expect(try await iterator.next() == nil) }
+    }
+
+    // MARK: Cancellation
+
+    @Test(arguments: DriverCancellationTests.Canceller.allCases)
+    func waitingConsumerGetsACancellationError(by canceller: DriverCancellationTests.Canceller) async {
+        let signal = Signal()
+        let fixture = Self.fixture([.hang(signal)])
+        let handle = fixture.instance.streamHandle(Self.request)
+        let reading = Task { await Self.read(handle.sequence()) }
+        await signal.wait()
+        switch canceller {
+        case .handle: handle.cancel()
+        case .task: reading.cancel()
+        }
+        let (events, error) = await reading.value
+        #expect(error is CancellationError)
+        #expect(events == [.textDelta("0")])
+        #expect(fixture.transport.connections[0].calls.contains(.cancel))
+    }
+
+    @Test(arguments: DriverCancellationTests.Canceller.allCases)
+    func cancellationDropsEventsThatWereNotTaken(by canceller: DriverCancellationTests.Canceller) async {
+        let fixture = Self.fixture(Self.texts(9) + [.hang(Signal())])
+        let handle = fixture.instance.streamHandle(Self.request)
+        let reading = Task {
+            await Self.read(handle.sequence()) { event in
+                guard event == .textDelta("3") else { return }
+                switch canceller {
+                case .handle: handle.cancel()
+                case .task: withUnsafeCurrentTask { $0?.cancel() }
+                }
+            }
+        }
+        let (events, error) = await reading.value
+        #expect(error is CancellationError)
+        #expect(events == (0...3).map { .textDelta(String($0)) })
+    }
+
+    /// The end of the response adds text: that and `.completed` are one batch.
+    @Test func completeResponseIsReadToItsEndDespiteACancellation() async {
+        let end = Event.completed("r1", #","output":[\#(WireItem.sentMessage("01"))]"#)
+        let handle = Self.fixture([.text(end)]).instance.streamHandle(Self.request)
+        let (events, error) = await Self.read(handle.sequence()) { event in
+            if event == .textDelta("1") { handle.cancel() }
+        }
+        #expect(events == [.textDelta("0"), .textDelta("1"), .completed])
+        #expect(error == nil)
+    }
+
+    @Test(arguments: [false, true])
+    func sequenceThatIsDroppedClosesItsConnection(throughAHandle: Bool) async throws {
+        let fixture = Self.fixture([.text(Event.completed)])
+        let handle = fixture.instance.streamHandle(Self.request)
+        do {
+            var iterator: ChappieEventSequence.AsyncIterator? =
+                (throughAHandle ? handle.sequence() : fixture.instance.events(Self.request)).makeAsyncIterator()
+            #expect(try await iterator?.next() == .textDelta("0"))
+            iterator = nil
+        }
+        #expect(fixture.transport.connections[0].calls.last == .cancel)
+        _ = handle.report
+    }
+}
