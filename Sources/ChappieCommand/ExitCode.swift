@@ -35,7 +35,7 @@ extension ExitCode {
         case let error as ChappieClientError: self.init(tag: error.tag, category: error.category)
         case let error as ChappieAuthError: self.init(tag: error.tag, category: error.category)
         case let error as ChappieCredentialStorageError: self.init(error)
-        case is SignedOutError: self = .credentials
+        case is SignedOutError, is NoServerError: self = .credentials
         case is CancellationError: self = .interrupted
         case is UsageError: self = .usage
         case DescriptorError.interrupted: self = .interrupted

@@ -15,9 +15,20 @@ private func configuration(_ words: String...) throws -> ChappieConfiguration {
 }
 
 @Suite struct StreamOptionsTests {
-    @Test func withoutAddressAndKeyTheEmbeddedServerAnswers() throws {
-        #expect(try options(["hi"]).endpoint == .embedded)
-        #expect(try options(["hi"], ["OPENAI_API_KEY": "", "CHAPPIE_BASE_URL": ""]).endpoint == .embedded)
+    @Test func accountIsUsedWithoutAddressAndKey() throws {
+        #expect(try options(["hi"]).endpoint == .account)
+        #expect(try options(["hi"], ["OPENAI_API_KEY": "", "CHAPPIE_BASE_URL": ""]).endpoint == .account)
+    }
+
+    @Test func embeddedServerIsAskedForByName() throws {
+        let demo = try options(["hi", "--demo"], ["OPENAI_API_KEY": "k", "CHAPPIE_BASE_URL": "http://b/v1"])
+        #expect(demo.endpoint == .embedded)
+        #expect(demo.credential == nil)
+        for (option, value) in [("account", "work"), ("api-key", "k"), ("base-url", "http://b/v1")] {
+            #expect(throws: UsageError("--demo and --\(option) exclude each other")) {
+                try options(["hi", "--demo", "--" + option, value])
+            }
+        }
     }
 
     @Test func aKeyAloneMeansTheDefaultAddress() throws {
@@ -38,9 +49,9 @@ private func configuration(_ words: String...) throws -> ChappieConfiguration {
     @Test func anAccountThatIsNamedPrecedesTheEnvironmentsKey() throws {
         let named = try options(["hi", "--account", "work"], ["OPENAI_API_KEY": "k", "CHAPPIE_API_KEY": "k"])
         #expect(named.credential == nil)
-        #expect(named.endpoint == .embedded)
+        #expect(named.endpoint == .account)
         // Nor does its token go where the environment's key goes.
-        #expect(try options(["hi", "--account", "work"], ["CHAPPIE_BASE_URL": "http://b/v1"]).endpoint == .embedded)
+        #expect(try options(["hi", "--account", "work"], ["CHAPPIE_BASE_URL": "http://b/v1"]).endpoint == .account)
         let address = try options(
             ["hi", "--account", "work", "--base-url", "http://g/v1"], ["CHAPPIE_BASE_URL": "http://b/v1"])
         #expect(address.endpoint == .remote(try #require(URL(string: "http://g/v1"))))

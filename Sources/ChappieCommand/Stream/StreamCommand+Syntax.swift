@@ -23,6 +23,7 @@ extension StreamCommand {
                 "speak for an account that 'chappie login' has signed in; the base URL is then --base-url, or "
                     + "\(ChappieEndpoint.chatGPT.baseURL.absoluteString)"),
             SignInOptions.storeOption,
+            .init("demo", "stream made-up text from a server inside this program"),
             .init("model", "NAME", "the model"),
             .init("instructions", "TEXT", "the instructions, or system prompt"),
             .init("effort", "LEVEL", "the reasoning effort, such as low, medium or high"),
@@ -64,8 +65,7 @@ extension StreamCommand {
             .init("json", "print one JSON object a line instead of text"),
         ],
         notes: [
-            "Without a base URL and without a key, the signed-in account is used; where nobody is signed in, a server "
-                + "inside this program answers with made-up text.",
+            "Without a base URL and without a key, the signed-in account is used.",
             "The command of a tool sees of the environment what shells and programs need, such as PATH, HOME and LANG, and "
                 + "no keys.",
             "A key or a proxy's password on the command line can be seen by other users of the machine; the environment is safer.",

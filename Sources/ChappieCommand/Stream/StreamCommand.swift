@@ -15,6 +15,14 @@ import Dispatch
     import Glibc
 #endif
 
+/// The error of a stream without a key, an account and an address.
+struct NoServerError: Error {
+    /// The problem, and the advice.
+    let message =
+        "there is no key and no account: set OPENAI_API_KEY or CHAPPIE_API_KEY, sign in by 'chappie login', or name a "
+        + "server that needs none by CHAPPIE_BASE_URL or --base-url; --demo streams made-up text"
+}
+
 /// Streams one turn.
 struct StreamCommand {
     /// The console for the output.
@@ -31,8 +39,9 @@ struct StreamCommand {
             options.request.messages = [.user(String(decoding: prompt, as: UTF8.self))]
         }
         let account = try self.account(arguments, options)
-        let server = options.endpoint == .embedded && account == nil ? try ChappieTestServer() : nil
+        let server = options.endpoint == .embedded ? try ChappieTestServer() : nil
         defer { server?.stop() }
+        if server != nil { self.console.note("This is the embedded server: its text is made up.") }
         let patience = OutputPatience(limit: options.timeLimit)
         let screen = StreamScreen(
             console: self.console.waiting { patience.error }, question: TerminalQuestion(environment: self.environment))
@@ -52,13 +61,13 @@ struct StreamCommand {
     /// Returns the account that is named, or the one that is signed in where there is neither a key nor an address: a
     /// token must not go to a server that it was not meant for.
     private func account(_ arguments: ParsedArguments, _ options: StreamOptions) throws -> ChappieConfiguration? {
-        guard arguments.has("account") || options.endpoint == .embedded else { return nil }
+        guard arguments.has("account") || options.endpoint == .account else { return nil }
         let signIn = try SignInOptions(arguments, environment: self.environment)
         do {
             return signIn.configuration(of: signIn.account, try signIn.storedCredential())
         } catch let error as SignedOutError {
-            guard arguments.has("account") else { return nil }
-            throw error
+            if arguments.has("account") { throw error }
+            throw NoServerError()
         }
     }
 
@@ -82,7 +91,7 @@ struct StreamCommand {
     private static func baseURL(_ options: StreamOptions, _ server: ChappieTestServer?) throws -> URL {
         switch options.endpoint {
         case .remote(let url): return url
-        case .embedded:
+        case .embedded, .account:
             guard let url = URL(string: server?.baseURL ?? "") else { throw ChappieClientError.invalidResponse }
             return url
         }

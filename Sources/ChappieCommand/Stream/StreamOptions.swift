@@ -12,8 +12,10 @@ import ChappieSignIn
 struct StreamOptions {
     /// The server of the request.
     enum Endpoint: Equatable {
-        /// The server in this process.
+        /// The server in this process, which answers with made-up text.
         case embedded
+        /// That of the signed-in account.
+        case account
         /// A remote server.
         case remote(URL)
     }
@@ -43,12 +45,16 @@ struct StreamOptions {
         if arguments.has("account"), arguments.has("api-key") {
             throw UsageError("--account and --api-key exclude each other")
         }
+        for option in ["account", "api-key", "base-url"] where arguments.has("demo") && arguments.has(option) {
+            throw UsageError("--demo and --\(option) exclude each other")
+        }
         // A named account precedes a key in the environment, and the token of an account is sent only to an address
         // that was given with it.
-        let environment = arguments.has("account") ? [:] : environment
+        let environment = arguments.has("account") || arguments.has("demo") ? [:] : environment
         let key = Self.value(arguments.text("api-key"), environment, ["CHAPPIE_API_KEY", "OPENAI_API_KEY"])
         let address = Self.value(arguments.text("base-url"), environment, ["CHAPPIE_BASE_URL"])
-        self.endpoint = try Self.endpoint(address: address, hasKey: key != nil)
+        self.endpoint =
+            try arguments.has("demo") ? .embedded : Self.endpoint(address: address, hasKey: key != nil)
         self.credential = key.map { ChappieCredential(bearerToken: $0) }
         self.readsPrompt = arguments.operands.first == "-"
         self.request = try Self.request(arguments)
@@ -92,7 +98,7 @@ struct StreamOptions {
     }
 
     private static func endpoint(address: String?, hasKey: Bool) throws(UsageError) -> Endpoint {
-        guard let address = address ?? (hasKey ? BaseURL.byDefault : nil) else { return .embedded }
+        guard let address = address ?? (hasKey ? BaseURL.byDefault : nil) else { return .account }
         return .remote(try BaseURL.read(address))
     }
 

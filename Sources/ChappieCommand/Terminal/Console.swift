@@ -83,6 +83,7 @@ struct Console: Sendable {
         case DescriptorError.closed: return .success
         case let error as DescriptorError: self.complain("input or output failed: \(error.message)")
         case let error as SignedOutError: self.complain(error.message)
+        case let error as NoServerError: self.complain(error.message)
         case let error as ChappieCredentialStorageError: self.complain(error.safeDescription)
         case is CancellationError: self.complain("interrupted")
         case let error as ChappieClientError:

@@ -176,9 +176,19 @@ import Testing
         #expect(program.server.log.allSatisfy { $0.value(of: "chatgpt-account-id") == nil })
     }
 
-    @Test func embeddedServerAnswersWithoutAnAccount() async throws {
+    @Test func streamWithoutAKeyAndAnAccountIsAnError() async throws {
         let outcome = try await CommandProgram().run(["stream", "hi"])
+        #expect(outcome.status == 77)
+        #expect(outcome.output.isEmpty)
+        for name in ["OPENAI_API_KEY", "CHAPPIE_API_KEY", "CHAPPIE_BASE_URL", "--demo"] {
+            #expect(outcome.errorOutput.contains(name))
+        }
+    }
+
+    @Test func embeddedServerSaysThatItsTextIsMadeUp() async throws {
+        let outcome = try await CommandProgram().run(["stream", "hi", "--demo"])
         #expect(outcome.status == 0)
         #expect(!outcome.output.isEmpty)
+        #expect(outcome.errorOutput.hasPrefix("This is the embedded server: its text is made up.\n"))
     }
 }
