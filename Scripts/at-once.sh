@@ -20,6 +20,7 @@ for target in "$@"; do
     make --no-print-directory "$target" >"$work/$target" 2>&1 &
     processes[$target]=$!
 done
+printf 'At the same time: %s. What each says follows when it is done.\n' "$*"
 failed=()
 for target in "$@"; do
     wait "${processes[$target]}" || failed+=("$target")
