@@ -126,6 +126,8 @@ private func message(_ words: [String]) -> String? {
     @Test func theNearestIsSuggestedAndACompletionFirst() {
         #expect(EditDistance.nearest(to: "srve", among: ["stream", "serve", "sse"]) == "serve")
         #expect(EditDistance.nearest(to: "str", among: ["sse", "stream"]) == "stream")
+        #expect(EditDistance.nearest(to: "frobnicate", among: ["stream", "serve", "sse"]) == nil)
+        #expect(EditDistance.nearest(to: "foo", among: ["sse"]) == nil)
         #expect(EditDistance.nearest(to: "x", among: []) == nil)
         #expect(EditDistance.nearest(to: String(repeating: "x", count: 1_000_000), among: ["sse"]) == "sse")
     }

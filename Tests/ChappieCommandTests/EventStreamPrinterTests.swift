@@ -49,6 +49,13 @@ private func printed(_ bytes: [UInt8], chunk: Int?) -> EventStreamPrinter.Printe
 }
 
 @Suite struct EventStreamPrinterTests {
+    @Test(arguments: [("", false), ("data: a\n\n", false), ("data: a\n", true), ("data: a", true), (": comment\n", false)])
+    func endInsideAnEventIsNoticed(text: String, isInside: Bool) {
+        var printer = EventStreamPrinter()
+        _ = printer.lines(for: Array(text.utf8))
+        #expect(printer.endsInsideEvent() == isInside)
+    }
+
     @Test(arguments: [nil, 1, 2, 7] as [Int?]) func everySharedVectorIsPrinted(chunk: Int?) throws {
         for vector in try sharedVectors() {
             let output = printed([UInt8](vector.input), chunk: chunk)

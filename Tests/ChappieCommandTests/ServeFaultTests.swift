@@ -77,7 +77,7 @@ private func message(_ body: () throws -> Void) -> String? {
     }
 
     @Test func everyFaultIsInTheHelp() throws {
-        let text = HelpText.text(for: ServeCommand.syntax)
+        let text = HelpText().text(for: ServeCommand.syntax)
         let names = [
             "cut@", "reset@", "half-open@", "stall@", "slice=", "throttle=", "corrupt@", "refuse", "silence", "delay+",
         ]

@@ -190,6 +190,12 @@ private let toolEvents: [ChappieStreamEvent] = [
         #expect(printer.printed(.textDelta("a\u{1B}[1m")) == PrintedText(output: "a\u{1B}[1m"))
         #expect(printer.printed(.diagnostic(.init(kind: .connected, transport: .webSocket))) == PrintedText())
         #expect(printer.printed(.usageLimits(snapshot)) == PrintedText())
+        #expect(printer.printed(.completed) == PrintedText(output: "\n"))
+    }
+
+    @Test(arguments: [[], ["a\n"], ["a", "b\n"]]) func pipeGetsNoSecondLineEnd(texts: [String]) {
+        var printer = self.printer(output: false, errorOutput: true)
+        for text in texts { #expect(printer.printed(.textDelta(text)) == PrintedText(output: text)) }
         #expect(printer.printed(.completed) == PrintedText())
     }
 

@@ -19,13 +19,15 @@ struct CommandDispatch: Sendable {
         case "--version": return self.print(PackageVersion.text())
         case "help" where words.count > 1 && !words[1].hasPrefix("-"):
             return await self.runCommand(words[1], ["--help"])
-        case "--help", "-h", "help": return self.print(HelpText.text(for: Self.commands))
+        case "--help", "-h", "help": return self.print(self.help.text(for: Self.commands))
         case nil:
-            self.console.note(HelpText.text(for: Self.commands))
+            self.console.note(HelpText(columnCount: self.console.errorOutput.columnCount).text(for: Self.commands))
             return .usage
         case .some(let name): return await self.runCommand(name, Array(words.dropFirst()))
         }
     }
+
+    private var help: HelpText { HelpText(columnCount: self.console.output.columnCount) }
 
     private func print(_ text: String) -> ExitCode {
         do throws(DescriptorError) {
@@ -40,7 +42,7 @@ struct CommandDispatch: Sendable {
         guard let syntax = Self.commands.first(where: { $0.name == name }) else { return self.unknownCommand(name) }
         do {
             let arguments = try ArgumentParser(syntax).parse(words)
-            guard !arguments.has("help") else { return self.print(HelpText.text(for: syntax)) }
+            guard !arguments.has("help") else { return self.print(self.help.text(for: syntax)) }
             var console = self.console
             console.color = try arguments.choice("color") ?? .auto
             return try await self.run(syntax.name, arguments, console)

@@ -26,10 +26,13 @@ enum EditDistance {
 
     /// Returns the candidate nearest to a word; one that begins with the word is nearer than any other.
     ///
-    /// Nil when there is no candidate. Only the beginning of a very long word is compared.
+    /// Nil when more than a third of the letters differ from every candidate's. Only the beginning of a very long word is
+    /// compared.
     static func nearest(to word: String, among candidates: [String]) -> String? {
         let word = String(word.prefix(64))
         if word.count > 1, let completion = candidates.first(where: { $0.hasPrefix(word) }) { return completion }
-        return candidates.min { Self.between(word, $0) < Self.between(word, $1) }
+        let near = candidates.map { (name: $0, distance: Self.between(word, $0)) }
+            .filter { $0.distance * 3 <= max(word.utf8.count, $0.name.utf8.count) + 2 }
+        return near.min { $0.distance < $1.distance }?.name
     }
 }

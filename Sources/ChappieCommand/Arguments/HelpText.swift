@@ -1,35 +1,47 @@
 // The help of the program and of its commands. Pure: syntax in, text out.
 
-/// Formats help texts.
-enum HelpText {
-    private static let width = 100
+/// Formats help texts, in lines of a number of columns.
+struct HelpText {
+    /// The widest lines, which are those of a pipe too.
+    private static let maximumWidth = 100
+    private static let minimumWidth = 40
+
+    private let width: Int
+
+    /// Creates help for a terminal with a number of columns; nil for a pipe.
+    init(columnCount: Int? = nil) {
+        self.width = max(Self.minimumWidth, min(Self.maximumWidth, columnCount ?? .max))
+    }
 
     /// Returns the help of one command.
-    static func text(for syntax: CommandSyntax) -> String {
+    func text(for syntax: CommandSyntax) -> String {
         let operand = syntax.operand.map { " [\($0)]" } ?? ""
         var text = "Usage: chappie \(syntax.name) [OPTIONS]\(operand)\n\n"
-        text += Self.wrapped(syntax.summary, indentation: 0) + "\n"
-        text += "Options:\n" + Self.table(syntax.allOptions.map { ($0.spelling, $0.summary) })
-        for note in syntax.notes { text += "\n" + Self.wrapped(note, indentation: 0) }
+        text += self.paragraph(syntax.summary) + "\n"
+        text += "Options:\n" + self.table(syntax.allOptions.map { ($0.spelling, $0.summary) })
+        for note in syntax.notes { text += "\n" + self.paragraph(note) }
         for section in syntax.sections {
-            text += "\n\(section.title):\n" + Self.table(section.rows)
-            text += "\n" + Self.wrapped(section.note, indentation: 0)
+            text += "\n\(section.title):\n" + self.table(section.rows)
+            text += "\n" + self.paragraph(section.note)
         }
         return text
     }
 
     /// Returns the help of the whole program.
-    static func text(for commands: [CommandSyntax]) -> String {
+    func text(for commands: [CommandSyntax]) -> String {
         "Usage: chappie COMMAND [OPTIONS]\n\n"
-            + "Streams the answers of large language models: WebSocket first, HTTP when that fails, exactly once.\n\n"
-            + "Commands:\n" + Self.table(commands.map { ($0.name, $0.summary) })
+            + self.paragraph(
+                "Streams the answers of large language models: WebSocket first, HTTP when that fails, exactly once.")
+            + "\nCommands:\n" + self.table(commands.map { ($0.name, $0.summary) })
             + "\nOptions:\n"
-            + Self.table([
+            + self.table([
                 ("--help", "print this and exit; with a command, its own help"),
                 ("--version", "print the versions of this program and of the libraries it uses, and exit"),
             ])
-            + "\nExit codes:\n" + Self.table(Self.exitCodes)
+            + "\nExit codes:\n" + self.table(Self.exitCodes)
     }
+
+    private func paragraph(_ text: String) -> String { Self.wrapped(text, indentation: 0, width: self.width) }
 
     private static let exitCodes = [
         ("0", "done"), ("64", "usage"), ("65", "the server's data is wrong, or a replay diverged"),
@@ -38,11 +50,11 @@ enum HelpText {
         ("124", "a time budget ran out"), ("130", "interrupted"),
     ]
 
-    private static func table(_ rows: [(name: String, summary: String)]) -> String {
-        let column = min(28, (rows.map(\.name.count).max() ?? 0) + 4)
+    private func table(_ rows: [(name: String, summary: String)]) -> String {
+        let column = min(28, self.width / 3, (rows.map(\.name.count).max() ?? 0) + 4)
         return rows.map { row in
             let name = "  " + row.name
-            let summary = Self.wrapped(row.summary, indentation: column)
+            let summary = Self.wrapped(row.summary, indentation: column, width: self.width)
             guard name.count + 2 <= column else { return name + "\n" + summary }
             return name + summary.dropFirst(name.count)
         }.joined()
@@ -51,7 +63,7 @@ enum HelpText {
     /// Returns a text in lines, each of which begins with a margin of blanks.
     ///
     /// A word that is too long for a line stands in one of its own.
-    static func wrapped(_ text: String, indentation: Int, width: Int = Self.width) -> String {
+    static func wrapped(_ text: String, indentation: Int, width: Int) -> String {
         let margin = String(repeating: " ", count: indentation)
         var lines: [String] = []
         var line = margin

@@ -32,6 +32,9 @@ struct EventStreamPrinter {
         return printed
     }
 
+    /// Returns whether the stream ends inside an event, which is then not one (WHATWG HTML section 9.2.6).
+    mutating func endsInsideEvent() -> Bool { self.parser.finish() != .clean }
+
     private mutating func parse(_ piece: ArraySlice<UInt8>, into printed: inout Printed) {
         unsafe piece.withUnsafeBytes { buffer in
             do throws(EventStreamError) {

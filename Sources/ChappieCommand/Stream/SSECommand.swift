@@ -29,6 +29,9 @@ struct SSECommand {
                 try self.console.write(printed.text)
                 if let failure = printed.failure { throw failure }
             }
+            if printer.endsInsideEvent() {
+                self.console.complain("the input ended inside an event, which is not printed: a blank line is missing")
+            }
         } catch EventStreamError.eventTooLarge(let maximumByteCount, let byteOffset) {
             self.console.complain(
                 "an event is larger than \(maximumByteCount) bytes (noticed at byte \(byteOffset) of the input); "

@@ -1,7 +1,9 @@
 // A stream as text for people and pipes. Pure.
 import Chappie
 
-/// Prints the text to standard output, byte for byte into a pipe, and all other text to standard error.
+/// Prints the text to standard output, and all other text to standard error.
+///
+/// Into a pipe the text goes byte for byte, with a line feed at the end of a complete response that has none.
 ///
 /// Progress, reasoning and limits are shown on a terminal only.
 struct StreamTextPrinter: StreamPrinter {
@@ -13,6 +15,8 @@ struct StreamTextPrinter: StreamPrinter {
     private var textByteCount = 0
     /// Indicates whether the cursor is at the beginning of a line.
     private var isAtLineStart = true
+    /// Indicates whether the text on standard output is empty or ends with a line feed.
+    private var isLineEnded = true
     /// Indicates whether the last output was reasoning, which the answer does not continue.
     private var isInReasoning = false
 
@@ -37,9 +41,12 @@ struct StreamTextPrinter: StreamPrinter {
                 "tool \(result.name) \(result.status.rawValue)" + (result.output.isEmpty ? "" : " \(result.output)"),
                 columns: Self.toolColumnCount)
         case .diagnostic(let diagnostic): self.progress(Self.words(for: diagnostic))
-        case .completed: PrintedText(output: self.terminals.output && !self.isAtLineStart ? "\n" : "")
+        case .completed: PrintedText(output: self.isInsideLine ? "\n" : "")
         }
     }
+
+    /// Indicates whether standard output needs a line feed.
+    private var isInsideLine: Bool { self.terminals.output ? !self.isAtLineStart : !self.isLineEnded }
 
     mutating func printed(_ failure: StreamFailure) -> PrintedText {
         var facts = [failure.tag]
@@ -62,6 +69,7 @@ struct StreamTextPrinter: StreamPrinter {
     private mutating func answer(_ text: String) -> PrintedText {
         self.textByteCount += text.utf8.count
         let lineEnd = self.endReasoning()
+        self.isLineEnded = text.utf8.last == UInt8(ascii: "\n")
         guard self.terminals.output else { return PrintedText(output: text, errorOutput: lineEnd) }
         self.isAtLineStart = text.utf8.last == UInt8(ascii: "\n")
         return PrintedText(output: text.withoutControlCharacters, errorOutput: lineEnd)
