@@ -87,7 +87,10 @@ check: lint test sanitize-and-build-all ## Everything that must pass before a ch
 check-without-tests: lint sanitize-and-build-all ### The same without the step that `make test` is
 	@echo "check: all passed, apart from the tests that make test runs"
 
-sanitize-and-build-all: scan-forms docs platform-sample samples-and-sanitizers budgets
+# The tests of the platform wait much.
+sanitize-and-build-all: install
+	@Scripts/at-once.sh platform-sample docs scan-forms
+	@$(MAKE) --no-print-directory samples-and-sanitizers
 
 install: ### Install the system packages that the build needs
 	@Scripts/install.sh
@@ -131,7 +134,7 @@ address-sanitizer-build address-sanitizer-run: export CHAPPIE_TEST_TARGETS := $(
 
 # The samples wait much, and so do the tests under the second sanitizer: something is built meanwhile. Those under the
 # first are slow, and many of them are about time: they have the machine for themselves.
-samples-and-sanitizers: install ### The samples, both sanitizers, and what else is built and run once: benchmarks and fuzz targets
+samples-and-sanitizers: install ### The samples, both sanitizers, and what else is built and run once: benchmarks, budgets, fuzz targets
 	@Scripts/at-once.sh $(SAMPLES) thread-sanitizer-build
 	@$(MAKE) thread-sanitizer-run
 	@$(MAKE) address-sanitizer-build
@@ -139,7 +142,7 @@ samples-and-sanitizers: install ### The samples, both sanitizers, and what else 
 
 sanitizers: thread-sanitizer address-sanitizer ### Both sanitizers
 
-benchmarks-and-fuzz-targets: benchmarks-build fuzz-regressions
+benchmarks-and-fuzz-targets: benchmarks-build budgets fuzz-regressions
 
 thread-sanitizer: thread-sanitizer-build thread-sanitizer-run ### Run every test that has threads under the thread sanitizer
 
