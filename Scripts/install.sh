@@ -102,10 +102,14 @@ become_root() {
 install_packages() {
     local as_root
     become_root "$@"
+    # Targets that are made at the same time install one after another.
+    exec 9<"${BASH_SOURCE[0]}"
+    flock 9
     printf 'Installing %s\n' "$*" >&2
     "${as_root[@]}" apt-get -qq update
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive DEBCONF_NOWARNINGS=yes \
         apt-get -qq --no-install-recommends --option Dpkg::Use-Pty=0 install "$@" >/dev/null
+    exec 9>&-
 }
 
 install_on_debian() {
