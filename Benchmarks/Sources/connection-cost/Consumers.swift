@@ -1,4 +1,4 @@
-// The consumers: event by event, and by the batch.
+// The consumers: event by event, by the batch, and on the main actor.
 import CStreamScript
 import ChappieTransport
 import Foundation
@@ -11,6 +11,15 @@ struct Consumer {
         case events
         /// The same over `batches(_:)`.
         case batches
+        /// The same over `events(_:)`.
+        case sequence
+        /// `for try await` over `stream(_:)` on the main actor.
+        case eventsOnMainActor
+        /// The same over `events(_:)`.
+        case sequenceOnMainActor
+
+        /// Indicates whether it runs on the main actor, where one consumer at a time is measured.
+        var isOnMainActor: Bool { self == .eventsOnMainActor || self == .sequenceOnMainActor }
     }
 
     let kind: Kind
@@ -24,6 +33,9 @@ struct Consumer {
         switch self.kind {
         case .events: "for try await"
         case .batches: "batches()"
+        case .sequence: "events()"
+        case .eventsOnMainActor: "for try await, main actor"
+        case .sequenceOnMainActor: "events(), main actor"
         }
     }
 
@@ -52,15 +64,40 @@ struct Consumer {
     private static func read(
         from instance: ChappieStreamingTransport, by kind: Kind, _ expected: ExpectedResponse, isThorough: Bool
     ) async throws {
+        let tally =
+            switch kind {
+            case .events, .sequence, .batches: try await Self.tally(of: instance, by: kind, isThorough: isThorough)
+            case .eventsOnMainActor, .sequenceOnMainActor:
+                try await Self.tallyOnMainActor(of: instance, by: kind, isThorough: isThorough)
+            }
+        try tally.check(against: expected)
+    }
+
+    private static func tally(
+        of instance: ChappieStreamingTransport, by kind: Kind, isThorough: Bool
+    ) async throws -> Tally {
         var tally = Tally(isThorough: isThorough)
-        if kind == .batches {
+        switch kind {
+        case .batches:
             for try await batch in instance.batches(Self.request) {
                 for event in batch { tally.take(event) }
             }
+        case .sequence: for try await event in instance.events(Self.request) { tally.take(event) }
+        default: for try await event in instance.stream(Self.request) { tally.take(event) }
+        }
+        return tally
+    }
+
+    @MainActor private static func tallyOnMainActor(
+        of instance: ChappieStreamingTransport, by kind: Kind, isThorough: Bool
+    ) async throws -> Tally {
+        var tally = Tally(isThorough: isThorough)
+        if kind == .sequenceOnMainActor {
+            for try await event in instance.events(Self.request) { tally.take(event) }
         } else {
             for try await event in instance.stream(Self.request) { tally.take(event) }
         }
-        try tally.check(against: expected)
+        return tally
     }
 
     static let request = ChappieTransportRequest(prompt: "hi", model: "m")

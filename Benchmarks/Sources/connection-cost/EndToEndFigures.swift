@@ -31,7 +31,7 @@ enum EndToEndFigures {
     /// Reads responses with pauses, and checks that they are complete and that no batch spans a pause.
     private static func checkPauses(_ wire: Wire) async throws {
         let expected = ExpectedResponse(messageCount: 2_000)
-        for kind in Consumer.Kind.allCases {
+        for kind in Consumer.Kind.allCases where !kind.isOnMainActor {
             let server = try StreamServer(
                 .flood(messageCount: expected.messageCount, pauseAfter: 600), compresses: wire.form.isCompressed)
             let pauses = Pauses(streamCount: wire.streamCount, first: 600, last: expected.messageCount)
@@ -45,13 +45,14 @@ enum EndToEndFigures {
         wire.streamCount == 1 ? (65_536, wire.form.isCompressed ? 3 : 6) : (400_000 / wire.streamCount, 1)
     }
 
-    /// Reads with both interfaces in turn.
+    /// Reads with the interfaces in turn.
     private static func measure(_ wire: Wire, _ repetitions: Int) async throws -> [Reading] {
         let (messageCount, responseCount) = Self.counts(wire)
         let expected = ExpectedResponse(messageCount: messageCount)
         let server = try StreamServer(
             .flood(messageCount: expected.messageCount), isSecure: wire.isSecure, compresses: wire.form.isCompressed)
-        let consumers = Consumer.Kind.allCases.map { Consumer(kind: $0, server: server, form: wire.form) }
+        let kinds = Consumer.Kind.allCases.filter { !$0.isOnMainActor || wire.isPlainWebSocket }
+        let consumers = kinds.map { Consumer(kind: $0, server: server, form: wire.form) }
         for consumer in consumers { try await consumer.read(wire.streamCount, expected, isThorough: true) }
         var times = consumers.map { _ in [RunTimes]() }
         for _ in 0..<repetitions {
@@ -89,8 +90,16 @@ enum EndToEndFigures {
 
         init(_ wire: Wire, _ kind: Consumer.Kind) {
             guard !wire.isSecure, !wire.form.isCompressed, wire.streamCount == 1 else { return }
-            self.throughput = kind == .events ? 1.5e6 : 3.5e6
-            if wire.form == .webSocket { self.processorTime = kind == .events ? 650 : 300 }
+            switch kind {
+            case .events: (self.throughput, self.processorTime) = (1.5e6, 650)
+            case .batches, .sequence: (self.throughput, self.processorTime) = (3.5e6, 300)
+            case .eventsOnMainActor, .sequenceOnMainActor: break
+            }
+            if wire.form != .webSocket { self.processorTime = nil }
         }
     }
+}
+
+extension Wire {
+    fileprivate var isPlainWebSocket: Bool { self.form == .webSocket && !self.isSecure && self.streamCount == 1 }
 }

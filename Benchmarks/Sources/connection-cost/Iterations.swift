@@ -14,7 +14,7 @@ struct Iterations {
     let countBefore: Int
     /// The name of a wire.
     let workload: String
-    /// `events` or `batches`.
+    /// `events`, `sequence` or `batches`.
     let way: String
 
     /// The number of deltas of a pass on each stream, about 8,000 in all streams.
@@ -27,8 +27,8 @@ struct Iterations {
         guard let wire = Wire.all.first(where: { $0.name == self.workload }) else {
             throw UsageError("no workload \(self.workload)")
         }
-        let kinds: [String: Consumer.Kind] = ["events": .events, "batches": .batches]
-        guard let kind = kinds[self.way] else { throw UsageError("'\(self.way)' is neither events nor batches") }
+        let kinds: [String: Consumer.Kind] = ["events": .events, "batches": .batches, "sequence": .sequence]
+        guard let kind = kinds[self.way] else { throw UsageError("'\(self.way)' is neither events, sequence nor batches") }
         let countBefore = Self.messagesPerPass(wire) * self.countBefore
         let expected = ExpectedResponse(messageCount: countBefore + Self.messagesPerPass(wire) * self.count)
         let server = try StreamServer(

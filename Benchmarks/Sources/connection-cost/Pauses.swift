@@ -70,13 +70,19 @@ extension Consumer {
     ) async throws -> Tally {
         var tally = Tally(isThorough: isThorough)
         var pause = pauses.first
-        if kind == .batches {
+        switch kind {
+        case .batches:
             for try await batch in instance.batches(Self.request) {
                 for event in batch { tally.take(event) }
                 if tally.deltaCount > pause { throw WrongResultError("the server did not pause") }
                 if tally.deltaCount == pause { pause = pauses.arrive(at: pause) }
             }
-        } else {
+        case .sequence:
+            for try await event in instance.events(Self.request) {
+                tally.take(event)
+                if tally.deltaCount == pause { pause = pauses.arrive(at: pause) }
+            }
+        default:
             for try await event in instance.stream(Self.request) {
                 tally.take(event)
                 if tally.deltaCount == pause { pause = pauses.arrive(at: pause) }
