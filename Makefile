@@ -167,7 +167,7 @@ address-sanitizer-run:
 # With the flags of the build that is tested; the command line has every library product below it.
 docs: install ## Build the documentation and every example in it
 	@Scripts/install.sh docs
-	@swift build $(BUILD_FLAGS) --target ChappieCommand
+	@swift build $(BUILD_FLAGS) --product chappie
 	@Scripts/docs.sh
 
 scan-forms: ### Hold every form of the search for line terminators against a plain loop

@@ -3,7 +3,8 @@
 # Usage: Scripts/docs.sh
 #
 # Every public symbol has documentation; every code block of README.md and of the catalogs compiles by itself; every
-# public type stands in one of the catalogs. The modules have to be built. The archives are left in .build/documentation.
+# public type stands in one of the catalogs; the manual page and the completions of the command line are well formed. The
+# products have to be built. The archives are left in .build/documentation.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -36,7 +37,7 @@ for module in "${modules[@]}"; do
     options=(-minimum-access-level public -skip-synthesized-members -skip-inherited-docs -emit-extension-block-symbols)
     # The engine's types that modules below it declare (Sources/ChappieTransport/ReexportedTypes.swift).
     if [[ $module == ChappieTransport ]]; then
-        options+=(-experimental-allowed-reexported-modules=ResponseEvents,StreamSession,StreamTransport)
+        options+=("-experimental-allowed-reexported-modules=ResponseEvents,StreamSession,StreamTransport")
     fi
     "$tools/swift-symbolgraph-extract" -module-name "$module" "${compile[@]}" -output-dir "$work/symbols" "${options[@]}"
 done
@@ -67,5 +68,13 @@ readonly check=(swiftc -typecheck -swift-version 6 -warnings-as-errors -enable-u
     -enable-upcoming-feature MemberImportVisibility -I "$work/modules" "${compile[@]}")
 printf '%s\0' "$work"/examples/*.swift | xargs -0 -P 2 -n 1 "${check[@]}" || fail "examples that do not compile"
 python3 Scripts/docs.py types "$work/symbols" "$work/examples" "${modules[@]}" || fail "types without an example"
+
+# The command line's own documents.
+"$products/chappie" man >"$work/chappie.1"
+mandoc -T lint -W warning "$work/chappie.1" || fail "the manual page is not well formed"
+for shell in bash zsh fish; do
+    "$products/chappie" completion "$shell" >"$work/chappie.$shell"
+    "$shell" -n "$work/chappie.$shell" || fail "the completions of $shell are not well formed"
+done
 
 find "$work/examples" -name '*.swift' | wc -l | xargs printf 'docs: %s modules, %s examples\n' "${#modules[@]}"

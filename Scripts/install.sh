@@ -25,7 +25,7 @@ debian_packages() {
             echo libwebsockets-dev libsimdjson-dev zlib1g-dev libssl-dev pkg-config g++ make ca-certificates
             ;;
         check) echo shellcheck python3 ;;
-        docs) echo python3 ;;
+        docs) echo python3 mandoc zsh fish ;;
         test) echo tinyproxy-bin microsocks stunnel4 curl openssl procps gcc libc6-dev ;;
         budgets) echo python3 valgrind binutils ;;
         bench) echo python3 ;;

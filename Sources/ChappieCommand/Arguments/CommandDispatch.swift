@@ -5,7 +5,7 @@ struct CommandDispatch: Sendable {
     /// Every command's syntax, in the order of the help.
     static let commands = [
         StreamCommand.syntax, ServeCommand.syntax, SSECommand.syntax, DemoCommand.syntax, LoginCommand.syntax,
-        LogoutCommand.syntax, WhoamiCommand.syntax, UsageCommand.syntax,
+        LogoutCommand.syntax, WhoamiCommand.syntax, UsageCommand.syntax, CompletionCommand.syntax, ManualCommand.syntax,
     ]
 
     /// The process's environment.
@@ -65,6 +65,8 @@ struct CommandDispatch: Sendable {
             try WhoamiCommand(console: console, environment: self.environment).run(arguments)
         case UsageCommand.syntax.name:
             try await UsageCommand(console: console, environment: self.environment).run(arguments)
+        case CompletionCommand.syntax.name: try CompletionCommand(console: console).run(arguments)
+        case ManualCommand.syntax.name: try ManualCommand(console: console).run()
         default: try await DemoCommand(console: console).run()
         }
     }

@@ -10,12 +10,15 @@ struct CommandSyntax: Sendable {
         let valueName: String?
         /// Its effect, in a few words.
         let summary: String
+        /// The words that its value may be; empty where it may be any text.
+        let values: [String]
 
         /// Creates an option with a value.
-        init(_ name: String, _ valueName: String, _ summary: String) {
+        init(_ name: String, _ valueName: String, _ summary: String, values: [String] = []) {
             self.name = name
             self.valueName = valueName
             self.summary = summary
+            self.values = values
         }
 
         /// Creates an option without a value.
@@ -23,6 +26,7 @@ struct CommandSyntax: Sendable {
             self.name = name
             self.valueName = nil
             self.summary = summary
+            self.values = []
         }
 
         /// The option as it is typed.
@@ -54,7 +58,9 @@ struct CommandSyntax: Sendable {
 
     /// The options that every command has.
     static let sharedOptions = [
-        Option("color", "WHEN", "auto, always or never; auto heeds NO_COLOR and whether the output is a terminal"),
+        Option(
+            "color", "WHEN", "auto, always or never; auto heeds NO_COLOR and whether the output is a terminal",
+            values: ColorChoice.allCases.map(\.rawValue)),
         Option("help", "print this and exit"),
     ]
 

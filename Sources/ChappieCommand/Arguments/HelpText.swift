@@ -43,7 +43,8 @@ struct HelpText {
 
     private func paragraph(_ text: String) -> String { Self.wrapped(text, indentation: 0, width: self.width) }
 
-    private static let exitCodes = [
+    /// The exit codes and their meanings.
+    static let exitCodes = [
         ("0", "done"), ("64", "usage"), ("65", "the server's data is wrong, or a replay diverged"),
         ("69", "unreachable, refused, or the server failed, and retrying did not help"),
         ("70", "a defect of this program"), ("75", "rate or usage limit: try later"), ("77", "credentials"),

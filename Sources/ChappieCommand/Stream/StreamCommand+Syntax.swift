@@ -36,8 +36,8 @@ extension StreamCommand {
                 "hedge-delay", "S", "seconds after which HTTP is opened beside a slow upgrade; default 2, 0 for never"),
             .init(
                 "recovery", "WHICH",
-                "what may be done about a broken response: verify, resumeOnly or never; default verify"
-            ),
+                "what may be done about a broken response: verify, resumeOnly or never; default verify",
+                values: ChappieRecoveryPolicy.allCases.map(\.rawValue)),
             .init("connect-timeout", "S", "seconds for each attempt to connect; default 10, 0 for no limit"),
             .init("first-event-timeout", "S", "seconds to each attempt's first event; default 60, 0 for no limit"),
             .init("idle-timeout", "S", "seconds between two signs of life; default 300, 0 for no limit"),
@@ -50,8 +50,8 @@ extension StreamCommand {
                     + "may be given several times"),
             .init(
                 "approve", "WHEN",
-                "whether commands run when they are called: always, never or ask; default ask on a terminal, else never"
-            ),
+                "whether commands run when they are called: always, never or ask; default ask on a terminal, else never",
+                values: ToolApprovalChoice.allCases.map(\.rawValue)),
             .init(
                 "ca-file", "FILE",
                 "trust the certification authorities in a PEM file, and no others; also for an https proxy"),
@@ -60,7 +60,9 @@ extension StreamCommand {
                 "go through a proxy, [SCHEME://][USER:PASSWORD@]HOST[:PORT], where SCHEME is http, https, socks5 or socks5h, "
                     + "and the proxy looks names up, not for socks5; environment HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY"
             ),
-            .init("raw", "WHICH", "print events of the wire: none, unsurfaced or all; default none"),
+            .init(
+                "raw", "WHICH", "print events of the wire: none, unsurfaced or all; default none",
+                values: ChappieRawEvents.allCases.map(\.rawValue)),
             .init("report", "FILE", "write what the stream went through as JSON"),
             .init("json", "print one JSON object a line instead of text"),
         ],
