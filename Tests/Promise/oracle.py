@@ -237,7 +237,8 @@ class Reading:
         elif kind == "response.output_item.done" and isinstance(event.get("item"), dict):
             value = event["item"]
             item = self._item({"item_id": value.get("id"), "output_index": event.get("output_index")})
-            if item.done and (item.id != value.get("id") or is_another_call(item, value)):
+            has_place = item.id is not None or "output_index" in event
+            if item.done and (item.id != value.get("id") or is_another_call(item, value, has_place)):
                 item = self._new(value.get("id"), event.get("output_index"))
             known = item.call
             self._describe(item, value)
@@ -329,9 +330,11 @@ def call_of(item):
             item.get("status") == "incomplete")
 
 
-def is_another_call(item, value):
-    """Returns whether a finished call has a `call_id` of its own."""
-    return item.call is not None and value.get("type") in CALLS and item.call[2] != value.get("call_id")
+def is_another_call(item, value, has_place):
+    """Returns whether a finished call has a `call_id` of its own; one without a place may have another one's."""
+    if item.call is None or value.get("type") not in CALLS:
+        return False
+    return item.call[2] != value.get("call_id") or not has_place and item.call != call_of(value)
 
 
 def canonical_arguments(text):

@@ -415,7 +415,9 @@ class OracleTests(unittest.TestCase):
             self.refuse(oracle.TOOLS, [exchange(steps(done(0), again))], handed(done(0), again))
         for again in (done(0, name="m"), done(0, name=None), done(0, arguments="[]"), done(0, status="incomplete")):
             self.refuse(oracle.CONTRADICTED, [exchange(steps(done(0), again))], handed(done(0), again))
-        for other in (done(0, call_id="d"), done(2, arguments="[]")):
+        elsewhere = done(0, arguments="[]")
+        del elsewhere["output_index"]
+        for other in (done(0, call_id="d"), done(2, arguments="[]"), elsewhere):
             self.accept([exchange(steps(done(0), other))], handed(done(0), other))
             self.refuse(oracle.TOOLS, [exchange(steps(done(0), other))], handed(done(0)))
 
