@@ -104,8 +104,8 @@ private func configuration(_ words: String...) throws -> ChappieConfiguration {
         let proxy = "http://u:p@h:1"
         #expect(try options(remote + ["--proxy", proxy]).configuration(baseURL: url).proxy == .url(proxy))
         // The server in this process is not reached through a proxy of the environment.
-        #expect(try options(["hi"]).configuration(baseURL: url).proxy == ChappieProxyPolicy.none)
-        #expect(try options(["hi", "--proxy", proxy]).configuration(baseURL: url).proxy == .url(proxy))
+        #expect(try options(["hi", "--demo"]).configuration(baseURL: url).proxy == ChappieProxyPolicy.none)
+        #expect(try options(["hi", "--demo", "--proxy", proxy]).configuration(baseURL: url).proxy == .url(proxy))
     }
 
     @Test func toolsAreCommands() throws {

@@ -108,7 +108,7 @@ import Testing
 
     /// The end of the response adds text: that and `.completed` are one batch.
     @Test func completeResponseIsReadToItsEndDespiteACancellation() async {
-        let end = Event.completed("r1", #","output":[\#(WireItem.sentMessage("01"))]"#)
+        let end = Event.completed("r", #","output":[\#(WireItem.sentMessage("01"))]"#)
         let handle = Self.fixture([.text(end)]).instance.streamHandle(Self.request)
         let (events, error) = await Self.read(handle.sequence()) { event in
             if event == .textDelta("1") { handle.cancel() }
