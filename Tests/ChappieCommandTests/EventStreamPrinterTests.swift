@@ -49,7 +49,9 @@ private func printed(_ bytes: [UInt8], chunk: Int?) -> EventStreamPrinter.Printe
 }
 
 @Suite struct EventStreamPrinterTests {
-    @Test(arguments: [("", false), ("data: a\n\n", false), ("data: a\n", true), ("data: a", true), (": comment\n", false)])
+    @Test(arguments: [
+        ("", false), ("data: a\n\n", false), ("data: a\n", true), ("data: a", true), (": comment\n", false),
+    ])
     func endInsideAnEventIsNoticed(text: String, isInside: Bool) {
         var printer = EventStreamPrinter()
         _ = printer.lines(for: Array(text.utf8))

@@ -28,7 +28,9 @@ struct Iterations {
             throw UsageError("no workload \(self.workload)")
         }
         let kinds: [String: Consumer.Kind] = ["events": .events, "batches": .batches, "sequence": .sequence]
-        guard let kind = kinds[self.way] else { throw UsageError("'\(self.way)' is neither events, sequence nor batches") }
+        guard let kind = kinds[self.way] else {
+            throw UsageError("'\(self.way)' is neither events, sequence nor batches")
+        }
         let countBefore = Self.messagesPerPass(wire) * self.countBefore
         let expected = ExpectedResponse(messageCount: countBefore + Self.messagesPerPass(wire) * self.count)
         let server = try StreamServer(

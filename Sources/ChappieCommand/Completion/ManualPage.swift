@@ -17,8 +17,8 @@ enum ManualPage {
     /// Returns the page for all commands.
     static func text(for commands: [CommandSyntax]) -> String {
         var lines = [
-            ".Dd November 26, 2026", ".Dt CHAPPIE 1", ".Os chappie \(PackageVersion.current)", ".Sh NAME", ".Nm chappie",
-            ".Nd stream the answers of large language models", ".Sh SYNOPSIS",
+            ".Dd November 26, 2026", ".Dt CHAPPIE 1", ".Os chappie \(PackageVersion.current)", ".Sh NAME",
+            ".Nm chappie", ".Nd stream the answers of large language models", ".Sh SYNOPSIS",
         ]
         for command in commands {
             lines += [".Nm", ".Cm \(command.name)", ".Op Ar options"]
@@ -26,7 +26,7 @@ enum ManualPage {
         }
         lines += [
             ".Sh DESCRIPTION", ".Nm",
-            "streams responses of the Responses API: over a WebSocket first, and over an HTTP event stream when that fails.",
+            "streams responses of the Responses API: over a WebSocket first, and over HTTP when that fails.",
             "Every piece of output is printed exactly once, whatever the network does.",
         ]
         for command in commands { lines += Self.section(of: command) }
@@ -44,7 +44,8 @@ enum ManualPage {
         var lines = [".Ss chappie \(command.name)", Self.escaped(command.summary)]
         lines += Self.list(
             command.allOptions.map { option in
-                (".It Fl Fl \(option.name)" + (option.valueName.map { " Ar \(Self.escaped($0))" } ?? ""), option.summary)
+                let value = option.valueName.map { " Ar \(Self.escaped($0))" } ?? ""
+                return (".It Fl Fl \(option.name)\(value)", option.summary)
             })
         for note in command.notes { lines += [".Pp", Self.escaped(note)] }
         for section in command.sections {
