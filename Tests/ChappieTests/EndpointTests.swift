@@ -112,6 +112,20 @@ import Testing
         #expect(endpoint.credential(in: ["OTHER": "k"]) == nil)
     }
 
+    @Test func environmentNamesTheServerOfClientsWithoutAnEndpoint() throws {
+        #expect(ChappieEndpoint.default(in: [:]) == .openAI)
+        #expect(ChappieEndpoint.default(in: ["CHAPPIE_BASE_URL": ""]) == .openAI)
+        let endpoint = ChappieEndpoint.default(in: ["CHAPPIE_BASE_URL": "http://127.0.0.1:8080/v1"])
+        #expect(endpoint.baseURL == (try #require(URL(string: "http://127.0.0.1:8080/v1"))))
+        #expect(endpoint.credential(in: ["OPENAI_API_KEY": "k"])?.bearerToken == "k")
+        #expect(!endpoint.requiresCredential)
+    }
+
+    @Test func instructionsAreOnlyThoseOfTheProgram() {
+        #expect(ChappieHarness.default.instructions == nil)
+        #expect(ChappieConfiguration().harness.instructions == nil)
+    }
+
     @Test func aSignedInAccountHasNoKey() {
         #expect(ChappieEndpoint.chatGPT.credential(in: ["OPENAI_API_KEY": "k"]) == nil)
         #expect(ChappieEndpoint.other(ChappieEndpoint.openAI.baseURL).credential(in: ["OPENAI_API_KEY": "k"]) == nil)

@@ -76,7 +76,7 @@ public struct ChappieConfiguration: Sendable {
         toolApprovalHandler: ChappieToolApprovalHandler? = nil,
         rateLimitBackoff: ChappieRateLimitBackoffPolicy = .default,
         streamingTransportPolicy: ChappieStreamingTransportPolicy = .default,
-        endpoint: ChappieEndpoint = .openAI,
+        endpoint: ChappieEndpoint = .default,
         credential: ChappieTransportConfiguration.CredentialSource? = nil
     ) {
         self.model = model
@@ -91,7 +91,7 @@ public struct ChappieConfiguration: Sendable {
     }
 
     /// Creates a configuration with a key.
-    public init(apiKey: String, model: String = Self.defaultModel, endpoint: ChappieEndpoint = .openAI) {
+    public init(apiKey: String, model: String = Self.defaultModel, endpoint: ChappieEndpoint = .default) {
         self.init(model: model, endpoint: endpoint, credential: { _ in ChappieCredential(bearerToken: apiKey) })
     }
 }

@@ -1,6 +1,8 @@
 import ChappieTransport
 
 #if canImport(FoundationEssentials)
+    // `ProcessInfo`.
+    import Foundation
     public import FoundationEssentials
 #else
     public import Foundation
@@ -97,6 +99,22 @@ public struct ChappieEndpoint: Sendable, Equatable {
 }
 
 extension ChappieEndpoint {
+    /// The environment variable that names another server for clients that are given no endpoint.
+    static let baseURLVariable = "CHAPPIE_BASE_URL"
+
+    /// The server that the environment variable `CHAPPIE_BASE_URL` names, with OpenAI's key where there is one, and
+    /// otherwise `openAI`.
+    ///
+    /// The variable is read each time. A text that is no URL is one that the engine refuses, when a turn is read.
+    public static var `default`: Self { Self.default(in: ProcessInfo.processInfo.environment) }
+
+    static func `default`(in environment: [String: String]) -> Self {
+        guard let address = environment[Self.baseURLVariable], !address.isEmpty else { return .openAI }
+        var endpoint = Self.other(URL(string: address) ?? URL(filePath: "/"))
+        endpoint.apiKeyVariable = Self.openAI.apiKeyVariable
+        return endpoint
+    }
+
     /// The public API of OpenAI.
     ///
     /// WebSockets with lanes, responses that are not stored, encrypted reasoning: turn `returnsEncryptedReasoning` off

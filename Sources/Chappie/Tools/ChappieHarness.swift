@@ -32,11 +32,8 @@ public struct ChappieHarness: Sendable, Equatable {
         self.tools = tools
     }
 
-    /// A helpful assistant that may call several tools at once.
-    public static let `default` = Self(
-        name: "default", summary: "A helpful assistant",
-        instructions: "You are a helpful assistant. Use the tools that you have when they help.",
-        capabilities: [.parallelToolCalls])
+    /// A harness without instructions, whose model may call several tools at once.
+    public static let `default` = Self(name: "default", capabilities: [.parallelToolCalls])
     /// An empty harness: no instructions, no tools, the server's defaults.
     public static let none = Self(name: "none")
 }

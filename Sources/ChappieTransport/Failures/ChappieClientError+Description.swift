@@ -110,7 +110,7 @@ extension ChappieClientError: LocalizedError {
 
     private var advice: String {
         switch self {
-        case .missingCredential: "Sign in, or give an API key."
+        case .missingCredential: "Set the variable of the key, such as OPENAI_API_KEY, give a key, or sign in."
         case .missingRefreshToken, .missingAccountID: "Sign in again."
         case .reauthenticationRequired(let reason): ReauthenticationReason.advice(reason)
         case .usageLimitReached(let limit): limit.advice
