@@ -6,6 +6,11 @@
 #else
     import Glibc
 #endif
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
 
 /// A server of the Responses API on 127.0.0.1 that answers from a script, over a WebSocket or as an event stream, with
 /// configurable faults.
@@ -65,6 +70,9 @@ public final class ChappieTestServer: Sendable {
 
     /// The base URL for clients, such as `http://127.0.0.1:8080/v1`.
     public var baseURL: String { "\(self.origin)/v1" }
+
+    /// The base URL for clients, as a URL.
+    public var url: URL { URL(string: self.baseURL) ?? URL(filePath: "/") }
 
     /// The base URL of the path with the ChatGPT backend's rules.
     public var chatGPTBaseURL: String { "\(self.origin)/backend-api/codex" }

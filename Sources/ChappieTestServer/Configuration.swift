@@ -112,6 +112,15 @@ extension ChappieTestServer {
         case recordings([[String]])
         /// A closure that returns events, called on a connection thread with the request.
         case custom(@Sendable (ResponseRequest) -> [String])
+
+        /// Returns the source of responses that consist of one text, without reasoning and calls.
+        public static func text(_ text: String) -> Self {
+            var model = ScriptedModel()
+            model.text = text
+            model.includesReasoning = false
+            model.callsTools = false
+            return .scripted(model)
+        }
     }
 
     /// A request for a response, as `Model.custom` receives it.

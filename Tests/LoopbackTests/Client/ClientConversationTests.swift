@@ -32,6 +32,22 @@ import Testing
         }
     }
 
+    @Test(arguments: Wire.allCases) func eventsOfAFixedAnswerAreItsText(over wire: Wire) async throws {
+        try await withServer(.init(model: .text("The sky is blue."))) { server in
+            var configuration = ChappieConfiguration.loopback(server, over: wire)
+            configuration.endpoint.baseURL = server.url
+            var text = ""
+            for try await event in Chappie.client(configuration: configuration).events("Why?") {
+                switch event {
+                case .textDelta(let delta): text += delta
+                case .reasoningDelta, .toolCallRequested: Issue.record("\(event)")
+                default: break
+                }
+            }
+            #expect(text == "The sky is blue.")
+        }
+    }
+
     @Test func aContextGoesOnInAnotherClient() async throws {
         try await withServer(Self.model) { server in
             let first = Chappie.client(configuration: .loopback(server))
