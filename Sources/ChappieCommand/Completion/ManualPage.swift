@@ -60,9 +60,11 @@ enum ManualPage {
         [".Bl -tag -width Ds"] + rows.flatMap { [$0.item, Self.escaped($0.text)] } + [".El"]
     }
 
-    /// Returns text that is neither a request nor an escape.
+    /// Returns text that is neither a request nor an escape, each sentence on a line of its own.
     private static func escaped(_ text: String) -> String {
         let text = text.replacing("\\", with: #"\e"#).replacing("-", with: #"\-"#)
-        return text.hasPrefix(".") || text.hasPrefix("'") ? #"\&"# + text : text
+        return text.replacing(". ", with: ".\n").split(separator: "\n")
+            .map { line in (line.hasPrefix(".") || line.hasPrefix("'") ? #"\&"# : "") + line }
+            .joined(separator: "\n")
     }
 }
