@@ -39,8 +39,7 @@ RESULTS :=
 # (Scripts/at-once.sh).
 .NOTPARALLEL:
 
-.PHONY: help help-all demo quick test test-of-sockets test-of-values check check-without-tests sanitize-and-build-all \
-	install format lint \
+.PHONY: help help-all demo quick test check check-without-tests sanitize-and-build-all install format lint \
 	samples-and-sanitizers sanitizers thread-sanitizer thread-sanitizer-build thread-sanitizer-run address-sanitizer \
 	address-sanitizer-build address-sanitizer-run benchmarks-and-fuzz-targets scan-forms docs benchmarks-build \
 	budgets budgets-accept fuzz fuzz-regressions fuzz-coverage fuzz-planted \
@@ -62,14 +61,7 @@ demo: install ## Build the command line and run its demonstration
 test: install ## Build everything and run every test; TESTS=name for some
 	@Scripts/install.sh test
 	swift build $(BUILD_FLAGS) --build-tests
-	$(if $(TESTS),swift test --skip-build $(TEST_FLAGS) --filter '$(TESTS)',@Scripts/at-once.sh test-of-sockets test-of-values)
-
-# Two processes: the tests with sockets wait much, and take most of the time.
-test-of-sockets: ### Run the tests of the whole stack; `make test` has built them
-	swift test --skip-build --ignore-lock $(TEST_FLAGS) --filter '^LoopbackTests\.'
-
-test-of-values: ### Run all other tests
-	swift test --skip-build --ignore-lock $(TEST_FLAGS) --skip '^LoopbackTests\.'
+	swift test --skip-build $(TEST_FLAGS) $(if $(TESTS),--filter '$(TESTS)')
 
 # In a folder of its own, where only the chosen module and those below it are built.
 quick: lint ## Lint, then build and test one module: MODULE=StreamSession
@@ -87,10 +79,7 @@ check: lint test sanitize-and-build-all ## Everything that must pass before a ch
 check-without-tests: lint sanitize-and-build-all ### The same without the step that `make test` is
 	@echo "check: all passed, apart from the tests that make test runs"
 
-# The tests of the platform wait much.
-sanitize-and-build-all: install
-	@Scripts/at-once.sh platform-sample docs scan-forms
-	@$(MAKE) --no-print-directory samples-and-sanitizers
+sanitize-and-build-all: scan-forms docs platform-sample samples-and-sanitizers
 
 install: ### Install the system packages that the build needs
 	@Scripts/install.sh
