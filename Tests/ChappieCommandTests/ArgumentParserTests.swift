@@ -129,6 +129,6 @@ private func message(_ words: [String]) -> String? {
         #expect(EditDistance.nearest(to: "frobnicate", among: ["stream", "serve", "sse"]) == nil)
         #expect(EditDistance.nearest(to: "foo", among: ["sse"]) == nil)
         #expect(EditDistance.nearest(to: "x", among: []) == nil)
-        #expect(EditDistance.nearest(to: String(repeating: "x", count: 1_000_000), among: ["sse"]) == "sse")
+        #expect(EditDistance.nearest(to: String(repeating: "x", count: 1_000_000), among: ["sse"]) == nil)
     }
 }

@@ -30,7 +30,7 @@ enum EditDistance {
     /// compared.
     static func nearest(to word: String, among candidates: [String]) -> String? {
         let word = String(word.prefix(64))
-        if word.count > 1, let completion = candidates.first(where: { $0.hasPrefix(word) }) { return completion }
+        if !word.isEmpty, let completion = candidates.first(where: { $0.hasPrefix(word) }) { return completion }
         let near = candidates.map { (name: $0, distance: Self.between(word, $0)) }
             .filter { $0.distance * 3 <= max(word.utf8.count, $0.name.utf8.count) + 2 }
         return near.min { $0.distance < $1.distance }?.name

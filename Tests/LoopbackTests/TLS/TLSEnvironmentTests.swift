@@ -18,7 +18,7 @@ import Testing
 
     private static func expectAnswer(_ result: (output: String, status: Int32)) {
         #expect(result.status == 0)
-        #expect(result.output == LoopbackTurn.model.fullText)
+        #expect(result.output == LoopbackTurn.model.fullText + "\n")
     }
 
     private static func expectRefusal(_ result: (output: String, status: Int32)) {
