@@ -24,7 +24,7 @@ import Testing
             "-euc",
             CompletionShell.bash.script(for: CommandDispatch.commands) + """
                 COMP_WORDS=(\(line)) COMP_CWORD=\(words.count - 1)
-                _chappie
+                _chappie || true
                 printf '%s\\n' "${COMPREPLY[@]}"
                 """,
         ]

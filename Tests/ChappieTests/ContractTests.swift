@@ -193,7 +193,7 @@ import Testing
             name: "n", summary: "s", instructions: "i", capabilities: [.webSearch], tools: [tool])
         #expect(harness.tools == [tool])
         #expect(ChappieHarness.none.instructions == nil && ChappieHarness.none.tools.isEmpty)
-        #expect(ChappieHarness.default.instructions?.isEmpty == false)
+        #expect(ChappieHarness.default.instructions == nil)
     }
 
     // `ChappieHostTool(name:description:inputSchema:) { call in ChappieToolResult(output:) }`;
