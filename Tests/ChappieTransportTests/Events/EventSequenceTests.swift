@@ -106,14 +106,24 @@ import Testing
         #expect(events == (0...3).map { .textDelta(String($0)) })
     }
 
-    /// The end of the response adds text: that and `.completed` are one batch.
-    @Test func completeResponseIsReadToItsEndDespiteACancellation() async {
-        let end = Event.completed("r", #","output":[\#(WireItem.sentMessage("01"))]"#)
-        let handle = Self.fixture([.text(end)]).instance.streamHandle(Self.request)
-        let (events, error) = await Self.read(handle.sequence()) { event in
-            if event == .textDelta("1") { handle.cancel() }
+    /// A turn that is over once its only batch was read, as a client's may be.
+    private final class ShortTurn: StreamedTurn {
+        private let batches = LockedValue<[[ChappieStreamEvent]]>([[.textDelta("a"), .completed]])
+
+        nonisolated(nonsending) func next() async throws -> ChappieStreamEvent? { nil }
+        nonisolated(nonsending) func nextBatch() async throws -> [ChappieStreamEvent]? {
+            self.batches.withLock { $0.popLast() }
         }
-        #expect(events == [.textDelta("0"), .textDelta("1"), .completed])
+        func cancel() {}
+        func steer(_ input: [UInt8]) throws {}
+        var serverMessage: String? { nil }
+        var report: ChappieStreamReport { ChappieStreamReport() }
+    }
+
+    @Test func completeTurnIsReadToItsEndDespiteACancellation() async {
+        let handle = ChappieStreamHandle(turn: ShortTurn())
+        let (events, error) = await Self.read(handle.sequence()) { _ in handle.cancel() }
+        #expect(events == [.textDelta("a"), .completed])
         #expect(error == nil)
     }
 
