@@ -1,6 +1,7 @@
 // Measures the costs of a connection, from the socket to the consumer, each figure beside its bar.
 import BenchmarkResults
 import CMachine
+import Dispatch
 import Foundation
 
 /// The command.
@@ -8,11 +9,15 @@ import Foundation
 /// Each figure has a process of its own, so that none finds the memory and the threads of another.
 @main
 struct ConnectionCost {
-    /// The main thread only waits: valgrind fails when the main queue's runtime ends that thread.
+    /// Runs the command in a task.
+    ///
+    /// Where instructions are counted, the main thread only waits: valgrind fails when the main queue's runtime ends that
+    /// thread. Otherwise the main actor has consumers.
     static func main() {
         cmachine_take_signals()
         Task.detached { exit(await Self.status()) }
-        while true { pause() }
+        while CommandLine.arguments.contains("--iterations") { pause() }
+        dispatchMain()
     }
 
     /// Runs the command; returns the status of the process.

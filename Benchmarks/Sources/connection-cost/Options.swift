@@ -26,7 +26,7 @@ struct Options {
     static let usage = """
         usage: connection-cost [--repetitions N] [--results FILE] [NAME]
                connection-cost self-check
-               connection-cost --iterations N+N WORKLOAD events|batches
+               connection-cost --iterations N+N WORKLOAD events|sequence|batches
 
         NAME is a part of a figure's name; without one, all are measured:
         \(Figure.all.map { "  \($0.name): \($0.summary)" }.joined(separator: "\n"))
