@@ -27,7 +27,7 @@ struct ScenarioRun: Sendable {
     private static let prompt = "canary-prompt-c0de"
 
     /// No scenario takes longer; a client that waits for ever ends with `timeout.stream` and the like.
-    private static let longestTurn = Duration.seconds(60)
+    private static let longestTurn = Duration.seconds(20)
 
     /// Runs every turn of a scenario with one client and one server.
     ///
