@@ -94,7 +94,7 @@ extension EventReader {
     private func withoutRepeatedItems(_ parts: [EndPart], of summary: ResponseSummary) -> [EndPart] {
         var named: [UInt64: ItemSummary] = [:]
         var repeated: Set<Int> = []
-        for (index, item) in summary.output.enumerated() where item.fingerprint != 0 {
+        for (index, item) in summary.output.enumerated() where !item.isAside && item.fingerprint != 0 {
             guard let first = named[item.fingerprint] else {
                 named[item.fingerprint] = item
                 continue
@@ -117,7 +117,7 @@ extension EventReader {
         let closing = self.closing(parts, of: summary)
         if closing == .whole || closing == .rewritten { return (closing, parts) }
         let others = self.withoutRepeatedItems(parts, of: summary)
-        guard others.count < parts.count else { return (closing, parts) }
+        guard !others.isEmpty, others.count < parts.count else { return (closing, parts) }
         let other = self.closing(others, of: summary)
         return other == .differs || other == .outOfPlace ? (closing, parts) : (other, others)
     }

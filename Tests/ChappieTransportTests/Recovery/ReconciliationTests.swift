@@ -172,6 +172,17 @@ private enum Closing {
         }
     }
 
+    /// An item of the request, or of another agent, is no output, whatever its identifier.
+    @Test(arguments: [#""role":"user""#, #""role":"assistant","agent":{"agent_name":"/root/a"}"#])
+    func itemListedBehindOneThatIsNoOutputIsDelivered(members: String) async {
+        let aside = #"{"type":"message","id":"m",\#(members),"content":[{"type":"output_text","text":"Hello"}]}"#
+        for events in [[], [Closing.added, Closing.delta("Hel")]] {
+            let outcome = await Self.run(events + [Closing.completed(aside, Closing.message("Hello"))])
+            #expect(outcome.error == nil)
+            #expect(outcome.text == "Hello")
+        }
+    }
+
     @Test func itemsBesideOneThatIsListedTwiceAreCompared() async {
         let outcome = await Self.run([
             Closing.added, Closing.delta("Hello"), Closing.itemDone("Hello"), Closing.added(id: "n", at: 1),
