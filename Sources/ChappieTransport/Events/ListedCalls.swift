@@ -33,7 +33,8 @@ struct ListedCalls {
                 unpaired.append(place)
             }
         }
-        let others = calls.indices.filter { calls[$0].callID.map(listed.contains) != true }
+        // From the last to the first, as each is taken from the end.
+        let others = calls.indices.reversed().filter { calls[$0].callID.map(listed.contains) != true }
         guard !others.isEmpty, !unpaired.isEmpty else { return }
         var rest = Set(others)
         self.pair(unpaired, with: Dictionary(grouping: others, by: digest), of: &rest) { list[$0].callDigest }

@@ -193,6 +193,19 @@ import Testing
         #expect(response?.calls.map(\.callID).sorted() == run)
     }
 
+    /// Calls with equal content are paired in their order: a status in the list is that of the right one.
+    @Test func equalCallsListedUnderOtherIdentifiersKeepTheirOrder() async {
+        let cut = WireItem.sentCall("y").replacing("completed", with: "incomplete")
+        let (outcome, response) = await Self.complete(
+            [
+                Event.done(WireItem.sentCall("a"), at: 0), Event.done(WireItem.sentCall("b"), at: 1),
+                Event.completed("r1", #","output":[\#(WireItem.sentCall("x")),\#(cut)]"#),
+            ], runsCalls: true)
+        #expect(outcome.error == nil)
+        #expect(response?.calls.map(\.isIncomplete) == [false, true])
+        #expect(response?.calls.first?.callID == "a")
+    }
+
     /// It is the same call: it keeps its own `call_id`, and gets the position of the list.
     @Test func callListedUnderAnotherIdentifierGetsThePositionOfTheList() async {
         let list = [WireItem.sentCall("x"), WireItem.sentMessage("Hello")].joined(separator: ",")
