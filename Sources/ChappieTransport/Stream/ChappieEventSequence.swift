@@ -1,11 +1,11 @@
 import Synchronization
 
-/// The events of a stream, of which each is taken from a batch that has been read already.
+/// The events of a stream, taken one by one from batches that are read as a whole.
 ///
-/// The same events, errors and back-pressure as `stream(_:)`, for one consumer. An element costs a few nanoseconds, also
-/// on the main actor, which is left only while no event is ready. Dropping the sequence and its iterators, or cancelling
-/// the task that reads them, closes the connection: the next element is then a thrown `CancellationError`, unless the
-/// response was complete already.
+/// The same events, errors and back-pressure as `stream(_:)`, for one consumer. An actor that reads them, such as the
+/// main actor, is left only while no event is ready. Dropping the sequence and its iterators closes the connection, and
+/// so does cancelling the task that reads them: the next call then throws `CancellationError`, unless the stream had
+/// ended: then its remaining events follow, or its error.
 ///
 /// ```swift
 /// for try await event in transport.events(request) {
@@ -23,7 +23,7 @@ public struct ChappieEventSequence: AsyncSequence, Sendable {
     /// Creates the sequence of a turn that is not read yet.
     init(_ source: EventSource) { self.source = source }
 
-    /// Creates the sequence's only iterator.
+    /// Creates an iterator; only one may be used.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self.source) }
 
     /// The iterator, which holds the events that were read and not taken.
@@ -51,15 +51,20 @@ public struct ChappieEventSequence: AsyncSequence, Sendable {
         @inlinable
         public mutating func next() async throws -> ChappieStreamEvent? { try await self.next(isolation: nil) }
 
-        /// Reads the next batch, and returns its first event; after a cancellation the events before it are dropped.
+        /// Reads the next batch, and returns its first event; events that were not taken are dropped.
         @usableFromInline
         mutating func refill(
             isolation actor: isolated (any Actor)?
         ) async throws(any Error) -> ChappieStreamEvent? {
             // The memory of events that were taken is not kept while the consumer waits.
             if self.position == self.batch.count { (self.batch, self.position) = ([], 0) }
-            if let batch = try await self.source.nextBatch() { (self.batch, self.position) = (batch, 0) }
-            // A response that was complete before its cancellation stays so.
+            do {
+                if let batch = try await self.source.nextBatch() { (self.batch, self.position) = (batch, 0) }
+            } catch {
+                (self.batch, self.position) = ([], 0)
+                throw error
+            }
+            // A stream that had ended before its cancellation has ended with the events that are left.
             guard self.position < self.batch.count else { return nil }
             defer { self.position += 1 }
             return self.batch[self.position]
@@ -70,7 +75,7 @@ public struct ChappieEventSequence: AsyncSequence, Sendable {
 /// A turn as its event sequence reads it: when the sequence is dropped, so is the turn.
 @usableFromInline
 final class EventSource: Sendable {
-    /// Indicates to a sequence that its handle has cancelled the turn.
+    /// A flag by which a handle tells its sequence that the turn was cancelled.
     final class Cancellation: Sendable {
         private let isSet = Atomic(false)
 

@@ -43,11 +43,10 @@ public struct ChappieStreamHandle: Sendable {
 
     /// Returns the same events as a sequence whose elements cost less than those of `events`.
     ///
-    /// For one consumer, which reads either this or `events`. Events that were read and not taken are dropped by
-    /// `cancel()`.
+    /// For one consumer, which reads either this or `events`. While the stream has not ended, `cancel()` drops the events
+    /// that were read and not taken.
     public func sequence() -> ChappieEventSequence {
-        // Like that of `batches()`, the source keeps `events` alive.
-        ChappieEventSequence(EventSource(turn: self.turn, self.cancellation, keeping: self.events))
+        ChappieEventSequence(self.source)
     }
 
     /// Returns the same events in batches: those that are ready, in order, and at least one.
@@ -55,13 +54,13 @@ public struct ChappieStreamHandle: Sendable {
     /// For one consumer, which reads either this or `events`. They end with the same errors. A batch costs as much as
     /// one element of `events`, with any number of events: use it for a consumer that has to be fast or runs on the
     /// main actor. Dropping this stream, or cancelling the task that reads it, closes the connection.
-    public func batches() -> AsyncThrowingStream<[ChappieStreamEvent], any Error> { self.batches(of: self.turn) }
-
-    private func batches<Turn: StreamedTurn>(of turn: Turn) -> AsyncThrowingStream<[ChappieStreamEvent], any Error> {
-        // The token keeps `events` alive, whose own token closes the connection with the handle.
-        let token = StreamToken(turn: turn, keeping: self.events)
-        return AsyncThrowingStream { try await token.turn.nextBatch() }
+    public func batches() -> AsyncThrowingStream<[ChappieStreamEvent], any Error> {
+        let source = self.source
+        return AsyncThrowingStream { try await source.nextBatch() }
     }
+
+    /// The source keeps `events` alive, whose token closes the connection with the handle.
+    private var source: EventSource { EventSource(turn: self.turn, self.cancellation, keeping: self.events) }
 
     /// Ends the stream at once and closes the connection: a waiting consumer gets `CancellationError`.
     ///
@@ -105,13 +104,9 @@ public struct ChappieStreamHandle: Sendable {
 /// A token that the stream alone holds: when the stream is dropped, so is the turn.
 final class StreamToken<Turn: StreamedTurn>: Sendable {
     let turn: Turn
-    private let other: AsyncThrowingStream<ChappieStreamEvent, any Error>?
 
-    /// Creates the token of a turn, which also keeps another stream of it alive.
-    init(turn: Turn, keeping other: AsyncThrowingStream<ChappieStreamEvent, any Error>? = nil) {
-        self.turn = turn
-        self.other = other
-    }
+    /// Creates the token of a turn.
+    init(turn: Turn) { self.turn = turn }
 
     deinit {
         self.turn.cancel()

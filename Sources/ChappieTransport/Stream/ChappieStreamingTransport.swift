@@ -55,8 +55,8 @@ public final class ChappieStreamingTransport: Sendable {
     ///
     /// A batch costs as much as a single element of `stream(_:)`; otherwise they behave the same.
     public func batches(_ request: ChappieTransportRequest) -> AsyncThrowingStream<[ChappieStreamEvent], any Error> {
-        let token = StreamToken(turn: self.turn(request))
-        return AsyncThrowingStream { try await token.turn.nextBatch() }
+        let source = EventSource(turn: self.turn(request))
+        return AsyncThrowingStream { try await source.nextBatch() }
     }
 
     /// Returns the events, with a handle that can cancel the stream and report on it.

@@ -106,6 +106,15 @@ import Testing
         #expect(events == (0...3).map { .textDelta(String($0)) })
     }
 
+    @Test func noEventFollowsACancellation() async throws {
+        let handle = Self.fixture(Self.texts(9) + [.hang(Signal())]).instance.streamHandle(Self.request)
+        var iterator = handle.sequence().makeAsyncIterator()
+        for number in 0...3 { #expect(try await iterator.next() == .textDelta(String(number))) }
+        handle.cancel()
+        await #expect(throws: CancellationError.self) { try await iterator.next(isolation: nil) }
+        for _ in 0..<2 { #expect(try await iterator.next() == nil) }
+    }
+
     /// A turn that is over once its only batch was read, as a client's may be.
     private final class ShortTurn: StreamedTurn {
         private let batches = LockedValue<[[ChappieStreamEvent]]>([[.textDelta("a"), .completed]])
