@@ -129,7 +129,7 @@ import Testing
         #expect(order.terminal(responseID: "a") == .fine)
     }
 
-    @Test func foreignEndIsNoEvidenceOfIdentifiersThatChange() {
+    @Test func foreignEndDoesNotRecordAnIdentifierChange() {
         var order = Self.begun()
         #expect(order.delta(in: .text(0)) == .fine)
         for _ in 0..<2 { #expect(order.terminal(responseID: "b") == .foreign) }

@@ -25,7 +25,7 @@ struct CallStatements {
         let isNamed: Bool
     }
 
-    /// What two ends of one call have in common.
+    /// The `call_id`, content and status by which a repeated end of a call is recognised.
     private struct Content: Hashable {
         let callID: ExactText
         let digest: Int
@@ -96,7 +96,6 @@ struct CallStatements {
     private var drafts: [Int: Draft] = [:]
     private var byteCount = 0
     private var finishedCalls: [Finished] = []
-    private var finishedCallIDs: Set<ExactText> = []
     private var finishedContents: Set<Content> = []
     private var finishedPlaces: Set<Place> = []
     /// The indices of the finished calls at each position.
@@ -169,7 +168,6 @@ struct CallStatements {
             guard !isAtItsPlace else { return .differs }
         }
         let isAnotherCall = draft == nil && self.hasFinished(item.fingerprint, at: outputIndex, under: callID)
-        if let callID { self.finishedCallIDs.insert(callID) }
         self.indicesByPlace[outputIndex, default: []].append(self.finishedCalls.count)
         self.finishedCalls.append(
             Finished(
@@ -205,8 +203,9 @@ struct CallStatements {
 
     /// Returns the calls without a finished item: each was announced, and its arguments were closed.
     func unfinished() -> [Unfinished] {
-        self.drafts.sorted { $0.key < $1.key }.compactMap { outputIndex, draft in
-            self.isLeft(draft) ? draft.unfinished(at: outputIndex) : nil
+        let finished = self.finishedCallIDs
+        return self.drafts.sorted { $0.key < $1.key }.compactMap { outputIndex, draft in
+            draft.isLeft(beside: finished) ? draft.unfinished(at: outputIndex) : nil
         }
     }
 
@@ -235,19 +234,15 @@ struct CallStatements {
 
     /// Returns the position of a complete call without a finished item that the list omits; nil when there is none.
     private func draftLeftOut(of list: [ItemSummary], _ listed: Set<ExactText>) -> Int? {
-        self.drafts.filter { outputIndex, draft in
-            guard self.isLeft(draft), let callID = draft.announcement?.callID else { return false }
+        let finished = self.finishedCallIDs
+        return self.drafts.filter { outputIndex, draft in
+            guard draft.isLeft(beside: finished), let callID = draft.announcement?.callID else { return false }
             let isInPlace = list.indices.contains(outputIndex) && list[outputIndex].isCall
             return !isInPlace && !listed.contains(ExactText(callID))
         }.keys.min()
     }
 
-    /// Returns whether a call is complete, and was not finished elsewhere: some servers finish an item at another
-    /// position.
-    private func isLeft(_ draft: Draft) -> Bool {
-        guard draft.isWhole, let callID = draft.announcement?.callID else { return false }
-        return !self.finishedCallIDs.contains(ExactText(callID))
-    }
+    private var finishedCallIDs: Set<ExactText> { Set(self.finishedCalls.compactMap(\.callID)) }
 
     // MARK: Drafts
 
@@ -269,6 +264,13 @@ struct CallStatements {
 }
 
 extension CallStatements.Draft {
+    /// Returns whether a call is complete, and was not finished elsewhere: some servers finish an item at another
+    /// position.
+    fileprivate func isLeft(beside finished: Set<ExactText>) -> Bool {
+        guard self.isWhole, let callID = self.announcement?.callID else { return false }
+        return !finished.contains(ExactText(callID))
+    }
+
     /// Indicates whether it is a complete call, except for the end of its item.
     fileprivate var isWhole: Bool {
         guard let announcement = self.announcement else { return false }

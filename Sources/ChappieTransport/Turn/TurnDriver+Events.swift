@@ -149,8 +149,8 @@ extension TurnDriver {
         self.steering.named(responseID, on: attempt.connection)
     }
 
-    /// Stores a finished item, to give it back if the response breaks; one that repeats another has a position, and is
-    /// not given back.
+    /// Stores a finished item, to give it back if the response breaks; a repeated call occupies its position, and is not
+    /// carried.
     private func finished(_ item: ItemSummary, at outputIndex: Int, isRepeated: Bool, attempt: Int) {
         guard let sender = self.sender, sender.carriesItems else { return }
         let json = unsafe Array(item.json.utf8)
