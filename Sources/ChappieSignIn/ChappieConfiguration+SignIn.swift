@@ -11,11 +11,14 @@ extension ChappieConfiguration {
     /// The storage of the accounts' credentials.
     ///
     /// Default nil. Once it is set, requests use the account that is signed in where neither `credential` nor the
-    /// environment has a key. An endpoint for accounts alone (`ChappieEndpoint.requiresAccountID`) does so as soon as
-    /// `signIn` is set as well, with the storage in the user's home directory (`ChappieFileCredentialStorage`).
+    /// environment has a key: set `endpoint` too, as the account's token is sent there. At an endpoint for accounts alone
+    /// (`ChappieEndpoint.requiresAccountID`), setting `signIn` is enough: the storage is then
+    /// `ChappieFileCredentialStorage()`.
     public var credentialStorage: (any ChappieCredentialStorage)? {
         get { self.accounts.storage }
-        set { self.accounts.storage = newValue }
+        set {
+            if newValue != nil || self.credentialProvider != nil { self.accounts.storage = newValue }
+        }
     }
 
     private var accounts: AccountSettings {

@@ -366,7 +366,7 @@ import Testing
             .openAI, .chatGPT, .azureOpenAI(resource: "r", apiVersion: "preview"), .xAI, .vercelAIGateway, .other(url),
         ]
         #expect(Set(presets.map(\.baseURL)).count == presets.count)
-        #expect(ChappieConfiguration().endpoint == .openAI)
+        #expect(ChappieConfiguration(apiKey: "k").endpoint == .openAI)
         // What they send: EndpointTests, RequestComposerTests, ClientEndpointTests.
     }
 }

@@ -54,31 +54,22 @@ import Testing
         #expect(configuration.engine.policy == .httpSSEOnly)
     }
 
-    @Test func engineConfigurationIsDerivedFromTheClients() {
-        var configuration = ChappieConfiguration()
+    @Test func endpointDeterminesTheseMembersOfTheEngine() throws {
+        var configuration = ChappieConfiguration(endpoint: .azureOpenAI(resource: "r"))
+        configuration.transport.baseURL = try #require(URL(string: "https://other.example/v1"))
+        configuration.transport.credentialFieldName = nil
+        configuration.transport.sendsClientMetadata = true
+        configuration.transport.sendsBetaField = true
         configuration.timeouts.connect = .seconds(3)
         configuration.transport.limits.eventByteCount = 5
-        configuration.maxHTTPRetries = 7
-        configuration.reconnectDelay = .seconds(9)
-        configuration.circuitBreaker = .disabled
-        configuration.rateLimitBackoff = .disabled
-        configuration.rawEvents = .all
-        configuration.reportsDiagnostics = true
-        configuration.offersCompression = false
-        configuration.webSocketCompression = .lowMemory
-        configuration.serviceThreadCount = 4
-        let transport = configuration.engine
-        #expect(transport.timeouts == configuration.timeouts)
-        #expect(transport.limits == configuration.transport.limits)
-        #expect(transport.maxHTTPRetries == 7)
-        #expect(transport.reconnectDelay == .seconds(9))
-        #expect(transport.circuitBreaker == .disabled)
-        #expect(transport.rateLimitBackoff == .disabled)
-        #expect(transport.rawEvents == .all)
-        #expect(transport.reportsDiagnostics)
-        #expect(transport.offersCompression == false)
-        #expect(transport.webSocketCompression == .lowMemory)
-        #expect(transport.serviceThreadCount == 4)
+        let engine = configuration.engine
+        #expect(engine.baseURL == configuration.endpoint.baseURL)
+        #expect(engine.credentialFieldName == "api-key")
+        #expect(!engine.sendsClientMetadata)
+        #expect(!engine.sendsBetaField)
+        // Every other member is the program's.
+        #expect(engine.timeouts.connect == .seconds(3))
+        #expect(engine.limits.eventByteCount == 5)
     }
 
     // MARK: Credentials
@@ -119,11 +110,22 @@ import Testing
         #expect(endpoint.baseURL == (try #require(URL(string: "http://127.0.0.1:8080/v1"))))
         #expect(endpoint.credential(in: ["OPENAI_API_KEY": "k"])?.bearerToken == "k")
         #expect(!endpoint.requiresCredential)
+        let own = ChappieEndpoint.default(in: ["CHAPPIE_BASE_URL": "https://api.openai.com/v1"])
+        #expect(own == .openAI)
+        // The engine refuses it when a turn is read.
+        #expect(ChappieEndpoint.default(in: ["CHAPPIE_BASE_URL": "http://[::"]).baseURL.scheme == "file")
+        #expect(ChappieConfiguration(apiKey: "k").endpoint == .openAI)
+        #expect(ChappieConfiguration(credential: { _ in nil }).endpoint == .openAI)
     }
 
-    @Test func instructionsAreOnlyThoseOfTheProgram() {
-        #expect(ChappieHarness.default.instructions == nil)
-        #expect(ChappieConfiguration().harness.instructions == nil)
+    @Test func endpointWithoutWebSocketsKeepsTheRecovery() {
+        var configuration = ChappieConfiguration(endpoint: .xAI)
+        configuration.streamingTransportPolicy.recovery = .never
+        configuration.streamingTransportPolicy.carriesFinishedItems = true
+        let policy = configuration.engine.policy
+        #expect(!policy.prefersWebSocket)
+        #expect(policy.recovery == .never)
+        #expect(policy.carriesFinishedItems)
     }
 
     @Test func aSignedInAccountHasNoKey() {

@@ -11,7 +11,7 @@ extension ChappieConfiguration {
         var engine = self.transport
         engine.baseURL = self.endpoint.baseURL
         engine.credential = self.endpoint.checked(self.credential ?? self.credentialByDefault)
-        if !self.endpoint.supportsWebSocket { engine.policy = .httpSSEOnly }
+        if !self.endpoint.supportsWebSocket { engine.policy = engine.policy.withoutWebSocket }
         engine.usesLanes = self.usesLanes && self.endpoint.supportsLanes
         engine.sendsClientMetadata = self.endpoint.sendsClientMetadata
         engine.sendsBetaField = self.endpoint.sendsBetaField
@@ -35,6 +35,16 @@ extension ChappieConfiguration {
         let own = Set(self.additionalFields.map { $0.name.lowercased() })
         let others = self.endpoint.additionalFields.filter { !own.contains($0.name.lowercased()) }
         return others.map { ($0.name, $0.value) } + self.additionalFields
+    }
+}
+
+extension ChappieStreamingTransportPolicy {
+    /// The policy that never uses a WebSocket, with the same recovery.
+    fileprivate var withoutWebSocket: Self {
+        var policy = Self.httpSSEOnly
+        policy.recovery = self.recovery
+        policy.carriesFinishedItems = self.carriesFinishedItems
+        return policy
     }
 }
 

@@ -49,7 +49,7 @@ public struct ChappieConfiguration: Sendable {
     /// `limits.duration` is for the whole turn.
     ///
     /// The endpoint and `credential` determine `baseURL`, `credential`, `credentialFieldName`, `sendsClientMetadata` and
-    /// `sendsBetaField`, and the client has a `toolOutput` of its own: values of these here have no effect. The endpoint
+    /// `sendsBetaField`, and the client has a `toolOutput` of its own: setting them here has no effect. The endpoint
     /// may turn WebSockets and lanes off. `additionalFields` replace those of the endpoint where the names are equal.
     public var transport: ChappieTransportConfiguration
 
@@ -69,6 +69,9 @@ public struct ChappieConfiguration: Sendable {
     public static let defaultModel = "gpt-5.5"
 
     /// Creates a configuration; every parameter has a default.
+    ///
+    /// Without an endpoint it is `ChappieEndpoint.default`, or OpenAI's for a credential that is given: the environment
+    /// does not send that elsewhere.
     public init(
         model: String = Self.defaultModel,
         harness: ChappieHarness = .default,
@@ -76,13 +79,14 @@ public struct ChappieConfiguration: Sendable {
         toolApprovalHandler: ChappieToolApprovalHandler? = nil,
         rateLimitBackoff: ChappieRateLimitBackoffPolicy = .default,
         streamingTransportPolicy: ChappieStreamingTransportPolicy = .default,
-        endpoint: ChappieEndpoint = .default,
+        endpoint: ChappieEndpoint? = nil,
         credential: ChappieTransportConfiguration.CredentialSource? = nil
     ) {
         self.model = model
         self.harness = harness
         self.tools = tools
         self.toolApprovalHandler = toolApprovalHandler
+        let endpoint = endpoint ?? (credential == nil ? .default : .openAI)
         self.endpoint = endpoint
         self.credential = credential
         self.transport = ChappieTransportConfiguration(baseURL: endpoint.baseURL)
@@ -91,7 +95,28 @@ public struct ChappieConfiguration: Sendable {
     }
 
     /// Creates a configuration with a key.
-    public init(apiKey: String, model: String = Self.defaultModel, endpoint: ChappieEndpoint = .default) {
+    public init(apiKey: String, model: String = Self.defaultModel, endpoint: ChappieEndpoint = .openAI) {
         self.init(model: model, endpoint: endpoint, credential: { _ in ChappieCredential(bearerToken: apiKey) })
     }
+}
+
+// What the endpoint and the client determine is no member of the configuration, as setting it would have no effect.
+extension ChappieConfiguration {
+    /// The endpoint's `baseURL`.
+    @available(*, unavailable, message: "Set endpoint.baseURL.")
+    public var baseURL: Never { self.unavailable }
+    /// The endpoint's `credentialFieldName`.
+    @available(*, unavailable, message: "Set endpoint.credentialFieldName.")
+    public var credentialFieldName: Never { self.unavailable }
+    /// The endpoint's `sendsClientMetadata`.
+    @available(*, unavailable, message: "Set endpoint.sendsClientMetadata.")
+    public var sendsClientMetadata: Never { self.unavailable }
+    /// The endpoint's `sendsBetaField`.
+    @available(*, unavailable, message: "Set endpoint.sendsBetaField.")
+    public var sendsBetaField: Never { self.unavailable }
+    /// The outputs of a client's tools are its own.
+    @available(*, unavailable, message: "A client runs its own tools.")
+    public var toolOutput: Never { self.unavailable }
+
+    private var unavailable: Never { preconditionFailure("an unavailable member") }
 }

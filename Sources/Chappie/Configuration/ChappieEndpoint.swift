@@ -102,15 +102,19 @@ extension ChappieEndpoint {
     /// The environment variable that names another server for clients that are given no endpoint.
     static let baseURLVariable = "CHAPPIE_BASE_URL"
 
-    /// The server that the environment variable `CHAPPIE_BASE_URL` names, with OpenAI's key where there is one, and
-    /// otherwise `openAI`.
+    /// The endpoint of a configuration that is given neither an endpoint nor a credential: `other(_:)` with the URL in
+    /// the environment variable `CHAPPIE_BASE_URL` and the key in `OPENAI_API_KEY`, or `openAI` when the variable is
+    /// unset, empty, or OpenAI's own.
     ///
-    /// The variable is read each time. A text that is no URL is one that the engine refuses, when a turn is read.
+    /// The environment is read at each access. With a value that is not an http or https URL, each turn fails as an
+    /// invalid request.
     public static var `default`: Self { Self.default(in: ProcessInfo.processInfo.environment) }
 
     static func `default`(in environment: [String: String]) -> Self {
         guard let address = environment[Self.baseURLVariable], !address.isEmpty else { return .openAI }
-        var endpoint = Self.other(URL(string: address) ?? URL(filePath: "/"))
+        let url = URL(string: address) ?? URL(filePath: "/")
+        guard url != Self.openAI.baseURL else { return .openAI }
+        var endpoint = Self.other(url)
         endpoint.apiKeyVariable = Self.openAI.apiKeyVariable
         return endpoint
     }

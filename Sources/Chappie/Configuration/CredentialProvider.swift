@@ -1,8 +1,8 @@
 /// A part of a configuration that another module adds, and that supplies credentials.
 ///
-/// `ChappieSignIn` has the only one: a program that uses a key does not link accounts.
+/// Only `ChappieSignIn` implements it, so that a program with a key does not link that module.
 package protocol CredentialProvider: Sendable {
-    /// Returns the source of credentials for a client of a configuration; nil where the part does not concern it.
+    /// Returns the source of credentials for a client of a configuration; nil when the configuration uses no account.
     func credentialSource(
         for configuration: ChappieConfiguration
     ) -> ChappieTransportConfiguration.CredentialSource?

@@ -110,7 +110,8 @@ extension ChappieClientError: LocalizedError {
 
     private var advice: String {
         switch self {
-        case .missingCredential: "Set the variable of the key, such as OPENAI_API_KEY, give a key, or sign in."
+        case .missingCredential:
+            "Set the environment variable of the key, such as OPENAI_API_KEY, pass a credential, or sign in."
         case .missingRefreshToken, .missingAccountID: "Sign in again."
         case .reauthenticationRequired(let reason): ReauthenticationReason.advice(reason)
         case .usageLimitReached(let limit): limit.advice

@@ -109,7 +109,7 @@ private let limit = ChappieUsageLimit(
 private let caseRows: [Row] = [
     Row(
         .missingCredential, "auth.missing-credential", .auth, .none, .user, "There is no credential.",
-        "Set the variable of the key, such as OPENAI_API_KEY, give a key, or sign in."),
+        "Set the environment variable of the key, such as OPENAI_API_KEY, pass a credential, or sign in."),
     Row(
         .missingRefreshToken, "auth.missing-refresh-token", .auth, .none, .user,
         "The credential has expired and there is no refresh token.", "Sign in again."),
