@@ -72,7 +72,10 @@ public final class ChappieTestServer: Sendable {
     public var baseURL: String { "\(self.origin)/v1" }
 
     /// The base URL for clients, as a URL.
-    public var url: URL { URL(string: self.baseURL) ?? URL(filePath: "/") }
+    public var url: URL {
+        guard let url = URL(string: self.baseURL) else { preconditionFailure("a port makes no invalid URL") }
+        return url
+    }
 
     /// The base URL of the path with the ChatGPT backend's rules.
     public var chatGPTBaseURL: String { "\(self.origin)/backend-api/codex" }

@@ -20,7 +20,7 @@ private func configuration(_ words: String...) throws -> ChappieConfiguration {
         #expect(try options(["hi"], ["OPENAI_API_KEY": "", "CHAPPIE_BASE_URL": ""]).endpoint == .account)
     }
 
-    @Test func embeddedServerIsAskedForByName() throws {
+    @Test func demoOptionSelectsTheEmbeddedServerWithoutACredential() throws {
         let demo = try options(["hi", "--demo"], ["OPENAI_API_KEY": "k", "CHAPPIE_BASE_URL": "http://b/v1"])
         #expect(demo.endpoint == .embedded)
         #expect(demo.credential == nil)

@@ -17,7 +17,7 @@ struct CommandDispatch: Sendable {
     func run(_ words: [String]) async -> ExitCode {
         switch words.first {
         case "--version": return self.print(PackageVersion.text())
-        case "help" where words.count > 1 && !words[1].hasPrefix("-"):
+        case "help" where words.count > 1 && !["--help", "-h"].contains(words[1]):
             return await self.runCommand(words[1], ["--help"])
         case "--help", "-h", "help": return self.print(self.help.text(for: Self.commands))
         case nil:

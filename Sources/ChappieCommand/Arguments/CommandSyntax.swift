@@ -49,6 +49,8 @@ struct CommandSyntax: Sendable {
     let summary: String
     /// The name of the only operand in the help; nil when the command takes none.
     var operand: String?
+    /// The words of which the operand has to be one; empty where it may be left out, or be any text.
+    var operandValues: [String] = []
     /// Its own options, in the order of the help.
     var options: [Option]
     /// Further notes, after the options in the help.
@@ -63,6 +65,9 @@ struct CommandSyntax: Sendable {
             values: ColorChoice.allCases.map(\.rawValue)),
         Option("help", "print this and exit"),
     ]
+
+    /// The operand as it is typed; nil when the command takes none.
+    var operandSpelling: String? { self.operand.map { self.operandValues.isEmpty ? "[\($0)]" : $0 } }
 
     /// Its own options, and those that every command has.
     var allOptions: [Option] { self.options + Self.sharedOptions }

@@ -15,7 +15,7 @@ struct HelpText {
 
     /// Returns the help of one command.
     func text(for syntax: CommandSyntax) -> String {
-        let operand = syntax.operand.map { " [\($0)]" } ?? ""
+        let operand = syntax.operandSpelling.map { " " + $0 } ?? ""
         var text = "Usage: chappie \(syntax.name) [OPTIONS]\(operand)\n\n"
         text += self.paragraph(syntax.summary) + "\n"
         text += "Options:\n" + self.table(syntax.allOptions.map { ($0.spelling, $0.summary) })

@@ -1,4 +1,4 @@
-// `chappie completion` and `chappie man`: what other programs want to know of the command line.
+// `chappie completion` and `chappie man`: the description of the command line for shells and man(1).
 
 /// Prints the completions for a shell.
 struct CompletionCommand {
@@ -7,6 +7,7 @@ struct CompletionCommand {
         name: "completion",
         summary: "Prints completions for a shell: bash, zsh or fish.",
         operand: "SHELL",
+        operandValues: CompletionShell.allCases.map(\.rawValue),
         options: [],
         notes: [
             "For the current shell: source <(chappie completion bash), the same with zsh, or in fish: "

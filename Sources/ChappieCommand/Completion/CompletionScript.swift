@@ -16,7 +16,7 @@ enum CompletionShell: String, CaseIterable {
     }
 }
 
-/// The script for bash, which needs no other package.
+/// The script for bash 4 or newer (`mapfile`), which needs no other package.
 private enum BashCompletion {
     static func script(for commands: [CommandSyntax]) -> String {
         let names = commands.map(\.name) + ["help", "--help", "--version"]
@@ -24,6 +24,7 @@ private enum BashCompletion {
             """
                     \(command.name))
             \(Self.values(of: command))            candidates='\(command.allOptions.map { "--" + $0.name }.joined(separator: " "))'
+                        words='\(command.operandValues.joined(separator: " "))'
                         ;;
 
             """
@@ -31,16 +32,22 @@ private enum BashCompletion {
         return """
             # Completions of chappie for bash: source <(chappie completion bash)
             _chappie() {
-                local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} candidates=
+                local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} candidates= words=
                 COMPREPLY=()
+                # In --name=value the equals sign is a word of its own.
+                if [[ $word == = ]]; then
+                    word=
+                elif [[ $previous == = ]]; then
+                    previous=${COMP_WORDS[COMP_CWORD-2]}
+                fi
                 if ((COMP_CWORD == 1)); then
                     mapfile -t COMPREPLY < <(compgen -W '\(names.joined(separator: " "))' -- "$word")
                     return
                 fi
                 case ${COMP_WORDS[1]} in
-                    help) candidates='\(commands.map(\.name).joined(separator: " "))' ;;
+                    help) words='\(commands.map(\.name).joined(separator: " "))' ;;
             \(cases.joined())    esac
-                [[ $word == -* || ${COMP_WORDS[1]} == help ]] || return
+                [[ $word == -* ]] || candidates=$words
                 mapfile -t COMPREPLY < <(compgen -W "$candidates" -- "$word")
             }
             complete -o default -F _chappie chappie
@@ -48,7 +55,7 @@ private enum BashCompletion {
             """
     }
 
-    /// Returns the branches of options with a value: words, files (bash's own default), or nothing.
+    /// Returns the branches of options with a value: fixed words, or files by bash's default.
     private static func values(of command: CommandSyntax) -> String {
         let options = command.allOptions.filter { $0.valueName != nil }
         func pattern(_ options: [CommandSyntax.Option]) -> String {
@@ -75,7 +82,9 @@ private enum ZshCompletion {
     static func script(for commands: [CommandSyntax]) -> String {
         let names = commands.map { "        \(Self.quoted("\($0.name):\($0.summary)"))\n" }.joined()
         let cases = commands.map { command in
-            let operand = command.operand.map { " \(Self.quoted(":\($0):_files"))" } ?? ""
+            let words = "(\(command.operandValues.joined(separator: " ")))"
+            let action = command.operandValues.isEmpty ? "_files" : words
+            let operand = command.operand.map { " \(Self.quoted(":\($0):\(action)"))" } ?? ""
             let options = command.allOptions.map { " \\\n                \(Self.specification($0))" }.joined()
             return "        \(command.name))\n            _arguments\(options)\(operand)\n            ;;\n"
         }
@@ -109,11 +118,10 @@ private enum ZshCompletion {
             if special.contains(character) { text += "\\" }
             text.append(character)
         }
-        let value = option.valueName.map { name in
-            let words = option.values.isEmpty ? "" : "(\(option.values.joined(separator: " ")))"
-            return ":\(name.replacing(":", with: "\\:")):" + (option.takesFile ? "_files" : words)
-        }
-        return Self.quoted("*--\(option.name)[\(summary)]" + (value ?? ""))
+        guard let name = option.valueName else { return Self.quoted("*--\(option.name)[\(summary)]") }
+        let words = option.values.isEmpty ? "" : "(\(option.values.joined(separator: " ")))"
+        let action = option.takesFolder ? "_files -/" : option.takesFile ? "_files" : words
+        return Self.quoted("*--\(option.name)=[\(summary)]:\(name.replacing(":", with: "\\:")):\(action)")
     }
 
     private static func quoted(_ text: String) -> String { "'" + text.replacing("'", with: #"'\''"#) + "'" }
@@ -127,12 +135,18 @@ private enum FishCompletion {
             lines.append(
                 "complete -c chappie -n __fish_use_subcommand -a \(command.name) -d \(Self.quoted(command.summary))")
         }
+        lines.append("complete -c chappie -n __fish_use_subcommand -a help -d 'Prints the help of a command.'")
         for name in ["help", "version"] { lines.append("complete -c chappie -n __fish_use_subcommand -l \(name)") }
+        let names = Self.quoted(commands.map(\.name).joined(separator: " "))
+        lines.append("complete -c chappie -n '__fish_seen_subcommand_from help' -a \(names)")
         for command in commands {
             let condition = "complete -c chappie -n '__fish_seen_subcommand_from \(command.name)'"
+            if !command.operandValues.isEmpty {
+                lines.append("\(condition) -a \(Self.quoted(command.operandValues.joined(separator: " ")))")
+            }
             for option in command.allOptions {
                 var line = "\(condition) -l \(option.name) -d \(Self.quoted(option.summary))"
-                if option.valueName != nil { line += option.takesFile ? " -r -F" : " -x" }
+                if option.valueName != nil { line += option.takesFile || option.takesFolder ? " -r -F" : " -x" }
                 if !option.values.isEmpty { line += " -a \(Self.quoted(option.values.joined(separator: " ")))" }
                 lines.append(line)
             }
@@ -148,4 +162,7 @@ private enum FishCompletion {
 extension CommandSyntax.Option {
     /// Indicates whether the value is the path of a file.
     fileprivate var takesFile: Bool { self.valueName?.split(separator: "|").contains("FILE") == true }
+
+    /// Indicates whether the value is the path of a folder.
+    fileprivate var takesFolder: Bool { self.valueName == "DIR" }
 }

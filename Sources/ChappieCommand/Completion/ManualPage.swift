@@ -8,7 +8,8 @@ enum ManualPage {
         ("OPENAI_API_KEY", "the key of requests"),
         ("CHAPPIE_BASE_URL", "the base URL of requests"),
         ("CHAPPIE_CLIENT_ID", "the client identifier of sign-ins"),
-        ("CHAPPIE_HOME", "the folder of credentials and settings instead of ~/.config/chappie"),
+        ("CHAPPIE_HOME", "the folder of credentials and settings"),
+        ("XDG_CONFIG_HOME", "where CHAPPIE_HOME is not set, its folder chappie; default ~/.config"),
         ("HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY", "the proxies of connections, and the servers without one"),
         ("SSL_CERT_FILE, SSL_CERT_DIR", "the trusted certification authorities"),
         ("NO_COLOR", "where it is set and not empty, no output has colours"),
@@ -17,12 +18,14 @@ enum ManualPage {
     /// Returns the page for all commands.
     static func text(for commands: [CommandSyntax]) -> String {
         var lines = [
-            ".Dd November 26, 2026", ".Dt CHAPPIE 1", ".Os chappie \(PackageVersion.current)", ".Sh NAME",
+            ".Dd \(PackageVersion.date)", ".Dt CHAPPIE 1", ".Os chappie \(PackageVersion.current)", ".Sh NAME",
             ".Nm chappie", ".Nd stream the answers of large language models", ".Sh SYNOPSIS",
         ]
         for command in commands {
             lines += [".Nm", ".Cm \(command.name)", ".Op Ar options"]
-            if let operand = command.operand { lines.append(".Op Ar \(operand)") }
+            if let operand = command.operand {
+                lines.append(command.operandValues.isEmpty ? ".Op Ar \(operand)" : ".Ar \(operand)")
+            }
         }
         lines += [
             ".Sh DESCRIPTION", ".Nm",
@@ -34,9 +37,9 @@ enum ManualPage {
         lines += [".Sh EXIT STATUS"] + Self.list(HelpText.exitCodes.map { (".It \($0.0)", $0.1) })
         lines += [".Sh EXAMPLES"]
         for example in [
-            "chappie stream \"Why is the sky blue?\"", "chappie serve --port 8080 --scenario replay-same",
+            "chappie stream --demo \"Why is the sky blue?\"", "chappie serve --port 8080 --scenario replay-same",
             "curl -N https://example.com/events | chappie sse",
-        ] { lines.append(".Dl \(Self.escaped(example))") }
+        ] { lines.append(".Dl \(Self.argument(example))") }
         return lines.joined(separator: "\n") + "\n"
     }
 
@@ -44,13 +47,13 @@ enum ManualPage {
         var lines = [".Ss chappie \(command.name)", Self.escaped(command.summary)]
         lines += Self.list(
             command.allOptions.map { option in
-                let value = option.valueName.map { " Ar \(Self.escaped($0))" } ?? ""
+                let value = option.valueName.map { " Ar \(Self.argument($0))" } ?? ""
                 return (".It Fl Fl \(option.name)\(value)", option.summary)
             })
         for note in command.notes { lines += [".Pp", Self.escaped(note)] }
         for section in command.sections {
             lines += [".Pp", Self.escaped(section.title + ":")]
-            lines += Self.list(section.rows.map { (".It Li \(Self.escaped($0.name))", $0.summary) })
+            lines += Self.list(section.rows.map { (".It Li \(Self.argument($0.name))", $0.summary) })
             lines += [".Pp", Self.escaped(section.note)]
         }
         return lines
@@ -58,6 +61,11 @@ enum ManualPage {
 
     private static func list(_ rows: [(item: String, text: String)]) -> [String] {
         [".Bl -tag -width Ds"] + rows.flatMap { [$0.item, Self.escaped($0.text)] } + [".El"]
+    }
+
+    /// Returns text of a request's line, whose double quotes are characters.
+    private static func argument(_ text: String) -> String {
+        Self.escaped(text).replacing("\"", with: #"\(dq"#)
     }
 
     /// Returns text that is neither a request nor an escape, each sentence on a line of its own.

@@ -67,7 +67,7 @@ extension StreamCommand {
             .init("json", "print one JSON object a line instead of text"),
         ],
         notes: [
-            "Without a base URL and without a key, the signed-in account is used.",
+            "Without a base URL and without a key, the signed-in account is used; without an account too, the exit code is 77.",
             "The command of a tool sees of the environment what shells and programs need, such as PATH, HOME and LANG, and "
                 + "no keys.",
             "A key or a proxy's password on the command line can be seen by other users of the machine; the environment is safer.",

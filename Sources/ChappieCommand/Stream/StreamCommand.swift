@@ -45,11 +45,15 @@ struct StreamCommand {
         let patience = OutputPatience(limit: options.timeLimit)
         let screen = StreamScreen(
             console: self.console.waiting { patience.error }, question: TerminalQuestion(environment: self.environment))
-        let client = Chappie.client(
-            configuration: self.configuration(
-                options, screen,
-                try account.map(options.configuration) ?? options.configuration(baseURL: Self.baseURL(options, server)))
-        )
+        let settings: ChappieConfiguration
+        if let account {
+            settings = options.configuration(account: account)
+        } else if let url = server?.url ?? options.url {
+            settings = options.configuration(baseURL: url)
+        } else {
+            throw NoServerError()
+        }
+        let client = Chappie.client(configuration: self.configuration(options, screen, settings))
         let handle = client.streamHandle(options.request)
         let proof: StreamFailure.Proof = account != nil ? .account : options.credential != nil ? .key : .none
         let status = await self.read(
@@ -66,8 +70,8 @@ struct StreamCommand {
         do {
             return signIn.configuration(of: signIn.account, try signIn.storedCredential())
         } catch let error as SignedOutError {
-            if arguments.has("account") { throw error }
-            throw NoServerError()
+            guard arguments.has("account") else { return nil }
+            throw error
         }
     }
 
@@ -86,15 +90,6 @@ struct StreamCommand {
             await question.ask(tool: request.name, arguments: request.arguments).approval
         }
         return configuration
-    }
-
-    private static func baseURL(_ options: StreamOptions, _ server: ChappieTestServer?) throws -> URL {
-        switch options.endpoint {
-        case .remote(let url): return url
-        case .embedded, .account:
-            guard let url = URL(string: server?.baseURL ?? "") else { throw ChappieClientError.invalidResponse }
-            return url
-        }
     }
 
     private func printer(_ options: StreamOptions) -> any StreamPrinter {

@@ -14,7 +14,7 @@ struct StreamOptions {
     enum Endpoint: Equatable {
         /// The server in this process, which answers with made-up text.
         case embedded
-        /// That of the signed-in account.
+        /// The server of the signed-in account.
         case account
         /// A remote server.
         case remote(URL)
@@ -66,6 +66,12 @@ struct StreamOptions {
         self.settings = try Self.settings(arguments)
     }
 
+    /// The address of a remote server; nil for others.
+    var url: URL? {
+        guard case .remote(let url) = self.endpoint else { return nil }
+        return url
+    }
+
     /// Returns the configuration of the client.
     func configuration(baseURL: URL) -> ChappieConfiguration {
         let credential = self.credential
@@ -82,7 +88,7 @@ struct StreamOptions {
     func configuration(account: ChappieConfiguration) -> ChappieConfiguration {
         var configuration = self.settings
         configuration.endpoint = account.endpoint
-        if case .remote(let url) = self.endpoint {
+        if let url = self.url {
             configuration.endpoint.baseURL = url
             // Whether an account must be named is specific to the server; the standards do not define it.
             configuration.endpoint.requiresAccountID = false

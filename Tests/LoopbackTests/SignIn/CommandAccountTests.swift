@@ -185,7 +185,7 @@ import Testing
         }
     }
 
-    @Test func embeddedServerSaysThatItsTextIsMadeUp() async throws {
+    @Test func demoPrintsThatItsTextIsMadeUp() async throws {
         let outcome = try await CommandProgram().run(["stream", "hi", "--demo"])
         #expect(outcome.status == 0)
         #expect(!outcome.output.isEmpty)
