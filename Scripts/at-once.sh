@@ -20,7 +20,7 @@ for target in "$@"; do
     make --no-print-directory "$target" >"$work/$target" 2>&1 &
     processes[$target]=$!
 done
-printf 'At the same time: %s. What each says follows when it is done.\n' "$*"
+printf 'Running at the same time: %s. The output of each follows when it has ended.\n' "$*"
 failed=()
 for target in "$@"; do
     wait "${processes[$target]}" || failed+=("$target")

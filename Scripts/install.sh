@@ -79,7 +79,7 @@ is_installed_on_debian() {
 # A program that came another way, such as a Node from its maker, is as good as the package.
 is_available_on_debian() {
     case $1 in
-        g++ | gcc | make | curl | python3 | shellcheck | spin | strace | valgrind | debootstrap) command -v "$1" >/dev/null || is_installed_on_debian "$1" ;;
+        g++ | gcc | make | curl | python3 | shellcheck | mandoc | zsh | fish | spin | strace | valgrind | debootstrap) command -v "$1" >/dev/null || is_installed_on_debian "$1" ;;
         tinyproxy-bin) command -v tinyproxy >/dev/null || is_installed_on_debian "$1" ;;
         dante-server) command -v danted >/dev/null || is_installed_on_debian "$1" ;;
         stunnel4) command -v stunnel >/dev/null || is_installed_on_debian "$1" ;;
@@ -106,10 +106,11 @@ install_packages() {
     exec 9<"${BASH_SOURCE[0]}"
     flock 9
     printf 'Installing %s\n' "$*" >&2
-    "${as_root[@]}" apt-get -qq update
+    # A daemon that a package starts does not inherit the lock.
+    "${as_root[@]}" apt-get -qq update 9<&-
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive DEBCONF_NOWARNINGS=yes \
-        apt-get -qq --no-install-recommends --option Dpkg::Use-Pty=0 install "$@" >/dev/null
-    exec 9>&-
+        apt-get -qq --no-install-recommends --option Dpkg::Use-Pty=0 install "$@" >/dev/null 9<&-
+    exec 9<&-
 }
 
 install_on_debian() {

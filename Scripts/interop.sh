@@ -465,7 +465,8 @@ stream_tools() {
     timeout 60 "$CHAPPIE" stream "$prompt" --base-url "$base_url" --api-key sk-fake --model scripted \
         --tool 'get_weather=cat >>'"$work/runs"'; echo >>'"$work/runs"'; echo "21 degrees"' --approve always \
         --report "$work/report.json" "${options[@]}" >"$work/text"
-    result=$(compare plain <"$work/text") || {
+    # Without the line feed at the end of the text in a pipe.
+    result=$(printf %s "$(cat "$work/text")" | compare plain) || {
         printf '%s\n' "$result"
         return 1
     }

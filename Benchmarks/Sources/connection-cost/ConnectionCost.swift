@@ -16,7 +16,9 @@ struct ConnectionCost {
     static func main() {
         cmachine_take_signals()
         Task.detached { exit(await Self.status()) }
-        while CommandLine.arguments.contains("--iterations") { pause() }
+        if CommandLine.arguments.contains("--iterations") {
+            while true { pause() }
+        }
         dispatchMain()
     }
 

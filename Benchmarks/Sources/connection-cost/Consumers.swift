@@ -64,17 +64,12 @@ struct Consumer {
     private static func read(
         from instance: ChappieStreamingTransport, by kind: Kind, _ expected: ExpectedResponse, isThorough: Bool
     ) async throws {
-        let tally =
-            switch kind {
-            case .events, .sequence, .batches: try await Self.tally(of: instance, by: kind, isThorough: isThorough)
-            case .eventsOnMainActor, .sequenceOnMainActor:
-                try await Self.tallyOnMainActor(of: instance, by: kind, isThorough: isThorough)
-            }
-        try tally.check(against: expected)
+        let actor: (any Actor)? = kind.isOnMainActor ? MainActor.shared : nil
+        try await Self.tally(of: instance, by: kind, isThorough: isThorough, on: actor).check(against: expected)
     }
 
     private static func tally(
-        of instance: ChappieStreamingTransport, by kind: Kind, isThorough: Bool
+        of instance: ChappieStreamingTransport, by kind: Kind, isThorough: Bool, on actor: isolated (any Actor)?
     ) async throws -> Tally {
         var tally = Tally(isThorough: isThorough)
         switch kind {
@@ -82,19 +77,9 @@ struct Consumer {
             for try await batch in instance.batches(Self.request) {
                 for event in batch { tally.take(event) }
             }
-        case .sequence: for try await event in instance.events(Self.request) { tally.take(event) }
-        default: for try await event in instance.stream(Self.request) { tally.take(event) }
-        }
-        return tally
-    }
-
-    @MainActor private static func tallyOnMainActor(
-        of instance: ChappieStreamingTransport, by kind: Kind, isThorough: Bool
-    ) async throws -> Tally {
-        var tally = Tally(isThorough: isThorough)
-        if kind == .sequenceOnMainActor {
+        case .sequence, .sequenceOnMainActor:
             for try await event in instance.events(Self.request) { tally.take(event) }
-        } else {
+        case .events, .eventsOnMainActor:
             for try await event in instance.stream(Self.request) { tally.take(event) }
         }
         return tally

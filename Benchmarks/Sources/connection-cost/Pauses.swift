@@ -77,12 +77,12 @@ extension Consumer {
                 if tally.deltaCount > pause { throw WrongResultError("the server did not pause") }
                 if tally.deltaCount == pause { pause = pauses.arrive(at: pause) }
             }
-        case .sequence:
+        case .sequence, .sequenceOnMainActor:
             for try await event in instance.events(Self.request) {
                 tally.take(event)
                 if tally.deltaCount == pause { pause = pauses.arrive(at: pause) }
             }
-        default:
+        case .events, .eventsOnMainActor:
             for try await event in instance.stream(Self.request) {
                 tally.take(event)
                 if tally.deltaCount == pause { pause = pauses.arrive(at: pause) }

@@ -9,7 +9,7 @@ struct OutcomeCheck {
     let outcome: EngineOutcome
 
     func check() {
-        require((self.outcome.report?.attempts.count ?? 0) <= 1, "more attempts than one")
+        require(self.outcome.report.map { $0.attempts.count <= 1 } == true, "no report, or more attempts than one")
         self.checkError()
         self.checkLimits()
         switch self.input.mode {
