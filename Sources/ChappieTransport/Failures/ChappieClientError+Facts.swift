@@ -109,9 +109,10 @@ extension ChappieTransportFailure {
         case .tlsHandshakeFailed where TLSRefusal(self.details)?.requiresUserAction == true:
             ErrorFacts(.network, requiresUserAction: true)
         case .webSocketClosed: ErrorFacts(closeCode: self.details.closeCode)
-        // Status code 101 with a wrong field is no refusal.
-        case .openingHandshakeInvalid where ![nil, 101].contains(self.details.statusCode):
-            ErrorFacts(statusCode: self.details.statusCode ?? 0)
+        case .openingHandshakeInvalid:
+            // Status code 101 with a wrong field is no refusal.
+            self.details.statusCode.flatMap { $0 == 101 ? nil : ErrorFacts(statusCode: $0) }
+                ?? ErrorFacts(self.code.kind.row)
         case .circuitOpen:
             ErrorFacts(.network, .retryWithBackoff(afterSeconds: self.details.retryAfter?.seconds ?? 60))
         // Until the installation or the sandbox is changed, no later request can succeed.
