@@ -56,13 +56,13 @@ EDITS
 <<<
 EDITS
             ;;
-        tool-calls) # A finished call that comes again is handed over again.
+        tool-calls) # A finished call that a replay repeats is handed over again.
             cat <<'EDITS'
 >>> Sources/StreamSession/Replay/ReplayLedger.swift
-        case .repeated:
+            if self.calls.isCaughtUp { self.channelCaughtUp() }
             return .swallow
 ---
-        case .repeated:
+            if self.calls.isCaughtUp { self.channelCaughtUp() }
             return .deliver(from: 0)
 <<<
 EDITS

@@ -237,6 +237,10 @@ class Reading:
         elif kind == "response.output_item.done" and isinstance(event.get("item"), dict):
             value = event["item"]
             item = self._item({"item_id": value.get("id"), "output_index": event.get("output_index")})
+            if item.done and value.get("type") in CALLS and not value.get("call_id"):
+                same = (other for other in self.items if other.done and other.id == value.get("id")
+                        and other.index == event.get("output_index") and other.call == call_of(value))
+                item = next(same, item)
             has_place = item.id is not None or "output_index" in event
             if item.done and (item.id != value.get("id") or is_another_call(item, value, has_place)):
                 item = self._new(value.get("id"), event.get("output_index"))
@@ -326,15 +330,18 @@ class Reading:
 
 
 def call_of(item):
-    return (item.get("name"), canonical_arguments(item.get(CALLS[item["type"]])), item.get("call_id"),
+    return (item.get("name"), canonical_arguments(item.get(CALLS[item["type"]])), item.get("call_id") or None,
             item.get("status") == "incomplete")
 
 
 def is_another_call(item, value, has_place):
-    """Returns whether a finished call has a `call_id` of its own; one without a place may have another one's."""
+    """Returns whether a finished call has a `call_id` of its own; one without a place may have another one's, and one
+    without any identifier is known by its content."""
     if item.call is None or value.get("type") not in CALLS:
         return False
-    return item.call[2] != value.get("call_id") or not has_place and item.call != call_of(value)
+    call_id = value.get("call_id") or None
+    is_known_by_content = not has_place or call_id is None and item.id is None
+    return item.call[2] != call_id or is_known_by_content and item.call != call_of(value)
 
 
 def canonical_arguments(text):

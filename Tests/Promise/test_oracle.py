@@ -420,6 +420,12 @@ class OracleTests(unittest.TestCase):
         for other in (done(0, call_id="d"), done(2, arguments="[]"), elsewhere):
             self.accept([exchange(steps(done(0), other))], handed(done(0), other))
             self.refuse(oracle.TOOLS, [exchange(steps(done(0), other))], handed(done(0)))
+        first, second = done(0, call_id=None), done(0, call_id=None, name="m")
+        self.accept([exchange(steps(first, second, first, second))], handed(first, second))
+        self.refuse(oracle.TOOLS, [exchange(steps(first, second, first))], handed(first, second, first))
+        first, second = done(0, call_id=None, id="i"), done(0, call_id=None, id="i", name="m")
+        self.accept([exchange(steps(first, first))], handed(first))
+        self.refuse(oracle.CONTRADICTED, [exchange(steps(first, second))], handed(first, second))
 
     def test_items_that_come_in_another_order(self):
         def message(index, text, end=True):

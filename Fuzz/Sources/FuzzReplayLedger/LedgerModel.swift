@@ -95,16 +95,14 @@ struct LedgerModel {
         guard !self.hasDiverged, !isTooFar else { return self.diverge() }
         let call = ReplayedToolCall(
             call.kind, outputIndex: outputIndex, name: call.name, namespace: call.namespace, arguments: call.arguments)
-        guard let position = self.calls.delivered.firstIndex(where: { Self.isSame($0, call) }) else {
+        guard let expected = self.calls.pending.first else {
             guard self.hasEverything else { return self.diverge() }
             self.calls.append([call])
             return .deliver(from: 0)
         }
-        guard position <= self.calls.cursor else { return self.diverge() }
-        if position == self.calls.cursor {
-            self.calls.cursor += 1
-            self.verifiedByteCount += call.arguments.utf8.count
-        }
+        guard Self.isSame(expected, call) else { return self.diverge() }
+        self.calls.cursor += 1
+        self.verifiedByteCount += call.arguments.utf8.count
         return .swallow
     }
 

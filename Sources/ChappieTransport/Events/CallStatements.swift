@@ -25,11 +25,20 @@ struct CallStatements {
         let isNamed: Bool
     }
 
-    /// The `call_id`, content and status by which a repeated end of a call is recognised.
+    /// The content and status by which a repeated end of a call is recognised: under its `call_id`, or as the same item
+    /// if it has none.
     private struct Content: Hashable {
-        let callID: ExactText
+        let callID: ExactText?
+        /// The item of a call without a `call_id`.
+        let place: ItemPlace?
         let digest: Int
         let isIncomplete: Bool
+    }
+
+    /// An item at a position; `itemName` is the fingerprint of its identifier, 0 when it has none.
+    private struct ItemPlace: Hashable {
+        let itemName: UInt64
+        let outputIndex: Int
     }
 
     /// A `call_id` at a position.
@@ -42,7 +51,7 @@ struct CallStatements {
     enum Verdict {
         /// It is the same.
         case same
-        /// A finished call is finished again, under the same `call_id`.
+        /// A finished call is finished again, under the same `call_id`, or without one at the same position.
         case repeated
         /// It differs.
         case differs
@@ -98,6 +107,8 @@ struct CallStatements {
     private var finishedCalls: [Finished] = []
     private var finishedContents: Set<Content> = []
     private var finishedPlaces: Set<Place> = []
+    /// The `call_id`s with which each item that has an identifier was finished; nil stands for none.
+    private var callIDsByItem: [ItemPlace: Set<ExactText?>] = [:]
     /// The indices of the finished calls at each position.
     private var indicesByPlace: [Int: [Int]] = [:]
 
@@ -157,33 +168,41 @@ struct CallStatements {
     mutating func finished(_ item: ItemSummary, at outputIndex: Int, isPlaceShared: Bool) -> Verdict {
         let draft = self.forgetDraft(at: outputIndex)
         let callID = item.callID.flatMap { $0.isEmpty ? nil : ExactText($0) }
+        let place = ItemPlace(itemName: item.fingerprint, outputIndex: outputIndex)
         let isAllowed = isPlaceShared || draft?.allows(item) ?? true
         let digest = item.callDigest
-        if let callID, draft?.announcement?.callID.map(ExactText.init).map({ $0 == callID }) ?? true {
-            let content = Content(callID: callID, digest: digest, isIncomplete: item.status == "incomplete")
-            let isKnown = !self.finishedContents.insert(content).inserted
+        let announced = draft?.announcement
+        if announced?.callID.map(ExactText.init).map({ $0 == callID }) ?? true {
+            let content = Content(
+                callID: callID, place: callID == nil ? place : nil, digest: digest,
+                isIncomplete: item.status == "incomplete")
+            // Without a `call_id`, one that was announced is another call.
+            let isKnown = !self.finishedContents.insert(content).inserted && (callID != nil || announced == nil)
             // Elsewhere it is another call, of a server that gives several the same `call_id`.
-            let isAtItsPlace = !self.finishedPlaces.insert(Place(callID: callID, outputIndex: outputIndex)).inserted
+            let isAtItsPlace =
+                callID.map { !self.finishedPlaces.insert(Place(callID: $0, outputIndex: outputIndex)).inserted }
+                ?? false
             guard !isKnown else { return isAllowed ? .repeated : .differs }
             guard !isAtItsPlace else { return .differs }
         }
-        let isAnotherCall = draft == nil && self.hasFinished(item.fingerprint, at: outputIndex, under: callID)
+        let isFinishedOtherwise = self.isFinished(place, otherwiseThanWith: callID)
         self.indicesByPlace[outputIndex, default: []].append(self.finishedCalls.count)
         self.finishedCalls.append(
             Finished(
                 callID: callID, outputIndex: outputIndex, itemName: item.fingerprint, digest: digest,
                 argumentDigest: ExactText(item.comparableArguments).hashValue))
-        return self.verdict(!isAnotherCall && isAllowed)
+        // A new announcement makes it another item.
+        return self.verdict(isAllowed && (draft != nil || !isFinishedOtherwise))
     }
 
-    /// Returns whether the item has been finished as a call with another `call_id`; a new announcement makes it another
-    /// item.
-    private func hasFinished(_ itemName: UInt64, at outputIndex: Int, under callID: ExactText?) -> Bool {
-        guard itemName != 0, let callID else { return false }
-        return self.indicesByPlace[outputIndex, default: []].contains { index in
-            let known = self.finishedCalls[index]
-            return known.itemName == itemName && known.callID.map { $0 != callID } == true
-        }
+    /// Records the `call_id` of a finished item; returns whether the item was finished with another one before, or, for a
+    /// call without one, with other content.
+    private mutating func isFinished(_ place: ItemPlace, otherwiseThanWith callID: ExactText?) -> Bool {
+        guard place.itemName != 0 else { return false }
+        let isFirst = self.callIDsByItem[place] == nil
+        self.callIDsByItem[place, default: []].insert(callID)
+        guard callID != nil, let callIDs = self.callIDsByItem[place] else { return !isFirst }
+        return callIDs.count > (callIDs.contains(nil) ? 2 : 1)
     }
 
     /// Compares the calls at the end of a complete response.

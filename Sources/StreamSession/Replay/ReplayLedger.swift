@@ -229,8 +229,8 @@ package struct ReplayLedger: Sendable {
 
     /// Decides about a finished tool call, and records it when it is to be delivered.
     ///
-    /// A call that comes twice in one attempt is delivered once. A different call with the same output index counts as
-    /// another one.
+    /// Each is another call, with the content and the output index of an earlier one too: the caller passes no call a
+    /// second time in one attempt.
     package mutating func admitToolCall(_ call: ReplayedToolCall) -> Admission {
         guard self.phase != .diverged, let call = call.shifted(by: self.settledItemCount) else { return self.diverge() }
         switch self.calls.match(call) {
@@ -242,9 +242,6 @@ package struct ReplayLedger: Sendable {
         case .expected:
             self.verifiedByteCount += call.arguments.utf8.count
             if self.calls.isCaughtUp { self.channelCaughtUp() }
-            return .swallow
-
-        case .repeated:
             return .swallow
 
         case .contradiction:

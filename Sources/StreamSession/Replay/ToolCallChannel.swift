@@ -1,23 +1,21 @@
 /// The delivered finished tool calls, in order, and the number of them that a replay has repeated.
 ///
-/// It is a part of `ReplayLedger` and belongs to its owner. A call is identified by all of its content, not by its
-/// position alone: some servers give several items of a response the same one.
+/// It is a part of `ReplayLedger` and belongs to its owner. A call is identified by all of its content and by the number
+/// of equal ones before it, not by its position alone: some servers give several items of a response the same one.
 struct ToolCallChannel: Sendable {
     /// The relation of a call that has arrived to those that were delivered.
     enum Match: Equatable {
-        /// It was never delivered.
+        /// It was never delivered, or less often.
         case unknown
         /// It is the next expected repetition; from here on it counts as repeated.
         case expected
-        /// It has come in this attempt already.
-        case repeated
         /// It comes before others that are expected first.
         case contradiction
     }
 
     private var calls: [ReplayedToolCall] = []
-    /// The position of each call.
-    private var positions: [ReplayedToolCall: Int] = [:]
+    /// The position of each call, of equal ones that of the last.
+    private var lastPositions: [ReplayedToolCall: Int] = [:]
     /// The number of calls that are not expected again.
     private var settledCount = 0
     /// The number of calls that the current attempt has repeated or produced, including the settled ones.
@@ -34,16 +32,15 @@ struct ToolCallChannel: Sendable {
 
     /// Records a new call; the channel must be caught up.
     mutating func append(_ call: ReplayedToolCall) {
-        self.positions[call] = self.calls.count
+        self.lastPositions[call] = self.calls.count
         self.calls.append(call)
         self.cursor = self.calls.count
     }
 
     /// Compares a call with those that were delivered.
     mutating func match(_ call: ReplayedToolCall) -> Match {
-        guard let position = self.positions[call] else { return .unknown }
-        guard position <= self.cursor else { return .contradiction }
-        guard position == self.cursor else { return .repeated }
+        guard let last = self.lastPositions[call], last >= self.cursor else { return .unknown }
+        guard self.calls[self.cursor] == call else { return .contradiction }
         self.cursor += 1
         return .expected
     }

@@ -92,6 +92,58 @@ private enum Statement {
         }
     }
 
+    /// A program may roll two dice at once, through a server that gives every item the same position.
+    @Test(arguments: ChappieRawEvents.allCases.filter { $0 != .none }, [0, 1])
+    func equalCallsOfOnePositionAreHandedOverEach(_ rawEvents: ChappieRawEvents, place: Int) async {
+        for ids in [(nil, nil), ("fc", "fd")] as [(String?, String?)] {
+            let items = [
+                Statement.item(Self.one, callID: "c", id: ids.0), Statement.item(Self.one, callID: "d", id: ids.1),
+            ]
+            let done = [Event.done(items[0], at: 0), Event.done(items[1], at: place)]
+            let announced = [Statement.added(items[0], at: 0), done[0], Statement.added(items[1], at: place), done[1]]
+            for events in [done, announced, done + done, announced + done] {
+                let ends = [Event.completed, Statement.end(items[0], items[1])]
+                for end in ends {
+                    let outcome = await TurnFixture([.socket([Event.created("r")] + events + [end])]) {
+                        $0.rawEvents = rawEvents
+                    }.run()
+                    #expect(outcome.error == nil, "\(events)")
+                    #expect(outcome.rawTypes.count { $0 == "response.output_item.done" } == 2, "\(events)")
+                    await Self.expectCalls([#"{"a":1}"#, #"{"a":1}"#], events + [end])
+                }
+            }
+        }
+    }
+
+    /// The same, when the first answer breaks between the two.
+    @Test func equalCallsOfOnePositionAreHandedOverOnceInAReplay() async {
+        let items = ["c", "d"].map { Event.done(Statement.item(Self.one, callID: $0, id: nil), at: 0) }
+        let again = ["e", "f"].map { Event.done(Statement.item(Self.one, callID: $0, id: nil), at: 0) }
+        for count in [1, 2] {
+            let outcome = await TurnFixture([
+                .socket([Event.created("r")] + items.prefix(count)),
+                .socket([Event.created("s")] + again + [Event.completed]),
+            ]) { $0.rawEvents = .all }.run()
+            #expect(outcome.error == nil)
+            #expect(outcome.rawTypes.count { $0 == "response.output_item.done" } == 2)
+        }
+    }
+
+    @Test func callWithoutCallIDFinishedAgainIsHandedOverOnce() async {
+        let calls = ["f", "g"].map { name in
+            Event.done(#"{"type":"function_call","name":"\#(name)","arguments":"{}"}"#)
+        }
+        let outcome = await TurnFixture([
+            .socket([Event.created("r")] + calls + calls + [Event.completed])
+        ]) { $0.rawEvents = .all }.run()
+        #expect(outcome.error == nil)
+        #expect(outcome.rawTypes.count { $0 == "response.output_item.done" } == 2)
+        await Self.expectContradiction(
+            ["f", "g"].map { name in
+                Event.done(#"{"type":"function_call","id":"fc","name":"\#(name)","arguments":"{}"}"#)
+            } + [Event.completed])
+    }
+
     /// A server may give several calls one `call_id`: an engine hands each over, and a client runs none.
     @Test func repeatedCallAfterAnotherWithItsCallIDIsHandedOverOnce() async {
         let (first, other) = (Statement.item(Self.one, id: nil), Statement.item(Self.two, id: nil))

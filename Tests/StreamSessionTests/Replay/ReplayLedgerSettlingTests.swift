@@ -127,7 +127,7 @@ import Testing
         #expect(!ledger.isCaughtUp)
         #expect(ledger.admitToolCall(.weather(0)) == .swallow)
         #expect(ledger.isCaughtUp)
-        #expect(ledger.admitToolCall(.weather(0)) == .swallow)
+        #expect(ledger.admitToolCall(.weather(0)) == .deliver(from: 0))
         #expect(ledger.admitToolCall(.weather(1)) == .deliver(from: 0))
     }
 

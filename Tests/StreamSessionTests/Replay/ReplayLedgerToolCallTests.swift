@@ -17,18 +17,29 @@ import Testing
         #expect(ledger.finish() == .whole)
     }
 
-    @Test func aCallThatComesTwiceInOneAttemptIsHandedOverOnce() {
+    @Test func equalCallsAreCountedEach() {
         var ledger = ReplayLedger()
         #expect(ledger.admitToolCall(.weather(0)) == .deliver(from: 0))
-        #expect(ledger.admitToolCall(.weather(0)) == .swallow)
+        #expect(ledger.admitToolCall(.weather(0)) == .deliver(from: 0))
         #expect(ledger.admitToolCall(.weather(1)) == .deliver(from: 0))
         ledger.beginReplay()
         #expect(ledger.admitToolCall(.weather(0)) == .swallow)
         #expect(ledger.admitToolCall(.weather(0)) == .swallow)
         #expect(!ledger.isCaughtUp)
         #expect(ledger.admitToolCall(.weather(1)) == .swallow)
-        #expect(ledger.admitToolCall(.weather(0)) == .swallow)
         #expect(ledger.isCaughtUp)
+        #expect(ledger.admitToolCall(.weather(0)) == .deliver(from: 0))
+        #expect(ledger.finish() == .whole)
+    }
+
+    @Test func fewerAndMoreEqualCallsThanBeforeAreADivergence() {
+        for count in [1, 3] {
+            var ledger = ReplayLedger()
+            for call in [0, 0, 1] { _ = ledger.admitToolCall(.weather(call)) }
+            ledger.beginReplay()
+            for _ in 0..<min(count, 2) { #expect(ledger.admitToolCall(.weather(0)) == .swallow) }
+            #expect(ledger.admitToolCall(.weather(count == 1 ? 1 : 0)) == .diverged)
+        }
     }
 
     static let contradictions = [
@@ -55,7 +66,6 @@ import Testing
         var ledger = ReplayLedger()
         #expect(ledger.admitToolCall(.weather(0)) == .deliver(from: 0))
         #expect(ledger.admitToolCall(.weather(0, arguments: "{}")) == .deliver(from: 0))
-        #expect(ledger.admitToolCall(.weather(0)) == .swallow)
         ledger.beginReplay()
         #expect(ledger.admitToolCall(.weather(0)) == .swallow)
         #expect(!ledger.isCaughtUp)

@@ -119,7 +119,7 @@ import Testing
         let call = ReplayedToolCall(.function, outputIndex: 1, name: "f", namespace: nil, arguments: "{}")
         #expect(machine.deltaReceived("one", in: slot, attempt: 1) == .deliver(from: 0))
         #expect(machine.toolCallReceived(call, attempt: 1) == .deliver(from: 0))
-        #expect(machine.toolCallReceived(call, attempt: 1) == .ignore)
+        #expect(machine.toolCallReceived(call, attempt: 1) == .deliver(from: 0))
         #expect(machine.rawReceived(type: "x", outputIndex: 1, attempt: 1) == .deliver(from: 0))
         for _ in 0..<3 {
             #expect(machine.successorFollows(attempt: 1) == .ignore)

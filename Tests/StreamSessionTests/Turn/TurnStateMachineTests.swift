@@ -86,7 +86,7 @@ import Testing
         #expect(machine.deltaReceived("a", attempt: attempt) == expected)
         #expect(machine.deltaReceived("", attempt: attempt) == .ignore)
         #expect(machine.toolCallReceived(.weather(1), attempt: attempt) == expected)
-        #expect(machine.toolCallReceived(.weather(1), attempt: attempt) == .ignore)
+        #expect(machine.toolCallReceived(.weather(1), attempt: attempt) == expected)
         #expect(machine.rawReceived(type: "keepalive", attempt: attempt) == expected)
         for _ in 1...2 { machine.contentReceived(attempt: attempt) }
         #expect(machine.delivery.deliveredText == (place.isExchanging ? "a" : ""))
