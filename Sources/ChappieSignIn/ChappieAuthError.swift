@@ -8,6 +8,8 @@
 ///
 /// Its description holds no token, no code and no text of the server; those are in the cases' own values, without the
 /// secrets that were sent.
+///
+/// A minor version may add cases.
 public enum ChappieAuthError: Error, Sendable, Equatable {
     /// The device code expired before it was entered (RFC 8628 section 3.5).
     case expiredDeviceCode

@@ -1,4 +1,6 @@
 /// The phases of an attempt, in order.
+///
+/// A minor version may add cases.
 public enum ChappieTransportPhase: String, Sendable, CaseIterable {
     /// The look-up of the host's addresses.
     case resolve

@@ -99,6 +99,8 @@ extension ChappieClientContext: Codable {
 }
 
 /// The reason for which a context cannot be read.
+///
+/// A minor version may add cases.
 public enum ChappieContextError: Error, Sendable, Equatable, LocalizedError {
     /// It was written in an unknown version of the form; that version.
     case unsupportedVersion(Int)

@@ -13,6 +13,8 @@
 #endif
 
 /// The reason for which credentials cannot be read or stored.
+///
+/// A minor version may add cases.
 public enum ChappieCredentialStorageError: Error, Sendable, Equatable {
     /// Other users may read or write the file or directory; its path, and its permissions in octal.
     case insecurePermissions(path: String, mode: String)

@@ -19,6 +19,8 @@ public struct ChappieTransportConfiguration: Sendable {
     public typealias ToolOutputSource = @Sendable (_ call: String) async throws -> [UInt8]
 
     /// The reason why a credential is requested.
+    ///
+    /// A minor version may add cases.
     public enum CredentialRequest: Sendable, Equatable {
         /// A turn begins.
         case connecting

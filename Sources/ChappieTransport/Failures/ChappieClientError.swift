@@ -1,6 +1,8 @@
 /// The reason why a turn ended early.
 ///
 /// Below HTTP the facts are in `transport(_:)`.
+///
+/// A minor version may add cases.
 public enum ChappieClientError: Error, Sendable, Equatable {
     /// No credential was given.
     case missingCredential

@@ -5,6 +5,8 @@
 #endif
 
 /// The reason why a response could not be steered; no message was sent, and the stream continues unchanged.
+///
+/// A minor version may add cases.
 public enum ChappieSteeringError: Error, Sendable, Equatable, CaseIterable {
     /// No response is being made: the stream was not read yet, is between two attempts, or is over.
     case notRunning

@@ -6,6 +6,8 @@ public import StreamSession
 ///
 /// Concatenated, the deltas of one kind are a duplicate-free, gap-free prefix of one response, independently of the
 /// connections below.
+///
+/// A minor version may add cases.
 public enum ChappieStreamEvent: Sendable, Equatable {
     /// A piece of the response's text.
     ///
@@ -64,6 +66,8 @@ public enum ChappieRawEvents: String, Sendable, CaseIterable {
 /// Information about a stream that does not interrupt it.
 public struct ChappieDiagnostic: Sendable, Equatable {
     /// The kind of a diagnostic.
+    ///
+    /// A minor version may add cases.
     public enum Kind: String, Sendable, CaseIterable {
         /// A connection is established, of the kind in `transport`.
         case connected
@@ -134,6 +138,8 @@ public struct ChappieDiagnostic: Sendable, Equatable {
 }
 
 /// The recovery step of an attempt after a failed one.
+///
+/// A minor version may add cases.
 public enum ChappieRecoveryRung: String, Sendable, Codable, CaseIterable {
     /// The request is sent again; no output was delivered.
     case sentAgain

@@ -1,4 +1,6 @@
 /// The wire protocol that carries a response.
+///
+/// A minor version may add cases.
 public enum ChappieTransportKind: String, Sendable, Codable, CaseIterable {
     /// RFC 6455.
     case webSocket
