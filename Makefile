@@ -17,7 +17,8 @@ BUILD_FLAGS += $(if $(wildcard $(SWIFT_LIBRARIES)/lib_Testing_Foundation.so),,\
 	-Xswiftc -Xfrontend -Xswiftc -disable-cross-import-overlays)
 # All at once, hundreds of tests with sockets starve each other on two cores until their time-outs are over.
 TEST_FLAGS := --no-parallel
-LINT_PATHS := $(wildcard Package.swift Sources Tests Benchmarks/Sources Fuzz/Sources Snippets)
+LINT_PATHS := $(wildcard Package.swift Sources Tests Benchmarks/Sources Fuzz/Sources \
+	Examples/Package.swift Examples/Sources Examples/Tests)
 # The benchmarks are targets of this package that are there when they are asked for.
 BENCHMARKS := CHAPPIE_BENCHMARKS=1 swift build --configuration release --scratch-path .build/benchmarks
 SHELL_SCRIPTS := $(wildcard Scripts/*.sh) .ci/run
@@ -41,7 +42,7 @@ RESULTS :=
 
 .PHONY: help help-all demo quick test check check-without-tests sanitize-and-build-all install format lint \
 	samples-and-sanitizers sanitizers thread-sanitizer thread-sanitizer-build thread-sanitizer-run address-sanitizer \
-	address-sanitizer-build address-sanitizer-run benchmarks-and-fuzz-targets scan-forms docs benchmarks-build \
+	address-sanitizer-build address-sanitizer-run benchmarks-and-fuzz-targets scan-forms docs examples benchmarks-build \
 	budgets budgets-accept fuzz fuzz-regressions fuzz-coverage fuzz-planted \
 	simulate mutations model torture torture-sample promise promise-sample samples soak soak-sample bench bench-peers \
 	bench-report bench-readme runner-tests figures churn \
@@ -79,7 +80,7 @@ check: lint test sanitize-and-build-all ## Everything that must pass before a ch
 check-without-tests: lint sanitize-and-build-all ### The same without the step that `make test` is
 	@echo "check: all passed, apart from the tests that make test runs"
 
-sanitize-and-build-all: scan-forms docs platform-sample samples-and-sanitizers
+sanitize-and-build-all: scan-forms docs platform-sample examples samples-and-sanitizers
 
 install: ### Install the system packages that the build needs
 	@Scripts/install.sh
@@ -158,6 +159,10 @@ docs: install ## Build the documentation and every example in it
 	@Scripts/install.sh docs
 	@swift build $(BUILD_FLAGS) --product chappie
 	@Scripts/docs.sh
+
+# With the flags of the build that is tested, of which everything below the examples is used.
+examples: install ## Build and run the programs in Examples, and their tests
+	@Scripts/examples.sh $(BUILD_FLAGS)
 
 scan-forms: ### Hold every form of the search for line terminators against a plain loop
 	@Scripts/scan-forms.sh

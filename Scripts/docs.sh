@@ -58,9 +58,9 @@ for module in "${modules[@]}"; do
 done
 
 # Stand-ins for packages that adapters are shown for.
-for source in Scripts/docs/*.swift; do
-    name=$(basename "$source" .swift)
-    swiftc -emit-module -module-name "$name" -emit-module-path "$work/modules/$name.swiftmodule" "$source"
+for name in Logging Metrics; do
+    swiftc -emit-module -parse-as-library -module-name "$name" -emit-module-path "$work/modules/$name.swiftmodule" \
+        "Examples/Sources/$name/$name.swift"
 done
 
 python3 Scripts/docs.py examples "$work/symbols" "$work/examples" "${modules[@]}"

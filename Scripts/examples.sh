@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Builds the package in Examples, runs its tests and its programs, and compares what they print.
+# Usage: Scripts/examples.sh [OPTION OF SWIFT BUILD]...
+#
+# The examples are a package of their own, which depends on this one as a program would. It is built in this package's
+# build folder: with the same options nothing but the examples is compiled.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+readonly package=(--package-path Examples --scratch-path .build)
+# The servers are those inside the programs.
+unset CHAPPIE_BASE_URL OPENAI_API_KEY
+
+fail() {
+    printf 'examples.sh: %s\n' "$*" >&2
+    exit 1
+}
+
+# Runs a program with the standard input of this function, and expects lines of its output and its exit code.
+# expect EXIT_CODE PROGRAM [ARGUMENT]... -- PATTERN...
+expect() {
+    local code=0 expected=$1 name=$2 output pattern arguments=()
+    shift 2
+    while [[ $1 != -- ]]; do
+        arguments+=("$1")
+        shift
+    done
+    shift
+    output=$(timeout 60 "$programs/$name" "${arguments[@]}" 2>&1) || code=$?
+    ((code == expected)) || fail "$name ended with $code instead of $expected: $output"
+    for pattern in "$@"; do
+        grep --quiet --extended-regexp --line-regexp -- "$pattern" <<<"$output" ||
+            fail "$name did not print '$pattern': $output"
+    done
+    printf 'examples.sh: %s: passed\n' "$name"
+}
+
+swift build "${package[@]}" "$@" --build-tests
+swift test "${package[@]}" --skip-build --disable-xctest
+programs=$(swift build "${package[@]}" --show-bin-path)
+readonly programs
+
+printf 'What is the time?\ny\nAnd now?\nn\n' |
+    expect 0 TerminalChat --demo -- '.*\[current_time: completed\]' '.*\[take_note: completed\]' '.*\[take_note: denied\]' \
+        'It is noted, with the time\.' 'turns: 2, notes: 1'
+expect 0 Relay -- 'relay: the browser has the whole text, and then done' 'relay: a browser that leaves ends the turn' \
+    'relay: a repeated request begins no turn' 'relay: an error before the text is a status code' </dev/null
+printf 'event: greeting\ndata: hello\n\ndata: two\ndata: lines\n\n' |
+    expect 0 ParserAlone -- 'greeting "hello"' 'message "two\\nlines"'
+printf 'data: whole\n\ndata: half' |
+    expect 1 ParserAlone -- 'message "whole"' 'ParserAlone: the stream ends inside an event'
+expect 0 Observability -- 'Air scatters blue light more than red\.' 'attempts: 2 \(.*completed\), reconnects: 1, .*' \
+    'warning chappie: .* An attempt has failed\.' 'metric chappie\.duration operation=turn outcome=completed [0-9]+ ns' \
+    </dev/null
