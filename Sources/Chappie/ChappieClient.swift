@@ -17,7 +17,7 @@
 /// ```swift
 /// let client = Chappie.client(tools: [weather])
 /// for try await event in client.stream("What is the weather in Oslo?") {
-///     if case .textDelta(let text) = event { print(text, terminator: "") }
+///     if case .textDelta(let text) = event { FileHandle.standardOutput.write(Data(text.utf8)) }
 /// }
 /// ```
 ///
