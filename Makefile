@@ -30,6 +30,9 @@ TARGET :=
 TESTS :=
 MODULE := StreamSession
 
+# The port of `make docs-serve`.
+PORT := 8000
+
 # How long a soak is; `make soak SECONDS=n` says otherwise. Which benchmarks `make bench` runs: part of a name.
 SOAK_SECONDS := $(if $(filter command line,$(origin SECONDS)),$(SECONDS),3600)
 FILTER :=
@@ -42,7 +45,7 @@ RESULTS :=
 
 .PHONY: help help-all demo quick test check check-without-tests sanitize-and-build-all install format lint \
 	samples-and-sanitizers sanitizers thread-sanitizer thread-sanitizer-build thread-sanitizer-run address-sanitizer \
-	address-sanitizer-build address-sanitizer-run benchmarks-and-fuzz-targets scan-forms docs examples benchmarks-build \
+	address-sanitizer-build address-sanitizer-run benchmarks-and-fuzz-targets scan-forms docs docs-serve examples benchmarks-build \
 	budgets budgets-accept fuzz fuzz-regressions fuzz-coverage fuzz-planted \
 	simulate mutations model torture torture-sample promise promise-sample samples soak soak-sample bench bench-peers \
 	bench-report bench-readme runner-tests figures churn \
@@ -155,10 +158,16 @@ address-sanitizer-run:
 		$(TEST_FLAGS) --skip '$(OF_OTHER_PROCESSES)|$(NOT_ABOUT_MEMORY)'
 
 # With the flags of the build that is tested; the command line has every library product below it.
-docs: install ## Build the documentation and every example in it
+docs: install ## Build the documentation site and every example in it
 	@Scripts/install.sh docs
 	@swift build $(BUILD_FLAGS) --product chappie
 	@Scripts/docs.sh
+
+SITE := .build/documentation/site
+
+docs-serve: ## Serve the site at http://127.0.0.1:8000/, or PORT=n; built first when it is not there
+	@test -d $(SITE) || $(MAKE) --no-print-directory docs
+	@python3 -m http.server --bind 127.0.0.1 --directory $(SITE) $(PORT)
 
 # With the flags of the build that is tested, of which everything below the examples is used.
 examples: install ## Build and run the programs in Examples, and their tests

@@ -1,11 +1,12 @@
 """Checks the documentation of the library products: every public symbol has some, every example compiles.
 
 Usage: docs.py undocumented SYMBOLS MODULE...
-       docs.py examples SYMBOLS EXAMPLES MODULE...
+       docs.py curated SITE
+       docs.py examples EXAMPLES
        docs.py types SYMBOLS EXAMPLES MODULE...
 
-SYMBOLS is a folder of symbol graphs, EXAMPLES one for the code blocks of README.md and of the catalogs
-Sources/MODULE/MODULE.docc.
+SYMBOLS is a folder of symbol graphs, SITE one of the merged archives, EXAMPLES one for the code blocks of README.md, of
+Documentation, and of the catalogs Sources/MODULE/MODULE.docc.
 Prints what is missing, and exits with status 1 if anything is.
 """
 
@@ -14,6 +15,7 @@ import pathlib
 import re
 import sys
 
+LANGUAGES = {"swift", "sh"}
 TYPES = {"swift.class", "swift.struct", "swift.enum", "swift.protocol", "swift.actor", "swift.typealias"}
 
 
@@ -51,35 +53,53 @@ def undocumented(folder, modules):
     return missing
 
 
-def pages(module):
-    return sorted(pathlib.Path(f"Sources/{module}/{module}.docc").glob("**/*.md"))
+def curated(site):
+    """Counts what no catalog has put under a heading: docc groups it by kind, in sections that it marks."""
+    missing = 0
+    for page in sorted(pathlib.Path(site, "data/documentation").glob("*.json")):
+        for section in json.loads(page.read_text()).get("topicSections", []):
+            for identifier in section["identifiers"] if section.get("generated") else []:
+                missing += 1
+                print(f"docs: {identifier.split('/documentation/')[-1]} is under no heading of its catalog")
+    return missing
 
 
-def blocks(pages):
-    """The Swift code blocks of pages, each with its place; manifests of packages are no examples."""
-    for page in pages:
-        lines = page.read_text().splitlines()
-        start = None
-        for number, line in enumerate(lines):
-            if start is None and line == "```swift":
-                start = number + 1
-            elif start is not None and line == "```":
-                if not lines[start].startswith("// swift-tools-version"):
-                    yield page, start, lines[start:number]
-                start = None
-        if start is not None:
-            sys.exit(f"docs: {page}:{start}: the code block has no end")
+def pages():
+    """The pages with examples, and the name of the catalog or folder of each."""
+    for page in [*pathlib.Path().glob("README.md"), *sorted(pathlib.Path("Documentation").glob("*.md"))]:
+        yield page.parent.name or "README", page
+    for page in sorted(pathlib.Path().glob("*/**/*.docc/**/*.md")):
+        if page.parts[0] in ("Documentation", "Sources"):
+            yield next(part for part in page.parts if part.endswith(".docc")).removesuffix(".docc"), page
 
 
-def examples(folder, modules):
-    """Writes every code block into a file whose lines have the page's numbers in messages."""
+def blocks(page):
+    """The code blocks of a page, each with its language, its place and its lines."""
+    start = None
+    for number, line in enumerate(lines := page.read_text().splitlines()):
+        if start is None and line.startswith("```"):
+            language, start = line.removeprefix("```"), number + 1
+            if language not in LANGUAGES:
+                sys.exit(f"docs: {page}:{start}: there is no check for a code block in '{language}'")
+        elif start is not None and line == "```":
+            yield language, start, lines[start:number]
+            start = None
+    if start is not None:
+        sys.exit(f"docs: {page}:{start}: the code block has no end")
+
+
+def examples(folder):
+    """Writes every code block into a file; those of Swift have the page's line numbers in messages."""
     count = 0
-    for module, found in [("README", [pathlib.Path("README.md")]), *((module, pages(module)) for module in modules)]:
-        for page, start, lines in blocks(found):
-            name = f"{module}.{page.stem}.{start + 1}.swift"
-            marked = [f'#sourceLocation(file: "{page}", line: {start + 1})'] + lines
-            pathlib.Path(folder, name).write_text("\n".join(marked) + "\n")
-            count += 1
+    for name, page in pages():
+        for language, start, lines in blocks(page):
+            path = pathlib.Path(folder, f"{name}.{page.stem}.{start + 1}.{language}")
+            if lines[0].startswith("// swift-tools-version"):
+                path = path.parent / "manifests" / path.name
+            elif language == "swift":
+                lines = [f'#sourceLocation(file: "{page}", line: {start + 1})'] + lines
+            path.write_text("\n".join(lines) + "\n")
+            count += language == "swift"
     if count == 0:
         sys.exit("docs: there are no examples")
     return 0
@@ -102,8 +122,10 @@ def main(arguments):
     match arguments:
         case ["undocumented", folder, *modules] if modules:
             return undocumented(folder, modules)
-        case ["examples", _, folder, *modules] if modules:
-            return examples(folder, modules)
+        case ["curated", site]:
+            return curated(site)
+        case ["examples", folder]:
+            return examples(folder)
         case ["types", symbol_folder, example_folder, *modules] if modules:
             return types(symbol_folder, example_folder, modules)
         case _:

@@ -1,15 +1,18 @@
 #!/usr/bin/env bash
-# Builds the documentation of the library products, and checks it. Any warning fails.
+# Builds one documentation site of all library products and the guide, and checks it. Any warning fails.
 # Usage: Scripts/docs.sh
 #
-# Every public symbol has documentation; every code block of README.md and of the catalogs compiles by itself; every
-# public type stands in one of the catalogs; the manual page and the completions of the command line are well formed. The
-# products have to be built. The archives are left in .build/documentation.
+# Every public symbol has documentation and a place among the topics of its module; every code block of README.md, the
+# guide and the catalogs compiles by itself; every public type has an example; the manual page and the completions of
+# the command line are well formed. The products have to be built. The site is left in .build/documentation/site; its
+# addresses begin at the root of a server.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+# A module follows those that its documentation links to.
 readonly modules=(ServerSentEvents ChappieTransport Chappie ChappieSignIn ChappieTestServer)
 readonly work=.build/documentation
+readonly site=$work/site
 
 fail() {
     printf 'docs: %s\n' "$*" >&2
@@ -23,7 +26,7 @@ readonly tools products target
 [[ -x $tools/docc ]] || fail "this toolchain has no docc"
 
 rm -rf "$work"
-mkdir -p "$work/symbols" "$work/examples" "$work/modules" "$work/graphs"
+mkdir -p "$work/symbols" "$work/examples/manifests" "$work/modules" "$work/graphs" "$work/catalogs"
 
 # C modules are named by their maps, which the package manager writes beside what it builds.
 compile=(-I "$products/Modules" -target "$target")
@@ -34,28 +37,60 @@ for folder in Sources/C*/include; do compile+=(-Xcc "-I$folder"); done
 
 # The extractor takes ChappieTransportVersion for a version that Xcode makes, and leaves it out.
 for module in "${modules[@]}"; do
-    options=(-minimum-access-level public -skip-synthesized-members -skip-inherited-docs -emit-extension-block-symbols)
-    # The engine's types that modules below it declare (Sources/ChappieTransport/ReexportedTypes.swift).
+    options=(-minimum-access-level public -skip-synthesized-members -skip-inherited-docs)
+    # The engine's types that modules below it declare (Sources/ChappieTransport/ReexportedTypes.swift): their pages are
+    # in this module, with the members of its extensions.
     if [[ $module == ChappieTransport ]]; then
         options+=("-experimental-allowed-reexported-modules=ResponseEvents,StreamSession,StreamTransport")
+    else
+        options+=(-emit-extension-block-symbols)
     fi
     "$tools/swift-symbolgraph-extract" -module-name "$module" "${compile[@]}" -output-dir "$work/symbols" "${options[@]}"
 done
 python3 Scripts/docs.py undocumented "$work/symbols" "${modules[@]}" || fail "symbols without documentation"
 
+# Converts the catalog of a name into an archive whose pages may link to those of the archives before it.
+archives=()
+convert() {
+    local name=$1 dependencies=() archive
+    cp Scripts/docs/header.html "$work/catalogs/$name.docc"
+    for archive in "${archives[@]}"; do dependencies+=(--dependency "$archive"); done
+    "$tools/docc" convert "$work/catalogs/$name.docc" "${@:2}" \
+        --fallback-display-name "$name" --fallback-bundle-identifier "$name" --fallback-default-module-kind Library \
+        --enable-experimental-external-link-support "${dependencies[@]}" --experimental-enable-custom-templates \
+        --warnings-as-errors --diagnostic-level warning --output-path "$work/$name.doccarchive" \
+        >"$work/$name.log" 2>&1 || {
+        cat "$work/$name.log" >&2
+        fail "$name: docc has something to say"
+    }
+    archives+=("$work/$name.doccarchive")
+}
+
 for module in "${modules[@]}"; do
     catalog=Sources/$module/$module.docc
     [[ -d $catalog ]] || fail "$catalog is not there"
+    cp -R "$catalog" "$work/catalogs"
     mkdir "$work/graphs/$module"
-    cp "$work/symbols/$module"*.symbols.json "$work/graphs/$module"
-    "$tools/docc" convert "$catalog" --additional-symbol-graph-dir "$work/graphs/$module" \
-        --fallback-display-name "$module" --fallback-bundle-identifier "chappie-transport.$module" \
-        --warnings-as-errors --diagnostic-level warning --output-path "$work/$module.doccarchive" \
-        >"$work/$module.log" 2>&1 || {
-        cat "$work/$module.log" >&2
-        fail "$module: docc has something to say"
-    }
+    # The graphs of a module are its own and those of its extensions: `Chappie*` would be those of four modules.
+    for graph in "$work/symbols/$module".symbols.json "$work/symbols/$module"@*.symbols.json; do
+        [[ ! -f $graph ]] || cp "$graph" "$work/graphs/$module"
+    done
+    convert "$module" --additional-symbol-graph-dir "$work/graphs/$module"
 done
+
+# The pages of Documentation are for the site as well; their links to catalogs become links within it.
+cp -R Documentation/Guide.docc "$work/catalogs"
+for page in Documentation/*.md; do
+    sed -E -e 's#\]\(\.\./Sources/(\w+)/\1\.docc/(\w+)\.md\)#](doc:/\1/\2)#g' \
+        -e 's#\]\(Guide\.docc/(\w+)\.md\)#](doc:\1)#g' "$page" >"$work/catalogs/Guide.docc/$(basename "$page")"
+done
+convert Guide
+
+"$tools/docc" merge "${archives[@]}" --synthesized-landing-page-name chappie-transport --output-path "$site" >"$work/merge.log"
+# The guide is the landing page, in place of the list that docc makes.
+cp Scripts/docs/index.html "$site/index.html"
+cp Scripts/docs/index.html "$site/documentation/index.html"
+python3 Scripts/docs.py curated "$site" || fail "symbols without a place among the topics of their module"
 
 # Stand-ins for packages that adapters are shown for.
 for name in Logging Metrics; do
@@ -63,10 +98,17 @@ for name in Logging Metrics; do
         "Examples/Sources/$name/$name.swift"
 done
 
-python3 Scripts/docs.py examples "$work/symbols" "$work/examples" "${modules[@]}"
-readonly check=(swiftc -typecheck -swift-version 6 -warnings-as-errors -enable-upcoming-feature ExistentialAny
-    -enable-upcoming-feature MemberImportVisibility -I "$work/modules" "${compile[@]}")
-printf '%s\0' "$work"/examples/*.swift | xargs -0 -P 2 -n 1 "${check[@]}" || fail "examples that do not compile"
+python3 Scripts/docs.py examples "$work/examples"
+readonly check=(swiftc -typecheck -swift-version 6 -warnings-as-errors)
+readonly features=(-enable-upcoming-feature ExistentialAny -enable-upcoming-feature MemberImportVisibility)
+printf '%s\0' "$work"/examples/*.swift |
+    xargs -0 -P 2 -n 1 "${check[@]}" "${features[@]}" -I "$work/modules" "${compile[@]}" ||
+    fail "examples that do not compile"
+for manifest in "$work"/examples/manifests/*.swift; do
+    "${check[@]}" -package-description-version 6.2 -I "$tools/../lib/swift/pm/ManifestAPI" "$manifest" ||
+        fail "manifests that do not compile"
+done
+for script in "$work"/examples/*.sh; do bash -n "$script" || fail "commands with a wrong syntax"; done
 python3 Scripts/docs.py types "$work/symbols" "$work/examples" "${modules[@]}" || fail "types without an example"
 
 # The command line's own documents.
@@ -77,4 +119,5 @@ for shell in bash zsh fish; do
     "$shell" -n "$work/chappie.$shell" || fail "the completions of $shell are not well formed"
 done
 
-find "$work/examples" -name '*.swift' | wc -l | xargs printf 'docs: %s modules, %s examples\n' "${#modules[@]}"
+find "$work/examples" -type f | wc -l | xargs printf 'docs: %s modules, %s examples\n' "${#modules[@]}"
+printf 'docs: the site is in %s; make docs-serve shows it\n' "$PWD/$site"
