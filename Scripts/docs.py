@@ -3,10 +3,11 @@
 Usage: docs.py undocumented SYMBOLS MODULE...
        docs.py curated SITE
        docs.py examples EXAMPLES
+       docs.py tables PAGE
        docs.py types SYMBOLS EXAMPLES MODULE...
 
 SYMBOLS is a folder of symbol graphs, SITE one of the merged archives, EXAMPLES one for the code blocks of README.md, of
-Documentation, and of the catalogs Sources/MODULE/MODULE.docc.
+Documentation, and of the catalogs Sources/MODULE/MODULE.docc. PAGE is a page whose tables have names of its examples.
 Prints what is missing, and exits with status 1 if anything is.
 """
 
@@ -105,6 +106,20 @@ def examples(folder):
     return 0
 
 
+def tables(page):
+    """Counts the names in the tables of a page that none of its code blocks has."""
+    page = pathlib.Path(page)
+    code = "\n".join("\n".join(lines) for _, _, lines in blocks(page))
+    words = set(re.findall(r"\w+", code))
+    missing = 0
+    for number, line in enumerate(page.read_text().splitlines(), 1):
+        for name in re.findall(r"`([^`]+)`", line) if line.startswith("|") else []:
+            if any(word not in words for word in re.findall(r"[A-Za-z]\w*", name)):
+                missing += 1
+                print(f"docs: {page}:{number}: no code block has '{name}'")
+    return missing
+
+
 def types(symbol_folder, example_folder, modules):
     missing = 0
     for module in modules:
@@ -126,6 +141,8 @@ def main(arguments):
             return curated(site)
         case ["examples", folder]:
             return examples(folder)
+        case ["tables", page]:
+            return tables(page)
         case ["types", symbol_folder, example_folder, *modules] if modules:
             return types(symbol_folder, example_folder, modules)
         case _:

@@ -108,6 +108,7 @@ for manifest in "$work"/examples/manifests/*.swift; do
     "${check[@]}" -package-description-version 6.2 -I "$tools/../lib/swift/pm/ManifestAPI" "$manifest" ||
         fail "manifests that do not compile"
 done
+python3 Scripts/docs.py tables Documentation/Guide.docc/ChappieSDK.md || fail "names in tables without an example"
 for script in "$work"/examples/*.sh; do bash -n "$script" || fail "commands with a wrong syntax"; done
 python3 Scripts/docs.py types "$work/symbols" "$work/examples" "${modules[@]}" || fail "types without an example"
 
