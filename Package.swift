@@ -16,6 +16,8 @@ let memorySafeSettings: [SwiftSetting] = baseSettings + [.strictMemorySafety()]
 
 let package = Package(
     name: "chappie-transport",
+    // Atomics, and sequences with a type of failure. Of no effect on Linux.
+    platforms: [.macOS(.v15)],
     products: [
         .library(name: "ServerSentEvents", targets: ["ServerSentEvents"]),
         .library(name: "ChappieTransport", targets: ["ChappieTransport"]),

@@ -26,14 +26,19 @@ struct ProgramStart {
 
     /// Starts the program; the caller waits for its end.
     func run() throws(DescriptorError) -> pid_t {
-        var actions = unsafe posix_spawn_file_actions_t()
+        #if canImport(Darwin)
+            var actions: posix_spawn_file_actions_t?
+            var attributes: posix_spawnattr_t?
+        #else
+            var actions = unsafe posix_spawn_file_actions_t()
+            var attributes = posix_spawnattr_t()
+        #endif
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
         let places = [(self.input, STDIN_FILENO), (self.output, STDOUT_FILENO), (self.errorOutput, STDERR_FILENO)]
         for case (.some(let descriptor), let place) in places {
             unsafe posix_spawn_file_actions_adddup2(&actions, descriptor, place)
         }
-        var attributes = posix_spawnattr_t()
         unsafe posix_spawnattr_init(&attributes)
         defer { unsafe posix_spawnattr_destroy(&attributes) }
         // The program does not inherit this process's ignored and blocked signals.
