@@ -45,7 +45,7 @@ RESULTS :=
 
 .PHONY: help help-all demo quick test check check-without-tests sanitize-and-build-all install format lint \
 	samples-and-sanitizers sanitizers thread-sanitizer thread-sanitizer-build thread-sanitizer-run address-sanitizer \
-	address-sanitizer-build address-sanitizer-run benchmarks-and-fuzz-targets scan-forms docs docs-serve examples benchmarks-build \
+	address-sanitizer-build address-sanitizer-run benchmarks-and-fuzz-targets scan-forms docs docs-serve api-accept examples benchmarks-build \
 	budgets budgets-accept fuzz fuzz-regressions fuzz-coverage fuzz-planted \
 	simulate mutations model torture torture-sample promise promise-sample samples soak soak-sample bench bench-peers \
 	bench-report bench-readme runner-tests figures churn \
@@ -100,6 +100,8 @@ lint: ## Check format, doc comments, file sizes and shell scripts
 	@Scripts/mutations.sh check
 	@$(MAKE) --no-print-directory runner-tests
 	@Scripts/bench.sh check
+	PYTHONDONTWRITEBYTECODE=1 python3 -m unittest discover --start-directory Scripts
+	@python3 Scripts/release.py check
 
 runner-tests: ### Test what makes results and reports of the benchmarks' figures
 	PYTHONPATH=Benchmarks PYTHONDONTWRITEBYTECODE=1 python3 -m unittest discover --start-directory Benchmarks/Runner/tests \
@@ -162,6 +164,11 @@ docs: install ## Build the documentation site and every example in it
 	@Scripts/install.sh docs
 	@swift build $(BUILD_FLAGS) --product chappie
 	@Scripts/docs.sh
+
+api-accept: install ### Write the public API into Documentation/PublicAPI.txt, the baseline of `make docs`
+	@Scripts/install.sh docs
+	@swift build $(BUILD_FLAGS) --product chappie
+	@Scripts/docs.sh --accept-api
 
 SITE := .build/documentation/site
 

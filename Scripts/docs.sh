@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Builds one documentation site of all library products and the guide, and checks it. Any warning fails.
-# Usage: Scripts/docs.sh
+# Usage: Scripts/docs.sh [--accept-api]
 #
-# Every public symbol has documentation and a place among the topics of its module; every code block of README.md, the
-# guide and the catalogs compiles by itself; every public type has an example; the manual page and the completions of
-# the command line are well formed. The products have to be built. The site is left in .build/documentation/site; its
+# Every public symbol has documentation and a place among the topics of its module; no public declaration has changed
+# unannounced (Scripts/release.py); every code block of README.md, the guide and the catalogs compiles by itself; every
+# public type has an example; the manual page and the completions of the command line are well formed. The products have to be built. The site is left in .build/documentation/site; its
 # addresses begin at the root of a server.
+# --accept-api only writes the baseline of the public API, Documentation/PublicAPI.txt.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -47,7 +48,13 @@ for module in "${modules[@]}"; do
     fi
     "$tools/swift-symbolgraph-extract" -module-name "$module" "${compile[@]}" -output-dir "$work/symbols" "${options[@]}"
 done
+if [[ ${1:-} == --accept-api ]]; then
+    python3 Scripts/release.py accept-api "$work/symbols" "${modules[@]}"
+    exit
+fi
 python3 Scripts/docs.py undocumented "$work/symbols" "${modules[@]}" || fail "symbols without documentation"
+python3 Scripts/release.py api "$work/symbols" "${modules[@]}" ||
+    fail "the public API has changed: '-' is gone, '+' is new and breaks programs; CONTRIBUTING.md, \"Versions\""
 
 # Converts the catalog of a name into an archive whose pages may link to those of the archives before it.
 archives=()
