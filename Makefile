@@ -50,7 +50,7 @@ RESULTS :=
 	simulate mutations model torture torture-sample promise promise-sample samples soak soak-sample bench bench-peers \
 	bench-report bench-readme runner-tests figures churn \
 	routes credential-crashes browser-sign-in http-oracle interop interop-model autobahn autobahn-quick autobahn-full \
-	autobahn-client platforms platform-sample clean
+	autobahn-client platforms platform-sample deb deb-check clean
 
 help: ## List the main targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*[^#]## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -335,6 +335,12 @@ platforms: install ## Demo and tests on Debian 13, unstable and arm64; as root
 
 platform-sample: ### The demonstration and LoopbackTests on Debian 13, with what `make test` has built
 	@Scripts/platforms.sh sample
+
+deb: ### Build the Debian package of the command line in .build/deb, and run lintian on it
+	@Scripts/deb.sh build
+
+deb-check: deb ### Install it in a Debian that has nothing else, run the demonstration, and remove it; as root
+	@Scripts/deb.sh check
 
 clean: ## Remove everything that was built
 	rm -rf .build

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the Makefile's targets need from the system's package manager, and only what is missing.
 # Usage: Scripts/install.sh [build|test|check|docs|budgets|bench|bench-peers|browser|routes|crashes|http-oracle|interop|
-#        autobahn|model|platforms]...      (default: build)
+#        autobahn|model|platforms|roots|deb]...      (default: build)
 #
 # On Debian and Ubuntu it installs. Elsewhere it says what is missing, and the command that should install it.
 set -euo pipefail
@@ -38,6 +38,8 @@ debian_packages() {
         autobahn) echo python3 python3-venv gcc libc6-dev ca-certificates debian-archive-keyring openssl ;;
         model) echo spin gcc libc6-dev ;;
         platforms) echo debootstrap qemu-user-static util-linux python3 ;;
+        roots) echo debootstrap util-linux ;;
+        deb) echo python3 dpkg-dev binutils chrpath lintian ;;
         *) fail "unknown purpose '$1': see Scripts/install.sh --help" ;;
     esac
 }

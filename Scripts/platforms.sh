@@ -6,92 +6,17 @@
 #   sample    debian13 with what `make test` has built here: the demonstration and LoopbackTests; left out without root,
 #             except in continuous integration (CI)
 #   here      this machine, as it is
+#   debian12  Debian 12 with this machine's Swift; no part of `all`
 #   debian13  Debian 13 with this machine's Swift
 #   unstable  Debian unstable with its own Swift
 #   arm64     Debian unstable for arm64: cross-compiled, run by qemu's user emulation
 #
-# Roots are kept in CHAPPIE_PLATFORMS_DIR (default: ~/.cache/chappie-platforms). What is mounted for a run is mounted in
-# a namespace of its own, which ends with it.
+# Roots are kept in CHAPPIE_PLATFORMS_DIR (default: ~/.cache/chappie-platforms).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-checkout=$PWD
-folder=${CHAPPIE_PLATFORMS_DIR:-$HOME/.cache/chappie-platforms}
-readonly checkout folder
-readonly mirror=http://deb.debian.org/debian
-
-fail() {
-    printf 'platforms.sh: %s\n' "$*" >&2
-    exit 1
-}
-
-# MARK: Roots
-
-suite_of() {
-    case $1 in
-        debian13) echo trixie ;;
-        unstable) echo sid ;;
-    esac
-}
-
-# Makes the root of a platform, unless it is there. Everything else that it needs is installed by the checkout itself.
-make_root() {
-    local root=$folder/$1 packages=ca-certificates,make,git
-    [[ ! -e $root.complete ]] || return 0
-    # Swift's own archive needs these beside the packages of the build (swift.org's list for Debian).
-    [[ $1 != debian13 ]] || packages+=,binutils,libc6-dev,libncurses6,tzdata,libsqlite3-0,libedit2,libxml2,curl
-    printf 'Making the root of %s\n' "$1" >&2
-    rm -rf "$root"
-    mkdir -p "$folder"
-    debootstrap --variant=minbase --include="$packages" "$(suite_of "$1")" "$root" "$mirror" >"$root.log" 2>&1 ||
-        fail "debootstrap failed; its log is $root.log"
-    # The index of unstable may be older than it says it is good for.
-    echo 'Acquire::Check-Valid-Until "false";' >"$root/etc/apt/apt.conf.d/99valid"
-    printf '127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n' >"$root/etc/hosts"
-    touch "$root.complete"
-}
-
-# Runs a command of the shell in a root, in the checkout's folder.
-enter() {
-    if [[ $1 == here ]]; then
-        bash -euc "$2"
-        return
-    fi
-    local root=$folder/$1 toolchain=""
-    cp --remove-destination --dereference /etc/resolv.conf "$root/etc/resolv.conf"
-    # The folder above usr/bin/swift.
-    [[ $1 != debian13 ]] || toolchain=$(realpath "$(dirname "$(realpath "$(command -v swift)")")/../..")
-    # The inner shell expands these.
-    # shellcheck disable=SC2016
-    unshare --mount --propagation private bash -euc '
-        root=$1 toolchain=$2 checkout=$3 command=$4 arm=$5
-        bind() {
-            mkdir -p "$2"
-            mount --bind "$1" "$2"
-        }
-        for name in proc dev sys; do mount --rbind "/$name" "$root/$name"; done
-        # At the paths they have here, which are in everything that is built.
-        bind "$root.checkout" "$root$checkout"
-        [[ -z $toolchain ]] || bind "$toolchain" "$root$toolchain"
-        [[ -z $arm ]] || bind "$arm" "$root/arm64"
-        path=${toolchain:+$toolchain/usr/bin:}/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-        exec chroot "$root" /usr/bin/env --ignore-environment HOME=/root LANG=C.UTF-8 "PATH=$path" \
-            SWIFT_BACKTRACE=enable=no ${CHAPPIE_WARNINGS_AS_ERRORS:+CHAPPIE_WARNINGS_AS_ERRORS=1} \
-            bash -euc "cd \"\$1\" && eval \"\$2\"" - "$checkout" "$command"
-    ' - "$root" "$toolchain" "$checkout" "$2" "${3:-}"
-}
-
-# Lays the checkout's files into a root, with the times they have here; what was built there stays, unless another
-# checkout has built it: what is built holds the path.
-copy_checkout() {
-    local target=$folder/$1.checkout
-    mkdir -p "$target"
-    [[ $(cat "$target.path" 2>/dev/null) == "$checkout" ]] || rm -rf "$target/.build"
-    printf '%s\n' "$checkout" >"$target.path"
-    find "$target" -mindepth 1 -maxdepth 1 ! -name .build -exec rm -rf {} +
-    git ls-files -z --cached --others --exclude-standard | xargs --null --no-run-if-empty ls -d 2>/dev/null |
-        tar --create --files-from - | tar --extract --directory "$target"
-}
+# shellcheck source=Scripts/roots.sh
+source Scripts/roots.sh
 
 # MARK: What is run
 
@@ -251,12 +176,6 @@ run_arm64() {
 
 # MARK: What is asked for
 
-require() {
-    ((EUID == 0)) || fail "making root folders and mounting need root: run it as root, or leave it out"
-    Scripts/install.sh platforms
-    unshare --mount true 2>/dev/null || fail "this machine lets nobody mount: run it where 'unshare --mount true' works"
-}
-
 name_of_here() { sed -nE 's/^PRETTY_NAME="(.*)"/\1/p' /etc/os-release; }
 
 # Runs the platforms that are named, and puts their rows into a file; fails when one of them does.
@@ -266,6 +185,7 @@ run_all() {
     for platform in "$@"; do
         case $platform in
             here) run_native here "$(name_of_here), $(uname --machine)" >>"$rows" || status=1 ;;
+            debian12) run_native debian12 'Debian 12, x86_64' >>"$rows" || status=1 ;;
             debian13) run_native debian13 'Debian 13, x86_64' >>"$rows" || status=1 ;;
             unstable) run_native unstable 'Debian unstable, x86_64' >>"$rows" || status=1 ;;
             arm64) run_arm64 'Debian unstable, aarch64 (qemu)' >>"$rows" || status=1 ;;
@@ -294,22 +214,22 @@ PYTHON
 }
 
 case ${1:-} in
-    '' | -*) sed -n '2,15s/^# \{0,1\}//p' "$0" ;;
+    '' | -*) sed -n '2,14s/^# \{0,1\}//p' "$0" ;;
     sample)
         if ((EUID != 0)) && [[ -z ${CI:-} ]]; then
             echo 'platforms.sh: Debian 13 is left out, because root folders need root' >&2
             exit 0
         fi
-        require
+        require platforms
         run_sample
         ;;
     all)
-        require
+        require platforms
         run_all here debian13 unstable arm64
         write_table
         ;;
     *)
-        require
+        require platforms
         run_all "$@"
         ;;
 esac
