@@ -50,7 +50,7 @@ RESULTS :=
 	simulate mutations model torture torture-sample promise promise-sample samples soak soak-sample bench bench-peers \
 	bench-report bench-readme runner-tests figures churn \
 	routes credential-crashes browser-sign-in http-oracle interop interop-model autobahn autobahn-quick autobahn-full \
-	autobahn-client platforms platform-sample deb deb-check clean
+	autobahn-client platforms platform-sample deb deb-check dependency-check clean
 
 help: ## List the main targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*[^#]## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -341,6 +341,9 @@ deb: ### Build the Debian package of the command line in .build/deb, and run lin
 
 deb-check: deb ### Install it in a Debian that has nothing else, run the demonstration, and remove it; as root
 	@Scripts/deb.sh check
+
+dependency-check: install ### Build a program that depends on the package by URL and version, as README says, and stream
+	@Scripts/dependency-check.sh
 
 clean: ## Remove everything that was built
 	rm -rf .build
