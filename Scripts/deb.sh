@@ -35,8 +35,8 @@ lay_out() {
     strip --strip-unneeded --remove-section=.comment --remove-section=.note "$root/usr/bin/chappie"
     # The package manager lets programs look for libraries beside themselves.
     chrpath --delete "$root/usr/bin/chappie" >/dev/null
-    mkdir -p "$share"/{man/man1,bash-completion/completions,zsh/vendor-completions,fish/vendor_completions.d,lintian/overrides}
-    mkdir -p "$share/doc/chappie"
+    mkdir -p "$share"/{man/man1,bash-completion/completions,zsh/vendor-completions,fish/vendor_completions.d}
+    mkdir -p "$share"/{doc/chappie,lintian/overrides}
     "$program" man | gzip -9n >"$share/man/man1/chappie.1.gz"
     "$program" completion bash >"$share/bash-completion/completions/chappie"
     "$program" completion zsh >"$share/zsh/vendor-completions/_chappie"

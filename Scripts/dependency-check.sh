@@ -21,10 +21,10 @@ prepare() {
     mkdir -p "$target/app/Sources/Ask"
     git clone --quiet . "$target/chappie-transport"
     git -C "$target/chappie-transport" tag --force "$version" >/dev/null
+    # The server that it streams from is a second product.
     awk '/^```$/ { shows = 0 } shows || /^\/\/ swift-tools-version/ { shows = 1; print }' README.md |
         sed -E "s|url: \"[^\"]*\"|url: \"$url\"|
-            s|\[(\.product\(name: )\"Chappie\"(, package: \"chappie-transport\"\))\]|[\1\"Chappie\"\2, \1\"ChappieTestServer\"\2]|" \
-            >"$target/app/Package.swift"
+            s|(\.product\(name: )\"Chappie\"(, package: [^)]*\))|&, \1\"ChappieTestServer\"\2|" >"$target/app/Package.swift"
     grep --quiet "from: \"$version\"" "$target/app/Package.swift" || fail "README's manifest does not ask for $version"
     grep --quiet ChappieTestServer "$target/app/Package.swift" || fail "README's manifest has another form"
     cat >"$target/app/Sources/Ask/main.swift" <<'SWIFT'

@@ -4,8 +4,8 @@
 #
 # Every public symbol has documentation and a place among the topics of its module; no public declaration has changed
 # unannounced (Scripts/release.py); every code block of README.md, the guide and the catalogs compiles by itself; every
-# public type has an example; the manual page and the completions of the command line are well formed. The products have to be built. The site is left in .build/documentation/site; its
-# addresses begin at the root of a server.
+# public type has an example; the manual page and the completions of the command line are well formed. The products have
+# to be built. The site is left in .build/documentation/site; its addresses begin at the root of a server.
 # --accept-api only writes the baseline of the public API, Documentation/PublicAPI.txt.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
