@@ -177,7 +177,7 @@ docs-serve: ## Serve the site at http://127.0.0.1:8000/, or PORT=n; built first 
 	@python3 -m http.server --bind 127.0.0.1 --directory $(SITE) $(PORT)
 
 # With the flags of the build that is tested, of which everything below the examples is used.
-examples: install ## Build and run the programs in Examples, and their tests
+examples: install ### Build and run the programs in Examples, and their tests
 	@Scripts/examples.sh $(BUILD_FLAGS)
 
 scan-forms: ### Hold every form of the search for line terminators against a plain loop
@@ -211,7 +211,7 @@ fuzz-planted: install ### Plant bugs in what is fuzzed, and expect each target t
 # The oracle that knows nothing of the engine, on what other programs have recorded (Tests/Promise/README.md).
 JUDGE := PYTHONDONTWRITEBYTECODE=1 python3 Tests/Promise/run.py --jobs 2 --records
 
-simulate: install ## Run a million turns against a server that rolls dice
+simulate: install ### Run a million turns against a server that rolls dice
 	swift build -c release --product turn-simulator
 	"$$(swift build -c release --show-bin-path)/turn-simulator" --turns 1000000 --jobs 2 --quiet \
 		--record .build/simulator-records.jsonl --record-every 20
