@@ -46,7 +46,9 @@ exit(text == "The sky is blue." ? 0 : 1)
 SWIFT
 }
 
-readonly build="Scripts/install.sh build && cd $place/app && swift build && swift run --skip-build Ask"
+# The package manager keeps what it has fetched for a version, and refuses another commit for it.
+readonly kept="--cache-path .build/cache --security-path .build/security"
+readonly build="Scripts/install.sh build && cd $place/app && swift build $kept && swift run --skip-build $kept Ask"
 
 if [[ -z ${1:-} ]]; then
     prepare .
