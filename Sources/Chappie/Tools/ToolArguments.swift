@@ -50,6 +50,19 @@ struct ToolArguments {
     }
 }
 
+extension JSONObjectFault {
+    /// The fault for the model.
+    fileprivate var sentence: String {
+        switch self.kind {
+        case .empty: "They are empty."
+        case .otherValue: "At offset \(self.offset) begins another JSON value."
+        case .surplus: "The object ends before offset \(self.offset), and more follows."
+        case .truncated: "They end at offset \(self.offset), inside the object."
+        case .unexpected: "At offset \(self.offset) is what JSON does not allow there."
+        }
+    }
+}
+
 extension ChappieJSONValue {
     /// The types that a schema names; nil when it names none, or one that JSON Schema does not have.
     fileprivate var jsonTypes: [String]? {

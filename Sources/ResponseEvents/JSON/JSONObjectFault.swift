@@ -1,7 +1,7 @@
 /// The reason for which bytes are not one JSON object (RFC 8259), and its place.
-struct JSONObjectFault: Equatable {
+package struct JSONObjectFault: Equatable, Sendable {
     /// The kind of fault.
-    enum Kind: Equatable {
+    package enum Kind: Equatable, Sendable {
         /// The text is empty or white space.
         case empty
         /// The text is another complete JSON value.
@@ -15,12 +15,12 @@ struct JSONObjectFault: Equatable {
     }
 
     /// The kind of fault.
-    let kind: Kind
+    package let kind: Kind
     /// The offset of the byte at fault, counted from 0; the text's length when it ends too early.
-    let offset: Int
+    package let offset: Int
 
     /// Finds the first fault; nil for one object with white space around it.
-    init?(_ bytes: [UInt8]) {
+    package init?(_ bytes: [UInt8]) {
         var reader = JSONSyntaxReader(bytes)
         reader.skipSpace()
         guard !reader.isAtEnd else {
@@ -45,17 +45,6 @@ struct JSONObjectFault: Equatable {
     private init(kind: Kind, offset: Int) {
         self.kind = kind
         self.offset = offset
-    }
-
-    /// The fault for the model.
-    var sentence: String {
-        switch self.kind {
-        case .empty: "They are empty."
-        case .otherValue: "At offset \(self.offset) begins another JSON value."
-        case .surplus: "The object ends before offset \(self.offset), and more follows."
-        case .truncated: "They end at offset \(self.offset), inside the object."
-        case .unexpected: "At offset \(self.offset) is what JSON does not allow there."
-        }
     }
 }
 
