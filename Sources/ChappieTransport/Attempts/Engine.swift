@@ -13,6 +13,8 @@ final class Engine: Sendable {
     }
 
     let configuration: ChappieTransportConfiguration
+    /// The fault of the configuration, with which every turn ends before anything is sent; nil without one.
+    let fault: String?
     let transport: any StreamTransport
     let clock: TurnClock
     /// Removes the configuration's secrets from a server's text; a turn adds its credentials.
@@ -22,6 +24,7 @@ final class Engine: Sendable {
     init(configuration: ChappieTransportConfiguration, transport: any StreamTransport, clock: TurnClock) {
         let configuration = configuration.bounded
         self.configuration = configuration
+        self.fault = configuration.fault
         self.transport = transport
         self.clock = clock
         self.redaction = SecretRedaction(configuration)

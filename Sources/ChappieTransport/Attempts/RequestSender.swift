@@ -72,6 +72,9 @@ final class RequestSender {
         self.engine.availability(for: self.outgoing, self.credential)
     }
 
+    /// The fault of the configuration or the credential; nil when a request can be sent.
+    private var fault: String? { self.engine.fault ?? self.credential?.fault }
+
     /// A builder of requests for the transport, with the turn's current state.
     private var builder: TransportRequestBuilder {
         TransportRequestBuilder(
@@ -193,7 +196,7 @@ final class RequestSender {
     private func connect(_ opening: TurnStateMachine.Opening, _ known: TransportRequest? = nil) -> Opened {
         if opening.transport == .webSocket, self.outgoing.isTooLarge(after: nil) { return .failed(.requestTooLarge) }
         guard let request = known ?? self.transportRequest(for: opening) else {
-            let fault = "the base URL needs a host and one of the schemes http, https, ws, wss"
+            let fault = self.fault ?? "baseURL cannot be used"
             return .failed(.transport(TransportFailure(phase: .send, cause: .invalidRequest(fault))))
         }
         let connection = self.engine.transport.connect(request)
@@ -202,9 +205,10 @@ final class RequestSender {
         return .connection(attempt)
     }
 
-    /// Returns the transport's request for an attempt; nil when the base URL cannot be used.
+    /// Returns the transport's request for an attempt; nil when the configuration or the credential has a fault.
     @inline(never)
     private func transportRequest(for opening: TurnStateMachine.Opening) -> TransportRequest? {
+        guard self.fault == nil else { return nil }
         if case .resume(let cursor) = opening.rung { return self.builder.resumption(at: cursor) }
         switch opening.transport {
         case .webSocket: return self.builder.upgrade(lane: self.outgoing.laneName)

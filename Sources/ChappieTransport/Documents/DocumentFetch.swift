@@ -58,10 +58,10 @@ struct DocumentFetch {
     private func answer(_ credential: ChappieCredential?, attempt: Int) async throws -> FetchedDocument {
         let builder = TransportRequestBuilder(
             configuration: self.engine.configuration, credential: credential, identity: self.identity)
-        guard let request = builder.document(at: self.path) else {
-            throw ChappieClientError(
-                invalidRequest: "the base URL or the path cannot be used", transport: .httpSSE,
-                of: self.identity)
+        let fault = self.engine.fault ?? credential?.fault
+        guard fault == nil, let request = builder.document(at: self.path) else {
+            let words = fault ?? "the document's path does not begin with a slash, or is not percent-encoded"
+            throw ChappieClientError(invalidRequest: words, transport: .httpSSE, of: self.identity)
         }
         try await self.ask(request, attempt: attempt)
         return try await self.answer(to: request, attempt: attempt)

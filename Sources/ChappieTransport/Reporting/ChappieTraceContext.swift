@@ -5,20 +5,39 @@ public struct ChappieTraceContext: Sendable, Equatable {
     /// `tracestate`: the members of vendors; at most 512 bytes.
     public let tracestate: String?
 
-    /// Creates a context; nil when `traceparent` is not `00-<32 hex>-<16 hex>-<2 hex>`, or has a trace or a parent of
-    /// zeros alone (section 3.2.2).
+    /// Creates a context from the fields of an incoming request; nil when `traceparent` is not
+    /// `00-<32 hex>-<16 hex>-<2 hex>`, or has a trace or a parent of zeros alone (section 3.2.2).
     ///
-    /// A `tracestate` that is too long or not printable ASCII is omitted.
+    /// A `tracestate` that is too long or not printable ASCII is omitted. `init(parsing:tracestate:)` reports the
+    /// reasons.
     public init?(traceparent: String, tracestate: String? = nil) {
-        let parts = traceparent.split(separator: "-", omittingEmptySubsequences: false)
-        guard parts.map(\.utf8.count) == [2, 32, 16, 2], parts[0] == "00",
-            parts.allSatisfy({ $0.utf8.allSatisfy(Self.isLowercaseHexadecimal) }),
-            parts[1].contains(where: { $0 != "0" }), parts[2].contains(where: { $0 != "0" })
-        else { return nil }
+        guard Self.fault(ofParent: traceparent) == nil else { return nil }
         self.traceparent = traceparent
-        self.tracestate = tracestate.flatMap { state in
-            (1...512).contains(state.utf8.count) && state.utf8.allSatisfy { (0x20...0x7E).contains($0) } ? state : nil
-        }
+        self.tracestate = tracestate.flatMap { Self.fault(ofState: $0) == nil ? $0 : nil }
+    }
+
+    /// Creates a context.
+    ///
+    /// Throws `ChappieArgumentError` for a `traceparent` or a `tracestate` that cannot be sent.
+    public init(parsing traceparent: String, tracestate: String? = nil) throws(ChappieArgumentError) {
+        if let fault = Self.fault(ofParent: traceparent) { throw ChappieArgumentError("traceparent", fault) }
+        if let fault = tracestate.flatMap(Self.fault(ofState:)) { throw ChappieArgumentError("tracestate", fault) }
+        self.traceparent = traceparent
+        self.tracestate = tracestate
+    }
+
+    private static func fault(ofParent text: String) -> String? {
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.map(\.utf8.count) == [2, 32, 16, 2], parts[0] == "00",
+            parts.allSatisfy({ $0.utf8.allSatisfy(Self.isLowercaseHexadecimal) })
+        else { return "is not 00-<32 hex>-<16 hex>-<2 hex>, in lower case" }
+        let isZero = parts[1...2].contains { part in part.allSatisfy { $0 == "0" } }
+        return isZero ? "has a trace or a parent of zeros alone" : nil
+    }
+
+    private static func fault(ofState text: String) -> String? {
+        guard (1...512).contains(text.utf8.count) else { return "is not 1 to 512 bytes long" }
+        return text.utf8.allSatisfy { (0x20...0x7E).contains($0) } ? nil : "is not printable ASCII"
     }
 
     private static func isLowercaseHexadecimal(_ byte: UInt8) -> Bool {

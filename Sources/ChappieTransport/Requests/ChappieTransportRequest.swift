@@ -47,10 +47,12 @@ public struct ChappieTransportRequest: Sendable {
     package var runsCalls = false
     /// The calls of earlier responses whose outputs the request has, in canonical form; for a caller that runs calls.
     package var answeredCalls: [CompletedResponse.Call] = []
+    /// The fault that the caller has found in its own request, with which the turn ends before anything is sent.
+    package var fault: ChappieArgumentError?
     /// The source of the output of a carried call, in place of the configuration's.
     package var toolOutput: ChappieTransportConfiguration.ToolOutputSource?
 
-    /// Creates a request from a body.
+    /// Creates a request from a body, which is read when the turn begins.
     public init(body: [UInt8]) {
         self.body = body
     }

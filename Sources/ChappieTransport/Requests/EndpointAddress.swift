@@ -26,6 +26,38 @@ extension TransportEndpoint {
         self.init(baseURL, target: target)
     }
 
+    /// Returns the fault of a base URL; nil when requests can be sent there.
+    static func fault(ofBaseURL url: URL) -> String? {
+        guard ["http", "https", "ws", "wss"].contains(url.scheme?.lowercased()) else {
+            return "baseURL has another scheme than http, https, ws and wss"
+        }
+        guard let host = url.host(percentEncoded: false), !host.isEmpty else { return "baseURL has no host" }
+        guard Self.port(of: url, default: 443) != nil else { return "baseURL has a port that is not from 1 to 65535" }
+        return Self.isName(host) || Self.isAddress(host) ? nil : "baseURL has a host that is not a name or an address"
+    }
+
+    /// Returns whether a host can be a name (RFC 1123 section 2.1), with the underscores that some names have.
+    private static func isName(_ host: String) -> Bool {
+        let labels = host.split(separator: ".", omittingEmptySubsequences: false)
+        // A name may end with the dot of the root.
+        return (labels.last == "" && labels.count > 1 ? labels.dropLast() : labels[...]).allSatisfy { label in
+            !label.isEmpty
+                && label.utf8.allSatisfy { byte in
+                    switch Unicode.Scalar(byte) {
+                    case "a"..."z", "A"..."Z", "0"..."9", "-", "_": true
+                    default: false
+                    }
+                }
+        }
+    }
+
+    /// Returns whether a host is an IPv6 address, whose zone (RFC 4007 section 11) the system judges.
+    private static func isAddress(_ host: String) -> Bool {
+        let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
+        let address = isBracketed ? host.dropFirst().dropLast() : host[...]
+        return IPAddress(String(address.prefix { $0 != "%" })) != nil
+    }
+
     /// Creates the address that a URL names; nil as above.
     init?(url: URL) {
         let path = url.path(percentEncoded: true)

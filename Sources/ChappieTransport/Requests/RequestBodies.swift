@@ -79,17 +79,3 @@ struct RequestBodies {
     /// Indicates whether the server can be asked for the rest of a broken response.
     var isResumable: Bool { self.body.isResumable }
 }
-
-extension ChappieTransportRequest {
-    /// Indicates whether the lane has a name that a server takes, or none.
-    var hasValidLane: Bool {
-        guard let lane = self.lane else { return true }
-        return (1...256).contains(lane.utf8.count)
-            && lane.utf8.allSatisfy { byte in
-                switch Unicode.Scalar(byte) {
-                case "a"..."z", "A"..."Z", "0"..."9", "_", ".", "-": true
-                default: false
-                }
-            }
-    }
-}

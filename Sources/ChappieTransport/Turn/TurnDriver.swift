@@ -198,8 +198,8 @@ import StreamTransport
     /// Reads the request; returns nil when it cannot be sent, which ends the turn.
     @inline(never)
     private func readRequest() -> RequestSender? {
-        guard self.request.hasValidLane else {
-            self.end(invalid: "a lane's name has 1 to 256 letters, digits and characters of _ . -")
+        if let fault = self.request.faultOfProperty {
+            self.end(invalid: fault)
             return nil
         }
         do throws(ResponseRequestBodyError) {

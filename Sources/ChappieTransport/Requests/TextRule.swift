@@ -1,0 +1,104 @@
+/// The rules for the program's texts that become a part of a request.
+///
+/// Each function returns the fault of a text, as `ChappieArgumentError.reason` has it; nil when the text follows the
+/// rule. No fault has a part of the text.
+package enum TextRule {
+    /// Returns the fault of a text of one line: one that is empty, or has control characters.
+    package static func line(_ text: String) -> String? {
+        if text.isEmpty { return "is empty" }
+        return text.utf8.contains(where: Self.isControl) ? "has a line break or another control character" : nil
+    }
+
+    /// Returns the fault of a name or an identifier of the API: one that is empty, or has spaces or control characters.
+    package static func word(_ text: String) -> String? {
+        if let fault = Self.line(text) { return fault }
+        return text.utf8.contains(UInt8(ascii: " ")) ? "has a space" : nil
+    }
+
+    /// Returns the fault of a name of a tool or a schema: 1 to 64 of `A–Z a–z 0–9 _ -`.
+    package static func name(_ text: String) -> String? {
+        if text.isEmpty { return "is empty" }
+        guard text.utf8.allSatisfy({ Self.isNameByte($0) }) else {
+            return "has characters other than A–Z a–z 0–9 _ -"
+        }
+        return text.utf8.count > 64 ? "is longer than 64 characters" : nil
+    }
+
+    /// Returns the fault of a lane's name: 1 to 256 of `A–Z a–z 0–9 _ . -`.
+    package static func lane(_ text: String) -> String? {
+        if text.isEmpty { return "is empty" }
+        guard text.utf8.allSatisfy({ Self.isNameByte($0) || $0 == UInt8(ascii: ".") }) else {
+            return "has characters other than A–Z a–z 0–9 _ . -"
+        }
+        return text.utf8.count > 256 ? "is longer than 256 characters" : nil
+    }
+
+    /// Returns the fault of a URL with one of these schemes, in lower case.
+    ///
+    /// A `data` URL needs a comma before its data (RFC 2397), and any other one a host.
+    package static func url(_ text: String, schemes: [String]) -> String? {
+        if text.isEmpty { return "is empty" }
+        let bytes = text.utf8
+        if bytes.contains(where: { Self.isControl($0) || $0 == UInt8(ascii: " ") }) {
+            return "has a space, a line break or another control character"
+        }
+        let scheme = bytes.prefix { $0 != UInt8(ascii: ":") }
+        let rest = bytes[scheme.endIndex...]
+        guard !rest.isEmpty, let known = schemes.first(where: { $0 == String(scheme)?.lowercased() }) else {
+            return "is not a URL with the scheme \(schemes.joined(separator: " or "))"
+        }
+        guard known != "data" else { return rest.contains(UInt8(ascii: ",")) ? nil : "is a data URL without a comma" }
+        let host = rest.dropFirst(3).prefix { !"/?#:".utf8.contains($0) }
+        return rest.starts(with: "://".utf8) && !host.isEmpty ? nil : "is a URL without a host"
+    }
+
+    /// Returns the fault of a media type (RFC 6838 section 4.2): `image/png`.
+    package static func mediaType(_ text: String) -> String? {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 2, parts.allSatisfy({ Self.isRestrictedName($0) }) else {
+            return "is not a media type such as image/png"
+        }
+        return nil
+    }
+
+    /// Returns the fault of the name of a field: a token (RFC 9110 section 5.6.2) that the transport does not write
+    /// itself.
+    static func fieldName(_ text: String) -> String? {
+        if text.isEmpty { return "is empty" }
+        let separators = "\"(),/:;<=>?@[\\]{}".utf8
+        guard text.utf8.allSatisfy({ 0x21...0x7E ~= $0 && !separators.contains($0) }) else {
+            return "has characters that are not allowed in a field's name (RFC 9110 section 5.6.2)"
+        }
+        let name = text.lowercased()
+        let isReserved =
+            ["host", "connection", "upgrade", "content-length", "transfer-encoding"].contains(name)
+            || name.hasPrefix("sec-websocket-")
+        return isReserved ? "is the name of a field that the transport writes itself" : nil
+    }
+
+    /// Returns the fault of the value of a field (RFC 9110 section 5.5).
+    static func fieldValue(_ text: String) -> String? {
+        text.utf8.contains { Self.isControl($0) && $0 != 0x09 } ? "has a line break or another control character" : nil
+    }
+
+    /// Returns the fault of the path of a file.
+    static func path(_ text: String) -> String? {
+        if text.isEmpty { return "is empty" }
+        // The system's functions would take the text before it for the whole path.
+        return text.utf8.contains(0) ? "has the character NUL" : nil
+    }
+
+    private static func isControl(_ byte: UInt8) -> Bool { byte < 0x20 || byte == 0x7F }
+
+    private static func isNameByte(_ byte: UInt8) -> Bool {
+        switch Unicode.Scalar(byte) {
+        case "a"..."z", "A"..."Z", "0"..."9", "_", "-": true
+        default: false
+        }
+    }
+
+    private static func isRestrictedName(_ text: Substring) -> Bool {
+        (1...127).contains(text.utf8.count)
+            && text.utf8.allSatisfy { Self.isNameByte($0) || "!#$&^.+".utf8.contains($0) }
+    }
+}
