@@ -137,7 +137,8 @@ public final class ChappieClient: Sendable {
         ChappieStreamHandle(turn: self.turn(request))
     }
 
-    private func turn(_ request: ChappieResponseRequest) -> ConversationTurn {
+    /// Creates the turn of a request, which begins when it is read.
+    func turn(_ request: ChappieResponseRequest) -> ConversationTurn {
         ConversationTurn(setup: self.setup, request: request, conversation: self.conversation)
     }
 

@@ -30,11 +30,11 @@ extension ChappieConfiguration {
         }
     }
 
-    /// The caller's fields replace the endpoint's.
+    /// The caller's fields, which replace the endpoint's, and the rest of those.
     private var fields: [(name: String, value: String)] {
         let own = Set(self.additionalFields.map { $0.name.lowercased() })
         let others = self.endpoint.additionalFields.filter { !own.contains($0.name.lowercased()) }
-        return others.map { ($0.name, $0.value) } + self.additionalFields
+        return self.additionalFields + others.map { ($0.name, $0.value) }
     }
 }
 

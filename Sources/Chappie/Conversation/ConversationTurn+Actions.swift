@@ -29,18 +29,21 @@ extension ConversationTurn {
             throw CancellationError()
         }
         self.startTimer()
-        self.askModel(behind: turn.context)
+        self.askModel(self.request, behind: turn.context, fault: self.setup.fault ?? self.request.fault)
     }
 
-    /// Makes the next request from the context and the turn's items.
-    private func askModel(behind context: ChappieClientContext) {
+    /// Makes the next request from the context and the turn's items; a fault ends the turn without it.
+    private func askModel(
+        _ own: ChappieResponseRequest, behind context: ChappieClientContext, fault: ChappieArgumentError? = nil
+    ) {
         let items = self.shared.withLock { shared in
             shared.journal?.close()
             return shared.journal?.items ?? []
         }
         let body = self.setup.composer.body(
-            of: self.request, items: context.itemTexts + items, conversationID: context.id)
+            of: own, items: context.itemTexts + items, conversationID: context.id)
         var request = ChappieTransportRequest(body: body)
+        request.fault = fault
         request.lane = self.request.lane ?? self.conversation.lane
         request.forkedFrom = self.conversation.forkedFrom
         request.requestID = self.watch.requestID
@@ -62,6 +65,7 @@ extension ConversationTurn {
         var request = ChappieTransportRequest(
             body: setup.composer.body(
                 of: ChappieResponseRequest([]), items: context.itemTexts, conversationID: context.id))
+        request.fault = setup.fault
         request.lane = conversation.lane
         request.forkedFrom = conversation.forkedFrom
         return request
@@ -102,7 +106,7 @@ extension ConversationTurn {
         case .record(let number, let output): self.record(number, output)
         case .askModel:
             guard let turn = self.shared.withLock({ $0.turn }) else { throw CancellationError() }
-            self.askModel(behind: turn.context)
+            self.askModel(self.request.afterCalls, behind: turn.context)
         case .finish: self.finish()
         case .fail(let error): throw error
         }
@@ -154,6 +158,8 @@ extension ConversationTurn {
             guard inbox.isOpen else { throw CancellationError() }
             let result = try await tool.handler(
                 ChappieToolCall(callID: shownCallID, name: call.name, arguments: call.payload))
+            // A part that cannot be sent is the tool's defect, like an error that it throws.
+            if let fault = result.fault { throw fault }
             return ToolOutput(result, of: call, byteCount: byteCount)
         } then: { [weak self] result in
             switch result {

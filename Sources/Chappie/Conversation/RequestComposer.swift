@@ -51,19 +51,37 @@ struct RequestComposer: Sendable {
         }
         object["input"] = JSONArrayText.json(items.map { $0[...] })[...]
         self.setTools(of: request, in: &object)
-        self.setStorage(in: &object)
+        self.setStorage(of: request, in: &object)
         if let effort = request.effort ?? (object["reasoning"] == nil ? self.reasoningEffort : nil) {
             object.set("effort", in: "reasoning", to: JSONText.string(effort.rawValue))
         }
         if let tier = request.serviceTier?.rawValue ?? object.text(of: "service_tier") ?? self.serviceTier?.rawValue {
             object.setText(tier, for: "service_tier")
         }
-        if self.endpoint.takesPromptCacheKey, object["prompt_cache_key"] == nil {
+        if let key = request.promptCacheKey {
+            object.setText(key, for: "prompt_cache_key")
+        } else if self.endpoint.takesPromptCacheKey, object["prompt_cache_key"] == nil {
             object.setText(conversationID, for: "prompt_cache_key")
         }
         if let limit = request.maxOutputTokens { object.setJSON(String(max(0, limit)), for: "max_output_tokens") }
         if !self.endpoint.takesMaxOutputTokens { object["max_output_tokens"] = nil }
+        Self.setOptions(of: request, in: &object)
         return object.json
+    }
+
+    /// Sets the members for which there is no configuration.
+    private static func setOptions(of request: ChappieResponseRequest, in object: inout JSONObjectText) {
+        if let format = request.textFormat { object.set("format", in: "text", to: format.json) }
+        if let choice = request.toolChoice { object["tool_choice"] = choice.json[...] }
+        if let temperature = request.temperature {
+            object.setJSON(ChappieJSONValue.number(temperature).jsonText, for: "temperature")
+        }
+        if let share = request.topP { object.setJSON(ChappieJSONValue.number(share).jsonText, for: "top_p") }
+        if let metadata = request.metadata {
+            object.setJSON(ChappieJSONValue.object(metadata.mapValues { .string($0) }).jsonText, for: "metadata")
+        }
+        if let id = request.previousResponseID { object.setText(id, for: "previous_response_id") }
+        if let truncation = request.truncation { object.setText(truncation.rawValue, for: "truncation") }
     }
 
     /// Sets the tools: the caller's first, then those of the client whose names the caller does not use.
@@ -89,14 +107,18 @@ struct RequestComposer: Sendable {
         }
     }
 
-    /// Sets the members about storage, unless the caller's body has them.
-    private func setStorage(in object: inout JSONObjectText) {
+    /// Sets the members about storage and the data of the response, unless the caller's body has them.
+    private func setStorage(of request: ChappieResponseRequest, in object: inout JSONObjectText) {
         if let isStored = self.endpoint.storesResponses, object["store"] == nil {
             object.setJSON(isStored ? "true" : "false", for: "store")
         }
-        if self.endpoint.returnsEncryptedReasoning, object["include"] == nil {
-            object.setJSON(#"["reasoning.encrypted_content"]"#, for: "include")
+        var include = request.include
+        if self.endpoint.returnsEncryptedReasoning, include != nil || object["include"] == nil {
+            let own = include ?? []
+            include = own.contains(.encryptedReasoning) ? own : own + [.encryptedReasoning]
         }
+        guard let include else { return }
+        object["include"] = JSONArrayText.json(include.map { JSONText.string($0.rawValue)[...] })[...]
     }
 }
 

@@ -14,6 +14,8 @@ struct TurnSetup: Sendable {
     let limits: ChappieRunLimits
     /// The events of the wire that are passed on.
     let rawEvents: ChappieRawEvents
+    /// The fault of the configuration, with which every turn ends before anything is sent; nil without one.
+    let fault: ChappieArgumentError?
     /// The engine's configuration, with the program's sinks.
     let engine: ChappieTransportConfiguration
 
@@ -25,6 +27,7 @@ struct TurnSetup: Sendable {
         self.approvalHandler = configuration.toolApprovalHandler
         self.limits = configuration.limits.bounded
         self.rawEvents = configuration.rawEvents
+        self.fault = configuration.fault
         self.engine = configuration.engine
     }
 

@@ -6,6 +6,8 @@ struct TurnSummary: Sendable, Equatable {
     private var model: String?
     private var usage: ChappieTokenUsage?
     private var requestID: String?
+    /// The items of the last response.
+    private(set) var lastItems: [[UInt8]] = []
 
     /// Adds a complete response.
     mutating func add(_ response: CompletedResponse) {
@@ -13,6 +15,7 @@ struct TurnSummary: Sendable, Equatable {
         self.model = response.model ?? self.model
         self.usage = self.usage.map { $0.adding(response.usage) } ?? response.usage
         self.requestID = response.requestID ?? self.requestID
+        self.lastItems = response.items
     }
 
     /// Returns the turn as a response with its text.

@@ -1,3 +1,4 @@
+public import ChappieTransport
 import ResponseEvents
 
 #if canImport(FoundationEssentials)
@@ -27,7 +28,7 @@ public enum ChappieJSONValue: Sendable, Equatable {
     /// Reads JSON text; nil when it is invalid.
     ///
     /// A value by itself is JSON text too: `3`, `"a"`. Values nest 511 deep at most. A number that is too large for a
-    /// `Double` makes the whole text unreadable.
+    /// `Double` makes the whole text unreadable. `init(parsing:)` reports the reason.
     ///
     /// ```swift
     /// let arguments = ChappieJSONValue(jsonText: #"{"city":"Oslo"}"#)
@@ -36,6 +37,27 @@ public enum ChappieJSONValue: Sendable, Equatable {
     public init?(jsonText: String) {
         guard let value = JSONDocumentValue(text: Array(jsonText.utf8)) else { return nil }
         self.init(value)
+    }
+
+    /// Reads JSON text, as `init(jsonText:)` does, and reports the reason for which it is invalid.
+    ///
+    /// Throws `ChappieArgumentError`, with the offset in bytes where there is one.
+    public init(parsing text: String) throws(ChappieArgumentError) {
+        if let value = Self(jsonText: text) {
+            self = value
+            return
+        }
+        let fault = JSONObjectFault(Array(text.utf8))
+        let reason =
+            switch fault?.kind {
+            case .empty: "is empty"
+            case .truncated: "ends at offset \(fault?.offset ?? 0), inside its JSON value"
+            case .unexpected: "has a byte at offset \(fault?.offset ?? 0) that JSON does not allow there"
+            case .surplus: "has more text behind its JSON value, at offset \(fault?.offset ?? 0)"
+            case .otherValue: "has more text behind its JSON value, or a number that is too large"
+            case nil: "has a number that is too large, or nests deeper than 511 levels"
+            }
+        throw ChappieArgumentError("text", reason)
     }
 
     private init?(_ value: JSONDocumentValue) {

@@ -1,6 +1,10 @@
 import ResponseEvents
 
-/// The request of one turn; properties that are nil have the value of the client's configuration.
+/// The request of one turn; properties that are nil have the value of the client's configuration, or are not sent.
+///
+/// A property that cannot be sent, such as a URL of a picture with a line break, fails the turn before any request is
+/// sent: as `ChappieClientError.transport` with the tag `request.invalid` and the property in its description. Members
+/// that have no property here are given in a body (`bodyJSON`).
 ///
 /// ```swift
 /// var request = ChappieResponseRequest("Summarise the report.")
@@ -30,6 +34,32 @@ public struct ChappieResponseRequest: Sendable, Equatable {
     ///
     /// It is left out for endpoints that refuse it (`ChappieEndpoint.takesMaxOutputTokens`).
     public var maxOutputTokens: Int?
+    /// The format of the model's text; `generate(_:as:schema:)` of a client sets it.
+    public var textFormat: ChappieTextFormat?
+    /// The model's choice among the tools.
+    public var toolChoice: ChappieToolChoice?
+    /// The randomness of sampling, from 0; servers take at most 2.
+    ///
+    /// Models that reason may refuse it, as they may `topP`.
+    public var temperature: Double?
+    /// The probability, 0 to 1, of the most likely tokens among which one is sampled.
+    public var topP: Double?
+    /// Names and values that the server stores with the response: at most 16, of at most 64 and 512 characters.
+    public var metadata: [String: String]?
+    /// The stored response that the input follows (`previous_response_id`), with everything that led to it.
+    ///
+    /// Every request of the turn has it, and holds the conversation's items as well. Later turns do not have it. Such
+    /// requests are sent whole.
+    public var previousResponseID: String?
+    /// The key of the prompt cache.
+    ///
+    /// Default: the conversation's identifier where the endpoint takes one (`ChappieEndpoint.takesPromptCacheKey`).
+    public var promptCacheKey: String?
+    /// The treatment of an input that is too long.
+    public var truncation: ChappieTruncation?
+    /// Additional data of the response, beside the encrypted reasoning that the endpoint asks for
+    /// (`ChappieEndpoint.returnsEncryptedReasoning`).
+    public var include: [ChappieInclude]?
     /// Replaces the conversation's lane.
     public var lane: String?
     /// The caller's identifier of the turn, which every request of it carries.
@@ -48,10 +78,11 @@ public struct ChappieResponseRequest: Sendable, Equatable {
     /// Creates a request of messages in order.
     public init(_ messages: [ChappieInputMessage]) { self.messages = messages }
 
-    /// Creates a request of a whole body, a JSON object in UTF-8.
-    public init(bodyJSON: [UInt8]) {
-        self.messages = []
-        self.bodyJSON = bodyJSON
+    /// The request for the responses after the first one, which follow the outputs of calls.
+    var afterCalls: Self {
+        var request = self
+        request.toolChoice = self.toolChoice?.afterCalls
+        return request
     }
 
     /// The effort that the request asks for, by itself or with a message in fast mode.

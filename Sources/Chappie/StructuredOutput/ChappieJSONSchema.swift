@@ -1,0 +1,105 @@
+public import ChappieTransport
+
+/// A JSON Schema (JSON Schema draft 2020-12), such as that of a structured output.
+///
+/// It is written by hand, or derived from a type:
+///
+/// ```swift
+/// struct Forecast: Codable {
+///     let summary: String
+///     let degrees: [Double]
+///     let warning: String?
+/// }
+/// let schema = try ChappieJSONSchema(of: Forecast.self)
+/// ```
+public struct ChappieJSONSchema: Sendable, Equatable {
+    /// The schema as JSON text: as it was given, or with the members of a type in the order in which it decodes them.
+    public let jsonText: String
+
+    /// Creates a schema from a value; its members are sorted by name.
+    ///
+    /// Throws `ChappieArgumentError` for a value that is not an object, and for numbers that are not finite.
+    public init(_ value: ChappieJSONValue) throws(ChappieArgumentError) {
+        if let fault = value.faultOfSchema { throw ChappieArgumentError("value", fault) }
+        self.jsonText = value.jsonText
+    }
+
+    /// Creates a schema from JSON text, which is sent as it is.
+    ///
+    /// Throws `ChappieArgumentError`, with the offset in bytes, when the text is not one JSON object.
+    public init(parsing text: String) throws(ChappieArgumentError) {
+        self.jsonText = String(decoding: try BodyText.bytes(text.utf8, of: "text"), as: UTF8.self)
+    }
+
+    /// Derives the schema of a type's values from its `init(from:)`, which is run with a decoder that records what the
+    /// type asks for.
+    ///
+    /// Covered are types that decode an object with these members, in which the schema closes every object, requires
+    /// every member, and allows `null` where the type does:
+    ///
+    /// - `String`, `Bool`, integers, `Float`, `Double`, `Decimal` and `URL`, and types that decode one of these alone;
+    /// - optionals, arrays, sets, dictionaries with `String` keys, and other covered types;
+    /// - enumerations that are `CaseIterable` and have raw values of text or integers.
+    ///
+    /// Anything else throws `ChappieStructuredOutputError.noSchema`, with the place and the obstacle: recursive types,
+    /// `Date`, `Data`, types that choose between several forms, and types that reject the recording decoder's values,
+    /// which are empty texts, 0 and false. The schema of such a type is written by hand. An `init(from:)` that traps on
+    /// these values traps here.
+    ///
+    /// A dictionary is an object that is not closed, so that the schema of a type with one does not restrict the model
+    /// strictly (`closesObjects`).
+    public init<Value: Decodable>(of type: Value.Type) throws(ChappieStructuredOutputError) {
+        do throws(SchemaFault) {
+            self.jsonText = try SchemaDerivation.schema(of: type).jsonText
+        } catch {
+            throw .noSchema(codingPath: error.codingPath, type: error.typeName, error.obstacle)
+        }
+    }
+
+    /// The schema as a value.
+    public var json: ChappieJSONValue { ChappieJSONValue(jsonText: self.jsonText) ?? .object([:]) }
+
+    /// Indicates whether every object of the schema forbids other members (`additionalProperties`) and requires all of
+    /// its own, as a strict format needs.
+    public var closesObjects: Bool { self.json.closesObjects }
+
+    /// The names of all members that the schema describes.
+    var memberNames: Set<String> { self.json.memberNames }
+}
+
+extension ChappieJSONValue {
+    /// The schemas inside a schema.
+    private var subschemas: [ChappieJSONValue] {
+        guard case .object(let keywords) = self else { return [] }
+        return keywords.flatMap { keyword, value -> [ChappieJSONValue] in
+            switch (keyword, value) {
+            case ("properties", .object(let members)), ("$defs", .object(let members)),
+                ("definitions", .object(let members)):
+                Array(members.values)
+            case ("anyOf", .array(let schemas)), ("allOf", .array(let schemas)), ("oneOf", .array(let schemas)),
+                ("prefixItems", .array(let schemas)):
+                schemas
+            case ("items", .object), ("additionalProperties", .object): [value]
+            default: []
+            }
+        }
+    }
+
+    fileprivate var closesObjects: Bool {
+        let isOfObjects = self["type"] == "object" || self["properties"] != nil
+        if isOfObjects {
+            var names: Set<String> = []
+            if case .object(let members)? = self["properties"] { names = Set(members.keys) }
+            var required: Set<String> = []
+            if case .array(let elements)? = self["required"] { required = Set(elements.compactMap(\.string)) }
+            guard self["additionalProperties"] == .bool(false), required == names else { return false }
+        }
+        return self.subschemas.allSatisfy(\.closesObjects)
+    }
+
+    fileprivate var memberNames: Set<String> {
+        var names: Set<String> = []
+        if case .object(let members)? = self["properties"] { names = Set(members.keys) }
+        return self.subschemas.reduce(into: names) { $0.formUnion($1.memberNames) }
+    }
+}

@@ -1,0 +1,95 @@
+import ResponseEvents
+
+/// The schema of the values of one type.
+indirect enum SchemaNode: Equatable {
+    /// A member of an object.
+    struct Member: Equatable {
+        let name: String
+        let node: SchemaNode
+    }
+
+    /// Text.
+    case string
+    /// A number without a fraction.
+    case integer
+    /// A number.
+    case number
+    /// True or false.
+    case boolean
+    /// One of these texts.
+    case texts([String])
+    /// One of these integers.
+    case integers([Int64])
+    /// Elements of one kind.
+    case array(SchemaNode)
+    /// Members of one kind, with any names.
+    case dictionary(SchemaNode)
+    /// These members, in order.
+    case object([Member])
+    /// A value, or `null`.
+    case nullable(SchemaNode)
+
+    /// Indicates whether the values are objects.
+    var isObject: Bool {
+        switch self {
+        case .object, .dictionary: true
+        case .string, .integer, .number, .boolean, .texts, .integers, .array, .nullable: false
+        }
+    }
+
+    /// The schema as JSON text.
+    var jsonText: String { String(decoding: self.json(isNullable: false), as: UTF8.self) }
+
+    private func json(isNullable: Bool) -> [UInt8] {
+        var object = JSONObjectText()
+        switch self {
+        case .string: object.setType("string", isNullable)
+        case .integer: object.setType("integer", isNullable)
+        case .number: object.setType("number", isNullable)
+        case .boolean: object.setType("boolean", isNullable)
+        case .texts(let texts):
+            object.setType("string", isNullable)
+            object.setValues(texts.map { JSONText.string($0) }, isNullable)
+        case .integers(let integers):
+            object.setType("integer", isNullable)
+            object.setValues(integers.map { Array(String($0).utf8) }, isNullable)
+        case .array(let element):
+            object.setType("array", isNullable)
+            object["items"] = element.json(isNullable: false)[...]
+        case .dictionary, .object:
+            guard !isNullable else {
+                let choices = [self.json(isNullable: false)[...], Array(#"{"type":"null"}"#.utf8)[...]]
+                object["anyOf"] = JSONArrayText.json(choices)[...]
+                return object.json
+            }
+            self.setObject(&object)
+        case .nullable(let node): return node.json(isNullable: true)
+        }
+        return object.json
+    }
+
+    private func setObject(_ object: inout JSONObjectText) {
+        object.setType("object", false)
+        switch self {
+        case .dictionary(let value): object["additionalProperties"] = value.json(isNullable: false)[...]
+        case .object(let members):
+            var properties = JSONObjectText()
+            for member in members { properties[member.name] = member.node.json(isNullable: false)[...] }
+            object["properties"] = properties.json[...]
+            object["required"] = JSONArrayText.json(members.map { JSONText.string($0.name)[...] })[...]
+            object.setJSON("false", for: "additionalProperties")
+        case .string, .integer, .number, .boolean, .texts, .integers, .array, .nullable: break
+        }
+    }
+}
+
+extension JSONObjectText {
+    fileprivate mutating func setType(_ type: String, _ isNullable: Bool) {
+        if isNullable { self.setJSON(#"["\#(type)","null"]"#, for: "type") } else { self.setText(type, for: "type") }
+    }
+
+    fileprivate mutating func setValues(_ values: [[UInt8]], _ isNullable: Bool) {
+        let all = values + (isNullable ? [Array("null".utf8)] : [])
+        self["enum"] = JSONArrayText.json(all.map { $0[...] })[...]
+    }
+}
