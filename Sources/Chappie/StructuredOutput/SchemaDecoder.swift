@@ -118,6 +118,7 @@ struct SchemaUnkeyedContainer: UnkeyedDecodingContainer {
         guard let record = self.record.recordOfElement() else {
             throw self.derivation.refuse(.fixedLength, at: self.codingPath)
         }
+        try self.derivation.add(1, at: path)
         return SchemaDecoder(derivation: self.derivation, record: record, codingPath: path)
     }
 }

@@ -52,9 +52,11 @@ final class SchemaDerivation {
         return fault
     }
 
-    /// Counts members and values.
+    /// Counts members, elements and values.
     func add(_ count: Int, at path: [any CodingKey]) throws {
         self.count += count
+        // A type may nest decoders without asking for another type.
+        if path.count > 2 * Self.maximumDepth { throw self.refuse(.tooDeep, at: path) }
         if self.count > Self.maximumCount { throw self.refuse(.tooLarge, at: path) }
     }
 
