@@ -26,6 +26,7 @@ csj_status ResponseScan::take_member(csj_text key, ondemand::value &value, csj_t
     if (equals(key, "id", 2)) { return this->take_needed(value, token, response.id, 2, wrong, 0); }
     if (equals(key, "status", 6)) { return this->take_needed(value, token, response.status, 2, wrong, 1); }
     if (equals(key, "model", 5)) { return this->take_fact(value, token, response.model, 2); }
+    if (equals(key, "service_tier", 12)) { return this->take_fact(value, token, response.service_tier, 2); }
     if (equals(key, "output", 6)) {
         return ItemScan(this->walk, this->scanner).take_list(value, token, 2, response.output);
     }
@@ -96,8 +97,8 @@ void ResponseScan::forget_usage() noexcept {
 
 void unescape(csj_response &response, csj_item *items, csj_part *parts, Unescaper &unescaper) noexcept {
     for (csj_text *text : {
-             &response.id, &response.status, &response.model, &response.error_code, &response.error_type,
-             &response.error_message, &response.incomplete_reason,
+             &response.id, &response.status, &response.model, &response.service_tier, &response.error_code,
+             &response.error_type, &response.error_message, &response.incomplete_reason,
          }) {
         unescaper.unescape(*text);
     }

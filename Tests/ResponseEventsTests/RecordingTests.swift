@@ -71,6 +71,7 @@ private func compare(_ event: ResponseEvent, _ expected: [String: Any]) throws {
         #expect(response.id == members["id"] as? String)
         #expect(response.status == members["status"] as? String)
         #expect(response.model == members["model"] as? String)
+        #expect(response.serviceTier == members["service_tier"] as? String)
         #expect(response.errorCode == (members["error"] as? [String: Any])?["code"] as? String)
         #expect(response.errorMessage == (members["error"] as? [String: Any])?["message"] as? String)
         let output = members["output"] as? [[String: Any]] ?? []

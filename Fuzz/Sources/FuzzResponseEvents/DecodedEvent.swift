@@ -10,7 +10,7 @@ struct DecodedEvent {
 
     /// Events that leave a value in every field that a decoder keeps.
     private static let earlierEvents = [
-        #"{"type":"response.completed","response":{"id":"\u0041","status":"s","model":"m","end_turn":true,"#
+        #"{"type":"response.completed","response":{"id":"\u0041","status":"s","model":"m","service_tier":"t","end_turn":true,"#
             + #""error":{"code":"c","type":"t","message":"m"},"incomplete_details":{"reason":"r"},"usage":{"#
             + #""input_tokens":1,"output_tokens":2,"total_tokens":3,"input_tokens_details":{"cached_tokens":4},"#
             + #""output_tokens_details":{"reasoning_tokens":5}}},"stream_id":"s","sequence_number":6}"#,

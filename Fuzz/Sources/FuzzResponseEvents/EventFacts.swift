@@ -97,7 +97,8 @@ extension EventFacts {
         let text = { (count: Int?) in count.map { "\($0)" } }
         self = [
             "kind": kind, "response.id": response.id, "response.status": response.status,
-            "response.model": response.model, "response.error.code": response.errorCode,
+            "response.model": response.model, "response.tier": response.serviceTier,
+            "response.error.code": response.errorCode,
             "response.error.type": response.errorType, "response.error.message": response.errorMessage,
             "response.reason": response.incompleteReason, "response.endsTurn": response.endsTurn.map { "\($0)" },
             "response.usage.input": text(usage?.inputTokens), "response.usage.cached": text(usage?.cachedInputTokens),

@@ -111,6 +111,7 @@ struct ResponseEventOracle {
         guard var facts = self.neededTexts(["id", "status"], of: response) else { return wrong }
         if type == "response.created" { return EventFacts(kind: type, ["id": facts["id"]], prefix: "response.") }
         facts["model"] = response.member("model").flatMap(self.scalarText)
+        facts["tier"] = response.member("service_tier").flatMap(self.scalarText)
         for name in ["code", "type", "message"] {
             facts["error.\(name)"] = response.member("error")?.member(name).flatMap(self.scalarText)
         }

@@ -139,7 +139,7 @@ typedef struct csj_item {
 
 /// The members of a response object that a turn needs. Texts are unescaped, `json` is not. Integers are -1 when absent.
 typedef struct csj_response {
-    csj_text json, id, status, model, error_code, error_type, error_message, incomplete_reason;
+    csj_text json, id, status, model, service_tier, error_code, error_type, error_message, incomplete_reason;
     int64_t input_tokens, cached_tokens, output_tokens, reasoning_tokens, total_tokens;
     /// The elements of `output`, in `csj_event.items`; one that is not an object is an item without members.
     csj_range output;

@@ -119,6 +119,8 @@ extension ConversationTurn {
 
     private func finish() {
         self.phase = .over
+        let response = self.summary.response(text: "")
+        self.shared.withLock { $0.response = response }
         // A consumer that receives the end may begin the next turn at once.
         self.settle()
         self.actions.append(.deliver(.completed))

@@ -20,6 +20,8 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
         var isLate = false
         /// The newest response.
         var driver: TurnDriver?
+        /// The turn's result once it is complete.
+        var response: ChappieResponse?
         /// The reports of the earlier responses.
         var finishedReport: ChappieStreamReport?
         /// The turn's items; nil before the turn has begun, and after it has ended.
@@ -254,6 +256,9 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
 
     /// The server's own description of the error that ended the turn.
     var serverMessage: String? { self.shared.withLock { $0.driver }?.serverMessage }
+
+    /// The result of the complete turn, without its text.
+    var response: ChappieResponse? { self.shared.withLock { $0.response } }
 
     /// The attempts of all responses so far.
     var report: ChappieStreamReport {

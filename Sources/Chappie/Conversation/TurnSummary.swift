@@ -4,6 +4,7 @@ import ChappieTransport
 struct TurnSummary: Sendable, Equatable {
     private var id: String?
     private var model: String?
+    private var serviceTier: String?
     private var usage: ChappieTokenUsage?
     private var requestID: String?
     /// The items of the last response.
@@ -13,6 +14,7 @@ struct TurnSummary: Sendable, Equatable {
     mutating func add(_ response: CompletedResponse) {
         self.id = response.id ?? self.id
         self.model = response.model ?? self.model
+        self.serviceTier = response.serviceTier ?? self.serviceTier
         self.usage = self.usage.map { $0.adding(response.usage) } ?? response.usage
         self.requestID = response.requestID ?? self.requestID
         self.lastItems = response.items
@@ -22,6 +24,7 @@ struct TurnSummary: Sendable, Equatable {
     func response(text: String) -> ChappieResponse {
         var response = ChappieResponse(id: self.id, status: "completed")
         response.model = self.model
+        response.serviceTier = self.serviceTier
         response.outputText = text
         response.usage = self.usage
         response.requestID = self.requestID

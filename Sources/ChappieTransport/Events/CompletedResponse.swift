@@ -65,6 +65,8 @@ package struct CompletedResponse: Sendable, Equatable {
     package var id: String?
     /// The model that answered.
     package var model: String?
+    /// The service tier that answered.
+    package var serviceTier: String?
     /// The tokens used by the response.
     package var usage: ChappieTokenUsage?
     /// Indicates whether the turn ends; false when the model wants to continue without a tool call (`end_turn`).

@@ -22,6 +22,7 @@ struct ResponseRecord {
     /// The response's identifier, from its end.
     private(set) var responseID: String?
     private var model: String?
+    private var serviceTier: String?
     private var usage: ChappieTokenUsage?
     private var endsTurn = true
     /// Indicates whether the response is complete.
@@ -72,6 +73,7 @@ struct ResponseRecord {
         self.isComplete = true
         self.responseID = (summary.id ?? responseID).flatMap { $0.isEmpty ? nil : $0 }
         self.model = summary.model
+        self.serviceTier = summary.serviceTier
         self.usage = summary.usage
         self.endsTurn = summary.endsTurn ?? true
         // If the list was cut, more items may have come one by one.
@@ -169,12 +171,24 @@ struct ResponseRecord {
             .map { self.items[$0].json }
     }
 
+    /// Returns the response as the server described it at its end, without its text; nil when it is not complete.
+    func response(requestID: String?) -> ChappieResponse? {
+        guard self.isComplete else { return nil }
+        var response = ChappieResponse(id: self.responseID, status: "completed")
+        response.model = self.model
+        response.serviceTier = self.serviceTier
+        response.usage = self.usage
+        response.requestID = requestID
+        return response
+    }
+
     /// Returns the result of the response, with items before its own; nil when it is not complete, or too large.
     func completedResponse(behind carried: [[UInt8]]) -> CompletedResponse? {
         guard self.isComplete, !self.isTooLarge else { return nil }
         var response = CompletedResponse()
         response.id = self.responseID
         response.model = self.model
+        response.serviceTier = self.serviceTier
         response.usage = self.usage
         response.endsTurn = self.endsTurn && self.laterItems.isEmpty
         response.setItems((carried + self.allItems).compactMap { InputItem($0) })

@@ -190,8 +190,12 @@ package struct SecretRedaction: Sendable {
         var copy = response
         copy.id = response.id.map(self.words)
         copy.model = response.model.map(self.words)
+        copy.serviceTier = response.serviceTier.map(self.words)
         return copy
     }
+
+    /// Returns the response without the secrets.
+    func response(_ response: ChappieResponse) -> ChappieResponse { response.replacingWords(self.words) }
 
     /// Returns the event without the secrets, unless it is text, which is the model's and is delivered unchanged.
     ///
@@ -273,6 +277,7 @@ extension ChappieResponse {
             errorMessage: self.errorMessage.map(replace), incompleteReason: self.incompleteReason.map(replace))
         copy.errorType = self.errorType.map(replace)
         copy.model = self.model.map(replace)
+        copy.serviceTier = self.serviceTier.map(replace)
         copy.outputText = self.outputText
         copy.usage = self.usage
         copy.requestID = self.requestID.map(replace)

@@ -8,7 +8,9 @@ public struct ChappieResponse: Sendable, Equatable {
     public let status: String
     /// The model that answered.
     public package(set) var model: String?
-    /// The text of the whole turn; empty for a response that is not a success.
+    /// The service tier that answered, in the server's spelling.
+    public package(set) var serviceTier: String?
+    /// The text of the whole turn; empty for a response that is not a success, and in `ChappieStreamHandle.response`.
     public package(set) var outputText = ""
     /// The tokens of the response, if the server counted them; of a turn with several responses, their sum.
     public package(set) var usage: ChappieTokenUsage?
@@ -49,6 +51,7 @@ extension ChappieResponse {
             errorMessage: summary.errorMessage, incompleteReason: summary.incompleteReason)
         self.errorType = summary.errorType
         self.model = summary.model
+        self.serviceTier = summary.serviceTier
         self.usage = summary.usage
         self.errorPayload = summary.errorPayload(byteCountLimit: byteCountLimit)
         self.requestID = requestID

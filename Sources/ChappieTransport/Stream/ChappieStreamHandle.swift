@@ -20,6 +20,9 @@ package protocol StreamedTurn: AnyObject, Sendable {
     /// The server's message about the error that ended the turn; nil when there is none.
     var serverMessage: String? { get }
 
+    /// The complete response, without its text; nil while the stream runs, and when it has failed.
+    var response: ChappieResponse? { get }
+
     /// The turn's report so far.
     var report: ChappieStreamReport { get }
 }
@@ -96,6 +99,14 @@ public struct ChappieStreamHandle: Sendable {
     /// for a refused credential: `reauthenticationRequired` has the code, such as `invalid_api_key`, and this is its
     /// sentence. Like the error's, it is not for logs and reports.
     public var serverMessage: String? { self.turn.serverMessage }
+
+    /// The complete response: its identifier, model, service tier and usage.
+    ///
+    /// Nil before `.completed` was delivered, and when the stream has failed: then the error has the response, if the
+    /// server sent one (`ChappieClientError.responseIncomplete`, `.responseFailed`). For a client's turn with tools,
+    /// `usage` is the sum of all its responses, and the other properties are those of the last one. `outputText` is
+    /// empty, as the stream has delivered the text. May be read from any task.
+    public var response: ChappieResponse? { self.turn.response }
 
     /// The stream's report so far.
     public var report: ChappieStreamReport { self.turn.report }

@@ -20,6 +20,8 @@ struct SharedTurnState {
     /// Events that the consumer can take at once.
     var ready = EventQueue()
     var serverMessage: String?
+    /// The complete response; nil before its end.
+    var response: ChappieResponse?
     /// The circuit breaker's ticket, which is answered once: at the turn's end, or when its stream is dropped.
     var ticket: CircuitBreaker.Ticket?
 

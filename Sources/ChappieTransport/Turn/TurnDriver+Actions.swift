@@ -255,6 +255,9 @@ extension TurnDriver {
     // MARK: The end
 
     private func finish() {
+        let response = self.reader.record.response(requestID: self.reader.evidence.requestID)
+            .map(self.redaction.response)
+        self.shared.withLock { $0.response = response }
         self.deliver(.completed)
         self.closeOther(outcome: "lost-race")
         guard let attempt = self.attempts.takeCurrent() else { return }

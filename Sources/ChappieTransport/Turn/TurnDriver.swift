@@ -377,6 +377,9 @@ import StreamTransport
     /// The server's message about the error that ended the turn.
     package var serverMessage: String? { self.shared.withLock { $0.serverMessage } }
 
+    /// The complete response, without its text; nil before its end.
+    package var response: ChappieResponse? { self.shared.withLock { $0.response } }
+
     /// The turn's report so far.
     package var report: ChappieStreamReport { self.liveReport.withLock { $0 } }
 }

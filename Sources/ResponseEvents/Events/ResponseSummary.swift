@@ -12,6 +12,8 @@ package struct ResponseSummary {
     package let status: String?
     /// The model that generated the response.
     package let model: String?
+    /// The service tier that has generated the response.
+    package let serviceTier: String?
     /// The machine-readable code of the failure.
     package let errorCode: String?
     /// The family of the error, where the server names it.

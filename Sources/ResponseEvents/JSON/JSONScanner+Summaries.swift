@@ -101,6 +101,7 @@ extension ResponseSummary {
             id: String(response.id),
             status: String(response.status)?.word,
             model: String(response.model),
+            serviceTier: String(response.service_tier),
             errorCode: String(response.error_code)?.word,
             errorType: String(response.error_type)?.word,
             errorMessage: String(response.error_message),

@@ -126,6 +126,7 @@ import Testing
         func cancel() {}
         func steer(_ input: [UInt8]) throws {}
         var serverMessage: String? { nil }
+        var response: ChappieResponse? { nil }
         var report: ChappieStreamReport { ChappieStreamReport() }
     }
 

@@ -25,6 +25,37 @@ import Testing
             ])
     }
 
+    @Test(arguments: [false, true]) func aHandleHasTheCompleteResponse(overHTTP: Bool) async throws {
+        let end =
+            #"{"type":"response.completed","response":{"id":"r","status":"completed","model":"m-1","#
+            + #""service_tier":"flex","usage":{"input_tokens":7,"input_tokens_details":{"cached_tokens":5},"#
+            + #""output_tokens":3,"output_tokens_details":{"reasoning_tokens":2},"total_tokens":10}}}"#
+        let events = [Event.created, Event.text("a"), end]
+        let fixture =
+            overHTTP
+            ? TurnFixture([
+                [.opened(200, fields: ["content-type": "text/event-stream", "x-request-id": "q"])]
+                    + events.map { .body(Event.sse($0)) }
+            ]) { $0.policy = .httpSSEOnly }
+            : TurnFixture([[.opened(101, fields: ["x-request-id": "q"]), .request] + events.map { .text($0) }])
+        let handle = fixture.instance.streamHandle(ChappieTransportRequest(prompt: "hi", model: "m"))
+        for try await event in handle.events where event != .completed { #expect(handle.response == nil) }
+        var expected = ChappieResponse(id: "r", status: "completed")
+        expected.model = "m-1"
+        expected.serviceTier = "flex"
+        expected.requestID = "q"
+        expected.usage = ChappieTokenUsage(
+            inputTokens: 7, cachedInputTokens: 5, outputTokens: 3, reasoningTokens: 2, totalTokens: 10)
+        #expect(handle.response == expected)
+    }
+
+    @Test func aTurnThatFailsHasNoCompleteResponse() async {
+        let handle = TurnFixture([.webSocket(Event.text("a"), Event.incomplete)]).instance
+            .streamHandle(ChappieTransportRequest(prompt: "hi", model: "m"))
+        #expect(await TurnFixture.read(handle).clientError?.tag == "response.incomplete")
+        #expect(handle.response == nil)
+    }
+
     @Test func rawEventPrecedesItsDerivedEvents() async {
         let outcome = await Self.fixture(.all).run()
         #expect(

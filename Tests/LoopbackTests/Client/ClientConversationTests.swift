@@ -62,6 +62,24 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true]) func aHandleHasTheFactsOfTheWholeTurn(inBatches: Bool) async throws {
+        let call = responseEvents(1, [functionCall("c", "t")], text: "Wait. ")
+        try await withServer(scripted([call, responseEvents(2, [], text: "Done.")])) { server in
+            let tool = ChappieHostTool(name: "t", description: "") { _ in ChappieToolResult(output: "") }
+            let handle = Chappie.client(configuration: .loopback(server) { $0.tools = [tool] }).streamHandle("hi")
+            if inBatches {
+                for try await _ in handle.batches() {}
+            } else {
+                for try await event in handle.events where event != .completed { #expect(handle.response == nil) }
+            }
+            let response = try #require(handle.response)
+            #expect(response.outputText.isEmpty)
+            #expect(response.id == "resp_2")
+            #expect(response.model == "m-1")
+            #expect(response.usage == ChappieTokenUsage(inputTokens: 20, outputTokens: 4, totalTokens: 24))
+        }
+    }
+
     @Test func aResponseHasItsFacts() async throws {
         let call = responseEvents(1, [functionCall("c", "t")], text: "Wait. ")
         try await withServer(scripted([call, responseEvents(2, [], text: "Done.")])) { server in
