@@ -4,9 +4,9 @@
     import Foundation
 #endif
 
-/// A conversation with a model, and the connection that carries it.
+/// One conversation with a model, over an engine that it may share with others.
 ///
-/// Each message is a turn: the model answers, calls tools, reads their outputs, and answers again, until it is done.
+/// A program for many people makes one client, and `conversation()` of it for each of them. Each message is a turn: the model answers, calls tools, reads their outputs, and answers again, until it is done.
 /// The messages of a turn are the context of the next one. A conversation has one turn at a time: reading a second one
 /// throws `ChappieClientError.alreadyRunning`, and the first continues. A turn begins when it is read.
 ///
@@ -28,7 +28,7 @@ public final class ChappieClient: Sendable {
     /// The engine, shared with the client's lanes and forks.
     let transport: ChappieStreamingTransport
     /// The conversation's context and state.
-    let conversation: Conversation
+    let state: Conversation
     private let setup: TurnSetup
 
     /// Creates a client with an engine of its own.
@@ -43,7 +43,7 @@ public final class ChappieClient: Sendable {
     {
         self.configuration = configuration
         self.transport = transport
-        self.conversation = conversation
+        self.state = conversation
         self.setup = TurnSetup(configuration, transport: transport)
     }
 
@@ -139,7 +139,7 @@ public final class ChappieClient: Sendable {
 
     /// Creates the turn of a request, which begins when it is read.
     func turn(_ request: ChappieResponseRequest) -> ConversationTurn {
-        ConversationTurn(setup: self.setup, request: request, conversation: self.conversation)
+        ConversationTurn(setup: self.setup, request: request, conversation: self.state)
     }
 
     /// Opens the connection that the next turn will use, and lets the server prepare the conversation's context.
@@ -151,7 +151,7 @@ public final class ChappieClient: Sendable {
     /// await client.prewarm()   // while the person still types
     /// ```
     public func prewarm() async {
-        guard let request = ConversationTurn.warmUp(setup: self.setup, conversation: self.conversation) else { return }
+        guard let request = ConversationTurn.warmUp(setup: self.setup, conversation: self.state) else { return }
         await self.transport.prewarm(request)
     }
 
@@ -176,38 +176,66 @@ public final class ChappieClient: Sendable {
         return usage
     }
 
+    /// Ends the client's engine, with all conversations over it: refuses new turns, and lets running ones end.
+    ///
+    /// A turn with tools makes its remaining requests within the grace period. See
+    /// `ChappieStreamingTransport.shutdown(gracePeriod:)`.
+    ///
+    /// - Parameter gracePeriod: the time for running turns; default 5 s.
+    public func shutdown(gracePeriod: Duration = .seconds(5)) async {
+        await self.transport.shutdown(gracePeriod: gracePeriod)
+    }
+
     // MARK: The conversation
+
+    /// Indicates whether a turn runs, so that another one would throw `ChappieClientError.alreadyRunning`.
+    ///
+    /// May be read from any task.
+    public var isRunning: Bool { self.state.isRunning }
+
+    /// The text that the running turn has delivered so far; empty when none runs.
+    ///
+    /// May be read from any task.
+    public var textSoFar: String { self.state.textSoFar }
 
     /// The messages and outputs so far.
     ///
     /// A running turn is not part of it. Setting it replaces the context; a running turn then adds no items to it.
     public var context: ChappieClientContext {
-        get { self.conversation.context }
-        set { self.conversation.context = newValue }
+        get { self.state.context }
+        set { self.state.context = newValue }
     }
 
     /// Clears the context.
     ///
     /// A running turn continues, and adds no items to it.
-    public func clearContext() { self.conversation.context = ChappieClientContext() }
+    public func clearContext() { self.state.context = ChappieClientContext() }
 
-    /// Returns another, empty conversation over the same engine.
+    /// Returns another, empty conversation over the same engine, such as one for each user of a server.
+    ///
+    /// Conversations run at the same time and know nothing of each other. The engine keeps one idle WebSocket for all
+    /// conversations without a lane.
+    public func conversation() -> ChappieClient { self.conversation(lane: nil) }
+
+    /// Returns another, empty conversation over the same engine, which has a lane.
     ///
     /// With `ChappieConfiguration.usesLanes`, it uses the lane of this name on the same WebSocket: 1 to 256 of
     /// `A–Z a–z 0–9 _ . -`. Elsewhere each running response has a connection of its own.
-    public func lane(_ name: String) -> ChappieClient {
+    public func lane(_ name: String) -> ChappieClient { self.conversation(lane: name) }
+
+    private func conversation(lane: String?) -> ChappieClient {
         ChappieClient(
             configuration: self.configuration, transport: self.transport,
-            conversation: Conversation(context: ChappieClientContext(), lane: name))
+            conversation: Conversation(context: ChappieClientContext(), lane: lane))
     }
 
     /// Returns another conversation over the same engine, which begins with this one's context.
     ///
-    /// Later turns of the two are independent. See `lane(_:)` for the name.
-    public func fork(lane name: String) -> ChappieClient {
+    /// Later turns of the two are independent. See `lane(_:)` for the name; default none.
+    public func fork(lane name: String? = nil) -> ChappieClient {
         ChappieClient(
             configuration: self.configuration, transport: self.transport,
             conversation: Conversation(
-                context: self.conversation.context, lane: name, forkedFrom: self.conversation.lane))
+                context: self.state.context, lane: name, forkedFrom: self.state.lane))
     }
 }

@@ -61,7 +61,7 @@ struct OutcomeCheck {
             .invalidRequest, .unresolvable, .certificateRejected, .keyNotPinned, .tlsHandshakeFailed,
             .trustAnchorsUnreadable, .clientCertificateUnreadable, .proxyInvalid, .proxyRefused, .notSOCKS,
             .descriptorsExhausted, .peerUnresponsive, .requestTooLarge, .sequenceGap, .responseExpired, .circuitOpen,
-            .unavailable,
+            .shutDown, .unavailable,
         ]
         require(!impossible.contains(failure.code), "a failure that has no reason: \(failure)")
         // A server that does not wait for the request may reset the connection while it is being made.

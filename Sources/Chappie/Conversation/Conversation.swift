@@ -7,6 +7,8 @@ final class Conversation: Sendable {
     private struct State {
         var context: ChappieClientContext
         var running: UInt64?
+        /// The text of the running turn.
+        var text = ""
         var turnCount: UInt64 = 0
     }
 
@@ -38,6 +40,16 @@ final class Conversation: Sendable {
     /// Indicates whether a turn is running.
     var isRunning: Bool { self.state.withLock { $0.running != nil } }
 
+    /// The text that the running turn has delivered.
+    var textSoFar: String { self.state.withLock { $0.text } }
+
+    /// Records text that a turn delivers.
+    func delivers(_ text: String, of turn: Turn) {
+        self.state.withLock { state in
+            if state.running == turn.number { state.text += text }
+        }
+    }
+
     /// The right to run a turn.
     struct Turn: Sendable {
         fileprivate let number: UInt64
@@ -62,6 +74,7 @@ final class Conversation: Sendable {
         self.state.withLock { state in
             guard state.running == turn.number else { return }
             state.running = nil
+            state.text = ""
             // The context may have been replaced during the turn, whose items are then discarded.
             if state.turnCount == turn.number { state.context.itemTexts += items }
         }

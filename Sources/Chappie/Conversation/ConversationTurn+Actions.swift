@@ -16,10 +16,12 @@ extension ConversationTurn {
     func begin() throws {
         if self.shared.withLock({ $0.isCancelled }) { throw CancellationError() }
         let items = self.setup.composer.items(of: self.request)
+        let admission = try self.setup.transport.admit(of: self.watch.requestID) { [weak self] in self?.cancel() }
         let turn = try self.conversation.begin()
         let isCancelled = self.shared.withLock { shared in
             guard !shared.isCancelled else { return true }
             shared.turn = turn
+            shared.admission = admission
             shared.journal = TurnJournal(input: items)
             return false
         }
@@ -28,6 +30,7 @@ extension ConversationTurn {
             self.conversation.end(turn, adding: [])
             throw CancellationError()
         }
+        self.turn = turn
         self.startTimer()
         self.askModel(self.request, behind: turn.context, fault: self.setup.fault ?? self.request.fault)
     }
@@ -49,6 +52,7 @@ extension ConversationTurn {
         request.requestID = self.watch.requestID
         request.traceContext = self.request.traceContext
         request.turnState = self.turnState
+        request.isAdmitted = true
         request.runsCalls = true
         request.answeredCalls = self.machine.answeredCalls
         request.toolOutput = { [weak self] call in

@@ -26,6 +26,8 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
         var finishedReport: ChappieStreamReport?
         /// The turn's items; nil before the turn has begun, and after it has ended.
         var journal: TurnJournal?
+        /// The right to run, from the first read to the end.
+        var admission: TurnAdmission?
         /// The conversation's turn, from the first read to the end.
         var turn: Conversation.Turn?
     }
@@ -66,6 +68,8 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
     var actions = ActionQueue()
     /// The routing state that the server asks to have echoed.
     var turnState: String?
+    /// The conversation's turn; nil before the first read.
+    var turn: Conversation.Turn?
     /// The turn's result as a response.
     var summary = TurnSummary()
     private let clock = ContinuousClock()
@@ -103,7 +107,10 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
                     let event: ChappieStreamEvent?
                     do { event = try await driver.next() } catch { event = try self.failed(with: error) }
                     if case .failing = self.phase { continue }
-                    if let event, self.isForConsumer(event), self.actions.isEmpty { return event }
+                    if let event, self.isForConsumer(event), self.actions.isEmpty {
+                        self.delivers(CollectionOfOne(event))
+                        return event
+                    }
                     self.received(event, from: driver)
                 case .notBegun: try self.begin()
                 case .answering: try await self.waitForTools()
@@ -131,7 +138,10 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
                     do { batch = try await driver.nextBatch() } catch { batch = try self.failed(with: error) }
                     if case .failing = self.phase { continue }
                     let events = self.received(batch ?? [], from: driver)
-                    if !events.isEmpty { return events }
+                    if !events.isEmpty {
+                        self.delivers(events)
+                        return events
+                    }
                 case .notBegun: try self.begin()
                 case .answering: try await self.waitForTools()
                 case .failing(let error): throw error
@@ -158,6 +168,13 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
             .usageLimits, .raw, .diagnostic:
             true
         }
+    }
+
+    /// Adds the text of events, which the consumer gets now, to what the conversation shows to other tasks.
+    private func delivers(_ events: some Collection<ChappieStreamEvent>) {
+        var text = ""
+        for case .textDelta(let delta) in events { text += delta }
+        if !text.isEmpty, let turn = self.turn { self.conversation.delivers(text, of: turn) }
     }
 
     /// Queues an event of a response, or continues when the response is complete.
@@ -190,6 +207,7 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
             if case .deliver(let event) = action {
                 self.actions.removeFirst()
                 let event = self.redaction.event(event)
+                self.delivers(CollectionOfOne(event))
                 if case .toolCallCompleted(let result) = event { self.watch.note(result, self.redaction) }
                 return event
             }
@@ -231,6 +249,7 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
                 self.conversation.end(turn, adding: journal.remains)
             }
             shared.isOver = true
+            shared.admission = nil
             return shared.driver
         }
         self.inbox.close()

@@ -19,6 +19,8 @@ final class Engine: Sendable {
     let clock: TurnClock
     /// Removes the configuration's secrets from a server's text; a turn adds its credentials.
     let redaction: SecretRedaction
+    /// Counts the running turns.
+    let gate = TurnGate()
     private let state: LockedValue<State>
 
     init(configuration: ChappieTransportConfiguration, transport: any StreamTransport, clock: TurnClock) {
@@ -34,8 +36,28 @@ final class Engine: Sendable {
                 breaker: CircuitBreaker(configuration.circuitBreaker)))
     }
 
-    deinit {
-        let (kept, pending) = self.state.withLock { ($0.kept.all, $0.pending) }
+    deinit { self.closeConnections() }
+
+    /// Ends the engine: turns that begin from now on are refused, and those that run after `gracePeriod` are cancelled.
+    ///
+    /// When the task is cancelled, the grace period is over.
+    func shutDown(within gracePeriod: Duration) async {
+        self.gate.close()
+        self.closeConnections()
+        let (gate, sleep) = (self.gate, self.clock.sleep)
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await gate.waitUntilEmpty() }
+            // It ends early when the task is cancelled.
+            group.addTask { _ = try? await sleep(max(.zero, gracePeriod)) }
+            await group.next()
+            group.cancelAll()
+        }
+        gate.cancelAll()
+    }
+
+    /// Closes the connections that no turn uses.
+    private func closeConnections() {
+        let (kept, pending) = self.state.withLock { ($0.kept.takeAll(), $0.pending.take()) }
         for connection in kept { connection.connection.close() }
         pending?.connection.cancel()
     }
@@ -112,7 +134,7 @@ final class Engine: Sendable {
     /// An older one that was not taken is closed.
     func keep(_ connection: KeptConnection) {
         let surplus: KeptConnection? = self.state.withLock { state in
-            state.standing.isCondemned ? connection : state.kept.keep(connection)
+            state.standing.isCondemned || self.gate.isClosed ? connection : state.kept.keep(connection)
         }
         surplus?.connection.close()
     }
@@ -121,7 +143,7 @@ final class Engine: Sendable {
     func park(_ upgrade: PendingUpgrade) {
         let surplus: PendingUpgrade? = self.state.withLock { state in
             // A verdict waits for the end of its probe, and until then needs no other connection.
-            if state.pending?.purpose == .probe { return upgrade }
+            if state.pending?.purpose == .probe || self.gate.isClosed { return upgrade }
             defer { state.pending = upgrade }
             return state.pending
         }

@@ -28,7 +28,4 @@ struct KeptConnections {
 
     /// The connection of a lane, without taking it.
     subscript(lane: Lane) -> KeptConnection? { self.connections[lane] }
-
-    /// All connections, without taking them.
-    var all: [KeptConnection] { Array(self.connections.values) }
 }

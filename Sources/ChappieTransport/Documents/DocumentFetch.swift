@@ -21,6 +21,10 @@ struct DocumentFetch {
 
     /// Fetches the document, or throws an error of a turn: either without the credentials that were sent.
     func document() async throws -> FetchedDocument {
+        guard let admission = self.engine.gate.admit(cancel: {}) else {
+            throw ChappieClientError(shutDown: .httpSSE, of: self.identity)
+        }
+        defer { withExtendedLifetime(admission) {} }
         var redaction = self.engine.redaction
         do {
             let document = try await self.document(&redaction)

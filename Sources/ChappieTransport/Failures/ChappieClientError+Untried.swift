@@ -22,6 +22,11 @@ extension ChappieClientError {
         self.init(untried: .circuitOpen, in: .connect, transport: transport, of: identity) { $0.retryAfter = duration }
     }
 
+    /// Creates the failure for a turn of an engine that was shut down.
+    init(shutDown transport: ChappieTransportKind, of identity: RequestIdentity) {
+        self.init(untried: .shutDown, in: .connect, transport: transport, of: identity) { _ in }
+    }
+
     private init(
         untried code: ChappieTransportFailure.Code, in phase: ChappieTransportFailure.Phase,
         transport: ChappieTransportKind, of identity: RequestIdentity,

@@ -97,6 +97,8 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
         public static let responseExpired = Self(.responseExpired)
         /// The turn was not tried, because earlier turns failed; `details.retryAfter` is the time until one will be.
         public static let circuitOpen = Self(.circuitOpen)
+        /// The turn was not tried, because the engine was shut down.
+        public static let shutDown = Self(.shutDown)
         /// The process has no file descriptor left; `details.limit` is the maximum number.
         public static let descriptorsExhausted = Self(.descriptorsExhausted)
         /// The system has no threads or memory left, or no connection can be opened in this environment.

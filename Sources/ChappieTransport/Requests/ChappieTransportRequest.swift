@@ -39,6 +39,8 @@ public struct ChappieTransportRequest: Sendable {
     package var isWarmUp = false
     /// The lane whose newest response this one may continue, if its own lane has none.
     package var forkedFrom: String?
+    /// Indicates whether the request belongs to a turn that was admitted as a whole.
+    package var isAdmitted = false
     /// Indicates whether the caller runs the calls of the complete response.
     ///
     /// They are then delivered one by one, and compared with those of a broken attempt, only with `rawEvents` `.all`. A

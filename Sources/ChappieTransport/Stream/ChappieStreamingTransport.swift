@@ -35,6 +35,33 @@ public final class ChappieStreamingTransport: Sendable {
         await LibwebsocketsTransport.finishClosing(within: .milliseconds(500))
     }
 
+    /// Ends the instance: refuses new turns, and lets running ones end.
+    ///
+    /// A turn that begins after this call ends with `ChappieClientError.transport` and the tag `engine.shut-down`, and
+    /// so does a fetch. Turns that still run after the grace period end with `CancellationError`, as if their streams
+    /// had been cancelled; a client's turn may make its remaining requests until then. Kept WebSockets are closed with
+    /// their closing handshake (RFC 6455 section 7), for which this waits up to 500 ms beyond the grace period: then the
+    /// instance has no socket left, and its service threads are idle.
+    ///
+    /// When the task is cancelled, the grace period is over at once. May be called from any task, and more than once.
+    ///
+    /// - Parameter gracePeriod: the time for running turns; default 5 s, and not below zero.
+    public func shutdown(gracePeriod: Duration = .seconds(5)) async {
+        await self.engine.shutDown(within: gracePeriod)
+        await Self.finishClosing()
+    }
+
+    /// Admits a turn of several responses, which `cancel` cancels, and whose requests are marked as admitted.
+    package func admit(
+        of requestID: String?, cancel: @escaping @Sendable () -> Void
+    ) throws(ChappieClientError) -> TurnAdmission {
+        guard let admission = self.engine.gate.admit(cancel: cancel) else {
+            throw ChappieClientError(
+                shutDown: .webSocket, of: RequestIdentity(requestID: requestID, traceContext: nil))
+        }
+        return admission
+    }
+
     /// Returns the events of one response.
     ///
     /// No request is sent before the stream is read. Dropping the stream, or cancelling the task that reads it, closes

@@ -39,6 +39,8 @@ import StreamTransport
 
     /// Opens connections and sends the request; nil before the turn has begun.
     private(set) var sender: RequestSender?
+    /// The right to run, from the first read to the end; nil for a part of a turn that has it.
+    private var admission: TurnAdmission?
     /// Indicates whether an attempt has failed.
     var hasFailed = false
     /// Indicates whether the circuit breaker has permitted the turn as a probe of the server.
@@ -186,13 +188,24 @@ import StreamTransport
     private func begin() async {
         self.deadlines.begin(at: self.engine.clock.now())
         self.recorder.began(on: self.transport)
-        guard let sender = self.readRequest(), self.isPermitted() else { return }
+        guard self.isAdmitted(), let sender = self.readRequest(), self.isPermitted() else { return }
         do {
             try await self.refreshCredential(sender, .connecting)
         } catch {
             return self.endUnanswered(error)
         }
         self.start(sender)
+    }
+
+    /// Asks for the right to run; returns false when that ends the turn.
+    @inline(never)
+    private func isAdmitted() -> Bool {
+        if self.request.isAdmitted { return true }
+        self.admission = self.engine.gate.admit { [weak self] in self?.cancel() }
+        if self.admission == nil {
+            self.end(.failed(ChappieClientError(shutDown: self.transport, of: self.identity)))
+        }
+        return self.admission != nil
     }
 
     /// Reads the request; returns nil when it cannot be sent, which ends the turn.
@@ -267,6 +280,7 @@ import StreamTransport
     func end(_ outcome: Outcome) {
         guard self.outcome == nil else { return }
         self.outcome = outcome
+        self.admission = nil
         self.noteReplaySafety()
         self.recorder.measured(self.meter.summary)
         if let startedAt = self.deadlines.startedAt {

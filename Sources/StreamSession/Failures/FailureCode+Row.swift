@@ -40,6 +40,7 @@ extension FailureCode {
         case .toolOutputAwaited: .toolOutputAwaited
         case .responseExpired: .responseExpired
         case .circuitOpen: .circuitOpen
+        case .shutDown: .shutDown
         case .descriptorsExhausted: .descriptorsExhausted
         case .unavailable: .unavailable
         }
@@ -57,6 +58,9 @@ extension FailureRow {
     fileprivate static let circuitOpen = FailureRow(
         .fatal, .network, .afterNetworkFailure, "The request was not tried, because those before it failed",
         "Try again in \(.wait).")
+    fileprivate static let shutDown = FailureRow(
+        .fatal, .validation, report: true, "The request was not sent, because the engine was shut down",
+        "Begin no turns behind shutdown(), or use another engine.")
     fileprivate static let trustAnchorsUnreadable = FailureRow(
         .fatal, .validation, user: true, "The file of trusted certificates cannot be read",
         "Check the file's name and format (PEM).")

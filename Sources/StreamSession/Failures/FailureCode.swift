@@ -40,6 +40,7 @@ package enum FailureCode: String, Sendable, CaseIterable {
     case toolOutputAwaited = "event.tool-output-awaited"
     case responseExpired = "resume.expired"
     case circuitOpen = "circuit.open"
+    case shutDown = "engine.shut-down"
     case descriptorsExhausted = "descriptors.exhausted"
     case unavailable = "unavailable"
 }

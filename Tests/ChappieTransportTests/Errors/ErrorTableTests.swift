@@ -298,6 +298,10 @@ private let codeRows: [Row] = [
         "The request was not tried, because those before it failed", "Try again in 42 s."
     ) { $0.retryAfter = .milliseconds(41_500) },
     Row(
+        .shutDown, "engine.shut-down", .validation, .none, .report,
+        "The request was not sent, because the engine was shut down",
+        "Begin no turns behind shutdown(), or use another engine."),
+    Row(
         .descriptorsExhausted, "descriptors.exhausted", .internal, later, .none,
         "The process has no file descriptor left of 1024 (ulimit -n)",
         "Raise the limit (ulimit -n), or open fewer connections at once."

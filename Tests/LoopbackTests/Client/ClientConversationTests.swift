@@ -48,6 +48,57 @@ import Testing
         }
     }
 
+    @Test(arguments: Wire.allCases)
+    func aRunningTurnAndItsTextAreVisible(over wire: Wire) async throws {
+        try await withServer(.init(model: .text("The sky is blue."))) { server in
+            let client = Chappie.client(configuration: .loopback(server, over: wire))
+            #expect(!client.isRunning)
+            let handle = client.streamHandle("Why?")
+            #expect(handle.response == nil)
+            var text = ""
+            for try await event in handle.events {
+                guard case .textDelta(let delta) = event else { continue }
+                text += delta
+                #expect(client.isRunning)
+                #expect(client.textSoFar == text)
+            }
+            #expect(text == "The sky is blue.")
+            #expect(!client.isRunning)
+            #expect(client.textSoFar.isEmpty)
+            #expect(handle.response?.status == "completed")
+            #expect(handle.response?.id?.isEmpty == false)
+            #expect(handle.response?.outputText.isEmpty == true)
+        }
+    }
+
+    @Test(arguments: Wire.allCases)
+    func conversationsOfOneClientAreIndependent(over wire: Wire) async throws {
+        try await withServer(Self.model) { server in
+            let client = Chappie.client(configuration: .loopback(server, over: wire))
+            let other = client.conversation()
+            _ = try await client.send("One?")
+            #expect(other.context.isEmpty)
+            _ = try await other.send("Two?")
+            #expect(Self.said(server.inputs[1]) == ["user: Two?"])
+            #expect(client.fork().context == client.context)
+        }
+    }
+
+    @Test(arguments: Wire.allCases)
+    func aShutDownClientTakesNoTurns(over wire: Wire) async throws {
+        try await withServer(Self.model) { server in
+            let client = Chappie.client(configuration: .loopback(server, over: wire))
+            _ = try await client.send("One?")
+            await client.shutdown()
+            for conversation in [client, client.conversation()] {
+                let outcome = await conversation.outcome()
+                #expect(outcome.clientError?.tag == "engine.shut-down")
+                #expect(!conversation.isRunning)
+            }
+            #expect(server.inputs.count == 1)
+        }
+    }
+
     @Test func aContextGoesOnInAnotherClient() async throws {
         try await withServer(Self.model) { server in
             let first = Chappie.client(configuration: .loopback(server))
