@@ -131,7 +131,7 @@ extension ChappieStructuredOutputError: LocalizedError {
         case .noSchema: "Write the schema by hand, with ChappieJSONSchema(parsing:), and pass it as the schema."
         case .refused: "See the model's words, and change the request."
         case .incomplete: "Allow more output tokens, or change the request."
-        case .notJSON, .doesNotMatch: "Try again; if it happens often, the server or the model does not keep to schemas."
+        case .notJSON, .doesNotMatch: "Try again. If it happens often, the server or the model ignores schemas."
         }
     }
 }

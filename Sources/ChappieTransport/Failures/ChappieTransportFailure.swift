@@ -147,7 +147,7 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
         public var issuer: String?
         /// The exceeded limit, in bytes; for file descriptors, their number.
         public var limit: Int?
-        /// The precise problem, when there are several possibilities: a fixed word, never the server's.
+        /// The precise problem, when there are several possibilities: fixed words, never the server's.
         public var detail: String?
         /// Bytes of the last attempt's response that were read.
         public var receivedByteCount = 0

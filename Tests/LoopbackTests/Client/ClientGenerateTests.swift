@@ -20,8 +20,21 @@ import Testing
         responseEvents(number, items, text: Self.quoted(json))
     }
 
-    private static func message(_ text: String) -> String {
-        #"{"type":"message","role":"assistant","content":[{"type":"output_text","text":"\#(text)"}]}"#
+    /// A response of two messages, of which the last one is the answer.
+    private static func commented(_ number: Int) -> [String] {
+        let texts = ["Found it. ", Self.quoted(Self.answer)].enumerated()
+        let output = texts.flatMap { index, text in
+            let part = #"{"type":"output_text","text":"\#(text)"}"#
+            let item = #"{"type":"message","id":"msg_\#(index)","role":"assistant","content":[\#(part)]}"#
+            let place = #""output_index":\#(index)"#
+            return [
+                #"{"type":"response.output_text.delta",\#(place),"content_index":0,"delta":"\#(text)"}"#,
+                #"{"type":"response.output_item.done",\#(place),"item":\#(item)}"#,
+            ]
+        }
+        let id = #""id":"resp_\#(number)""#
+        return [#"{"type":"response.created","response":{\#(id),"status":"in_progress"}}"#] + output
+            + [#"{"type":"response.completed","response":{\#(id),"status":"completed","output":[]}}"#]
     }
 
     /// Returns the error of a turn whose only response is this one.
@@ -72,8 +85,7 @@ import Testing
     func answerIsTheLastMessageBehindTheCallsOfTools(over wire: Wire) async throws {
         let tool = ChappieHostTool(name: "look", description: "Looks.") { _ in ChappieToolResult(output: "Oslo") }
         let first = Self.response(1, [functionCall("c1", "look")], json: "Let me look.")
-        let second = responseEvents(2, [Self.message("Found it. ")], text: Self.quoted(Self.answer))
-        try await withServer(scripted([first, second])) { server in
+        try await withServer(scripted([first, Self.commented(2)])) { server in
             let client = Chappie.client(configuration: .loopback(server, over: wire) { $0.tools = [tool] })
             var request = ChappieResponseRequest(.user("The capital of Norway?"))
             request.toolChoice = .function("look")
