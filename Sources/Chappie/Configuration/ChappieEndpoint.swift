@@ -201,7 +201,8 @@ extension ChappieEndpoint {
     private static func url(host: String, path: String, query: (name: String, value: String)? = nil) -> URL {
         var components = URLComponents()
         components.scheme = "https"
-        components.host = host
+        // The engine names the fault of a host that has to be encoded.
+        components.encodedHost = PercentEncoding.encode(host)
         components.path = path
         components.queryItems = query.map { [URLQueryItem(name: $0.name, value: $0.value)] }
         return components.url ?? URL(filePath: "/")

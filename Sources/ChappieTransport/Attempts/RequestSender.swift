@@ -73,7 +73,7 @@ final class RequestSender {
     }
 
     /// The fault of the configuration or the credential; nil when a request can be sent.
-    private var fault: String? { self.engine.fault ?? self.credential?.fault }
+    var fault: String? { self.engine.fault ?? self.credential?.fault }
 
     /// A builder of requests for the transport, with the turn's current state.
     private var builder: TransportRequestBuilder {

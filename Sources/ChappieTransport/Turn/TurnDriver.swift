@@ -248,6 +248,7 @@ import StreamTransport
     /// Asks for the first action.
     @inline(never)
     private func start(_ sender: RequestSender) {
+        if let fault = sender.fault { return self.end(invalid: fault) }
         let configuration = self.engine.configuration
         self.engine.prepare(
             for: sender.credential, lane: sender.outgoing.keptLane, begins: !self.request.isWarmUp)

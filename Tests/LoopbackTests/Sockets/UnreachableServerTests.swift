@@ -167,8 +167,7 @@ import Testing
             $0.additionalFields = [(name: "X-First", value: value)]
         }
         outcome.expectFailure(
-            ExpectedFailure(
-                code: .invalidRequest, tag: "request.invalid", phase: .send, attempts: 1, safety: .notSent),
+            ExpectedFailure(code: .invalidRequest, tag: nil, phase: .send, attempts: 0, safety: .notSent),
             over: wire)
         #expect(server.log.isEmpty)
     }
