@@ -142,7 +142,7 @@ import Testing
     func aBaseURLThatNamesNoServerIsNotRetried(_ baseURL: String) async {
         let outcome = await self.outcome(baseURL, over: .webSocket)
         outcome.expectFailure(
-            ExpectedFailure(code: .invalidRequest, tag: nil, phase: .send, attempts: 1, safety: .notSent),
+            ExpectedFailure(code: .invalidRequest, tag: nil, phase: .send, attempts: 0, safety: .notSent),
             over: .webSocket)
         #expect(outcome.transportFailure?.details.detail?.isEmpty == false)
     }
