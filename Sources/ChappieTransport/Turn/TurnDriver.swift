@@ -201,7 +201,9 @@ import StreamTransport
     @inline(never)
     private func isAdmitted() -> Bool {
         if self.request.isAdmitted { return true }
-        self.admission = self.engine.gate.admit { [weak self] in self?.cancel() }
+        // A weak reference to this object would make each of its retains and releases slow.
+        let (engine, shared, questions, steering) = (self.engine, self.shared, self.questions, self.steering)
+        self.admission = engine.gate.admit { Self.cancel(shared, questions, steering, engine) }
         if self.admission == nil {
             self.end(.failed(ChappieClientError(shutDown: self.transport, of: self.identity)))
         }
@@ -368,17 +370,21 @@ import StreamTransport
     // MARK: From any task
 
     /// Closes the connection and ends the stream with `CancellationError`.
-    package func cancel() {
-        let connections = self.shared.withLock { shared in
+    package func cancel() { Self.cancel(self.shared, self.questions, self.steering, self.engine) }
+
+    private static func cancel(
+        _ shared: LockedValue<SharedTurnState>, _ questions: ProgramQuestions, _ steering: Steering, _ engine: Engine
+    ) {
+        let connections = shared.withLock { shared in
             shared.isCancelled = true
             return shared.connections
         }
         // After the flag: the driver that a given-up question wakes finds the turn cancelled.
-        self.questions.giveUp()
-        self.steering.cancel()
+        questions.giveUp()
+        steering.cancel()
         for connection in connections { connection.cancel() }
         // A turn whose consumer has stopped reading never ends by itself.
-        self.abandonTicket()
+        if let ticket = shared.withLock({ $0.ticket.take() }) { engine.abandoned(ticket) }
     }
 
     /// Adds items to the response that is being made.
