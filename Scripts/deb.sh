@@ -56,7 +56,7 @@ debian_changelog() {
     printf ' -- %s  %s\n' "$maintainer" "$(LC_ALL=C date --utc --date="$day" --rfc-email)"
 }
 
-# What the program is linked with, as the system's packages name it; more libraries than it calls are named at linking.
+# The libraries that the program is linked with, by the names of their packages; not every one of them is called.
 library_packages() {
     mkdir -p "$work/shlibdeps/debian"
     printf 'Source: chappie\n\nPackage: chappie\nArchitecture: any\n' >"$work/shlibdeps/debian/control"

@@ -79,7 +79,7 @@ enter() {
 }
 
 # Lays the checkout's files into a root, with the times they have here; what was built there stays, unless another
-# checkout has built it: what is built holds the path.
+# checkout has built it, as the files of a build hold its path.
 copy_checkout() {
     local target=$folder/$1.checkout
     mkdir -p "$target"

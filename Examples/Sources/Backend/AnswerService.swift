@@ -9,7 +9,7 @@ public protocol AnswerService: Sendable {
     func answer(_ question: String, receive: (String) async throws -> Void) async throws
 }
 
-/// The reason for which there is no whole answer, in the words of what the program does next.
+/// The reason why an answer is not complete, as far as the program reacts to it.
 public enum AnswerError: Error, Equatable {
     /// The key is missing or refused: a person has to act.
     case keyRefused

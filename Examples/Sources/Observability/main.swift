@@ -8,7 +8,7 @@ import ChappieTestServer
 import Foundation
 import Logging
 
-/// Returns what an operator wants to know of one turn.
+/// Returns a summary of one turn for its operator.
 func summary(of report: ChappieStreamReport) -> String {
     let outcomes = report.attempts.map { "\($0.transport.rawValue) \($0.outcome ?? "runs")" }
     return "attempts: \(report.attempts.count) (\(outcomes.joined(separator: ", "))), "

@@ -24,7 +24,7 @@ protocol BrowserResponse {
 func relay<Response: BrowserResponse>(
     _ turn: ChappieStreamHandle, lastEventID: String?, to response: inout Response
 ) async throws {
-    // However this function ends, no turn goes on for nobody.
+    // However this function ends, the turn ends too.
     defer { turn.cancel() }
     // A browser's EventSource sends its request again when a connection ends, which would be another turn, and another
     // bill. Such a request has the ID of an event, and 204 tells it to stop (WHATWG HTML section 9.2.1).

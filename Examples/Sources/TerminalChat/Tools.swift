@@ -1,4 +1,4 @@
-// What the model may do, and the server of the demonstration.
+// The tools of the chat, and the server of the demonstration.
 import Chappie
 import ChappieTestServer
 import Foundation
