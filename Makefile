@@ -343,6 +343,7 @@ deb-check: deb ### Install it in a Debian that has nothing else, run the demonst
 	@Scripts/deb.sh check
 
 dependency-check: install ### Build a program that depends on the package by URL and version, as README says, and stream
+	@Scripts/install.sh dependency
 	@Scripts/dependency-check.sh
 
 clean: ## Remove everything that was built

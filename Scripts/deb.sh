@@ -52,6 +52,7 @@ lay_out() {
 debian_changelog() {
     local day
     day=$(sed -nE "s/^## \[$1\] - (.*)/\1/p" CHANGELOG.md)
+    [[ -n $day ]] || fail "CHANGELOG.md has no day for $1"
     printf 'chappie (%s-1) unstable; urgency=medium\n\n  * Version %s; its changes are in changelog.gz.\n\n' "$1" "$1"
     printf ' -- %s  %s\n' "$maintainer" "$(LC_ALL=C date --utc --date="$day" --rfc-email)"
 }
@@ -107,8 +108,6 @@ build() {
 }
 
 # MARK: Checking
-
-release_of_here() { sed -nE "s/^$1=\"?([^\"]*)\"?/\1/p" /etc/os-release; }
 
 check() {
     local file root

@@ -48,7 +48,7 @@ SWIFT
 
 # The package manager keeps what it has fetched for a version, and refuses another commit for it.
 readonly kept="--cache-path .build/cache --security-path .build/security"
-readonly build="Scripts/install.sh build && cd $place/app && swift build $kept && swift run --skip-build $kept Ask"
+readonly build="Scripts/install.sh build && cd $place/app && swift build $kept && env --unset=HTTP_PROXY --unset=ALL_PROXY --unset=http_proxy --unset=all_proxy swift run --skip-build $kept Ask"
 
 if [[ -z ${1:-} ]]; then
     prepare .

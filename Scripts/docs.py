@@ -57,7 +57,10 @@ def undocumented(folder, modules):
 def curated(site):
     """Counts what no catalog has put under a heading: docc groups it by kind, in sections that it marks."""
     missing = 0
-    for page in sorted(pathlib.Path(site, "data/documentation").glob("*.json")):
+    pages = sorted(pathlib.Path(site, "data/documentation").glob("*.json"))
+    if not pages:
+        sys.exit(f"docs: {site} has no pages")
+    for page in pages:
         for section in json.loads(page.read_text()).get("topicSections", []):
             for identifier in section["identifiers"] if section.get("generated") else []:
                 missing += 1

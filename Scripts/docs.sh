@@ -68,7 +68,7 @@ convert() {
         --warnings-as-errors --diagnostic-level warning --output-path "$work/$name.doccarchive" \
         >"$work/$name.log" 2>&1 || {
         cat "$work/$name.log" >&2
-        fail "$name: docc has something to say"
+        fail "$name: docc reports warnings or errors"
     }
     archives+=("$work/$name.doccarchive")
 }

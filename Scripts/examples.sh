@@ -9,7 +9,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 readonly package=(--package-path Examples --scratch-path .build)
 # The servers are those inside the programs.
-unset CHAPPIE_BASE_URL OPENAI_API_KEY
+unset CHAPPIE_BASE_URL OPENAI_API_KEY HTTP_PROXY HTTPS_PROXY ALL_PROXY http_proxy https_proxy all_proxy
 
 fail() {
     printf 'examples.sh: %s\n' "$*" >&2

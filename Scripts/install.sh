@@ -38,7 +38,8 @@ debian_packages() {
         autobahn) echo python3 python3-venv gcc libc6-dev ca-certificates debian-archive-keyring openssl ;;
         model) echo spin gcc libc6-dev ;;
         platforms) echo debootstrap qemu-user-static util-linux python3 ;;
-        roots) echo debootstrap util-linux ;;
+        roots) echo debootstrap util-linux python3 ;;
+        dependency) echo python3 git ;;
         deb) echo python3 dpkg-dev binutils chrpath lintian ;;
         *) fail "unknown purpose '$1': see Scripts/install.sh --help" ;;
     esac

@@ -71,7 +71,7 @@ run_sample() {
     # The other builds of `make check` are of no use there, and have two gigabytes.
     [[ ! -d .build ]] || {
         mkdir "$folder/debian13.checkout/.build"
-        tar --create --directory .build --exclude=./{tsan,asan,quick,benchmarks,fuzz,fuzz-targets,fuzz-corpus,documentation} . |
+        tar --create --directory .build --exclude=./{tsan,asan,quick,benchmarks,fuzz,fuzz-targets,fuzz-corpus,documentation,release-static,deb,dependency} . |
             tar --extract --directory "$folder/debian13.checkout/.build"
     }
     run_step debian13 demo enter debian13 'make demo'
@@ -176,15 +176,13 @@ run_arm64() {
 
 # MARK: What is asked for
 
-name_of_here() { sed -nE 's/^PRETTY_NAME="(.*)"/\1/p' /etc/os-release; }
-
 # Runs the platforms that are named, and puts their rows into a file; fails when one of them does.
 run_all() {
     local status=0 platform rows=$folder/rows
     : >"$rows"
     for platform in "$@"; do
         case $platform in
-            here) run_native here "$(name_of_here), $(uname --machine)" >>"$rows" || status=1 ;;
+            here) run_native here "$(release_of_here PRETTY_NAME), $(uname --machine)" >>"$rows" || status=1 ;;
             debian12) run_native debian12 'Debian 12, x86_64' >>"$rows" || status=1 ;;
             debian13) run_native debian13 'Debian 13, x86_64' >>"$rows" || status=1 ;;
             unstable) run_native unstable 'Debian unstable, x86_64' >>"$rows" || status=1 ;;

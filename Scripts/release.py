@@ -49,7 +49,7 @@ def sections(changelog):
 
 
 def version_problems(version, changelog, manual_date, documents):
-    """What disagrees with the version: the changelog, the manual page's date, `from:` in the documents."""
+    """What disagrees with the version: the changelog, the manual page's date, the versions in the documents."""
     headings = [heading for heading, _ in sections(changelog)]
     if headings[:1] != ["[Unreleased]"]:
         yield "CHANGELOG.md does not begin with a section [Unreleased]"
@@ -63,13 +63,14 @@ def version_problems(version, changelog, manual_date, documents):
         if manual_date != f"{day:%B} {day.day}, {day.year}":
             yield f"the manual page is of {manual_date}, and CHANGELOG.md says {dated[2]}"
     for name, text in documents.items():
-        for stated in re.findall(r'\bfrom: "([^"]*)"', text):
+        for stated in re.findall(r'(?:\bfrom: "|\bThis is version |\bchappie_)(\d+\.\d+\.\d+)', text):
             if stated != version:
-                yield f'{name} says from: "{stated}", and the version is {version}'
+                yield f"{name} says {stated}, and the version is {version}"
 
 
 def check_version():
-    folders = ((".", "README.md"), ("Documentation", "*.md"), ("Sources", "*/*.docc/*.md"))
+    folders = ((".", "README.md"), ("Documentation", "*.md"), ("Documentation", "*.docc/*.md"),
+               ("Sources", "*/*.docc/*.md"))
     pages = [page for folder, pattern in folders for page in pathlib.Path(folder).glob(pattern)]
     version = current_version()
     date = found(r'static let date = "(.*)"', MANUAL_DATE)
@@ -183,9 +184,12 @@ def api(folder, modules, accepts):
         if not baseline:
             problems.append(f"{BASELINE} is not there: make api-accept")
         return problems
-    # A version without a tag promises nothing yet.
-    if problems and is_tagged(earlier):
-        return problems
+    # A version without a tag promises nothing yet; that of a tag stays as it was released.
+    if is_tagged(earlier):
+        if version == earlier and present != baseline:
+            problems.append(f"{earlier} is released: its baseline changes with the version alone")
+        if problems:
+            return problems
     title = f"# The public API of version {version}, which `make docs` compares: product, name, declaration\n"
     BASELINE.write_text(title + "".join(f"{line}\n" for line in sorted(present)))
     print(f"{BASELINE}: {len(present)} lines, {len(present - baseline)} new, {len(baseline - present)} gone")

@@ -14,6 +14,9 @@ fail() {
     exit 1
 }
 
+# A member of the description of this machine's system (os-release).
+release_of_here() { sed -nE "s/^$1=\"?([^\"]*)\"?/\1/p" /etc/os-release; }
+
 suite_of() {
     case $1 in
         bare-*) echo "${1#bare-}" ;;
@@ -33,6 +36,8 @@ toolchain_of() {
 # Makes the root of a platform, unless it is there. Everything else that it needs is installed by the checkout itself.
 make_root() {
     local root=$folder/$1 packages=--include=ca-certificates,make,git
+    [[ $(toolchain_of "$1") != / ]] ||
+        fail "Swift is in /usr, which would cover that of the root folder: unpack it elsewhere, such as /opt/swift"
     [[ ! -e $root.complete ]] || return 0
     # Swift's own archive needs these beside the packages of the build (swift.org's list for Debian).
     [[ -z $(toolchain_of "$1") ]] || packages+=,binutils,libc6-dev,libncurses6,tzdata,libsqlite3-0,libedit2,libxml2,curl
@@ -94,5 +99,5 @@ copy_checkout() {
 require() {
     ((EUID == 0)) || fail "making root folders and mounting need root: run it as root, or leave it out"
     Scripts/install.sh "$@"
-    unshare --mount true 2>/dev/null || fail "this machine lets nobody mount: run it where 'unshare --mount true' works"
+    unshare --mount true 2>/dev/null || fail "mounting is not permitted here: run it where 'unshare --mount true' works"
 }

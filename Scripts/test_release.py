@@ -67,7 +67,10 @@ class VersionTests(unittest.TestCase):
     def test_other_version_in_a_document_is_a_problem(self):
         self.assertEqual(
             self.problems(README='from: "0.2.0"', Deploying='from: "0.1.0"'),
-            ['Deploying says from: "0.1.0", and the version is 0.2.0'])
+            ["Deploying says 0.1.0, and the version is 0.2.0"])
+        self.assertEqual(
+            self.problems(README="This is version 0.1.0:", Deploying="apt install ./chappie_0.1.0-1_amd64.deb"),
+            ["README says 0.1.0, and the version is 0.2.0", "Deploying says 0.1.0, and the version is 0.2.0"])
 
     def test_section_without_a_day_is_a_problem(self):
         self.assertEqual(
