@@ -189,16 +189,6 @@ import Testing
         #expect(try ChappieJSONSchema(of: ByHand.self).closesObjects)
     }
 
-    /// What the schema of a type admits, the type decodes.
-    @Test func valuesOfTheSchemaAreDecoded() throws {
-        let full = #"{"text":null,"list":[1,null],"color":"green","nested":{"a":1},"twice":null}"#
-        let value = try JSONDecoder().decode(Optionals.self, from: Data(full.utf8))
-        #expect(value.list == [1, nil] && value.color == .green && value.nested?.a == 1)
-        let enumerations = try JSONDecoder().decode(
-            Enumerations.self, from: Data(#"{"color":"red","level":255}"#.utf8))
-        #expect(enumerations.level == .high)
-    }
-
     // MARK: Obstacles
 
     private final class Node: Decodable { let next: Node? }
@@ -269,6 +259,71 @@ import Testing
         }
     }
 
+    /// It leaves out elements that it cannot decode.
+    private struct Lossy: Decodable {
+        private enum CodingKeys: CodingKey { case list }
+        init(from decoder: any Decoder) throws {
+            var list = try decoder.container(keyedBy: CodingKeys.self).nestedUnkeyedContainer(forKey: .list)
+            while !list.isAtEnd {
+                if (try? list.decode(Unknown.self)) == nil { _ = try? list.decode(Nothing.self) }
+            }
+        }
+    }
+
+    /// Its raw value is that of the recording decoder.
+    private enum Grade: Int, Decodable { case low }
+    private struct Graded: Decodable { let grade: Grade }
+
+    private struct Shape: Decodable {
+        private enum Kind: String, Decodable, CaseIterable { case circle, square }
+        private enum CodingKeys: CodingKey { case kind, radius, side }
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            switch try container.decode(Kind.self, forKey: .kind) {
+            case .circle: _ = try container.decode(Double.self, forKey: .radius)
+            case .square: _ = try container.decode(Double.self, forKey: .side)
+            }
+        }
+    }
+
+    private struct Flagged: Decodable {
+        private enum CodingKeys: CodingKey { case isOpen, since }
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            guard try container.decode(Bool.self, forKey: .isOpen) else { return }
+            _ = try container.decode(String.self, forKey: .since)
+        }
+    }
+
+    private struct Fallback: Decodable {
+        private enum CodingKeys: CodingKey { case a, b }
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            guard try container.decodeIfPresent(Int.self, forKey: .a) == nil else { return }
+            _ = try container.decode(Int.self, forKey: .b)
+        }
+    }
+
+    private struct Present: Decodable {
+        private enum CodingKeys: CodingKey { case a, b }
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            _ = try container.decode(Int.self, forKey: container.contains(.a) ? .a : .b)
+        }
+    }
+
+    private struct ObjectOrText: Decodable {
+        init(from decoder: any Decoder) throws {
+            if let container = try? decoder.container(keyedBy: SchemaKey.self) {
+                _ = try container.decode(Int.self, forKey: SchemaKey("a"))
+            } else {
+                _ = try decoder.singleValueContainer().decode(String.self)
+            }
+        }
+    }
+
+    private struct Addressed: Decodable { let address: URLComponents }
+
     private struct Box<Value: Decodable>: Decodable { let value: Value }
     private typealias Four<Value: Decodable> = Box<Box<Box<Box<Value>>>>
     private typealias Wide<Value: Decodable> = Pair<Pair<Pair<Pair<Pair<Value>>>>>
@@ -317,6 +372,11 @@ import Testing
         Row("value", "ChappieJSONValue", .severalForms, Free.self), Row("", "Positive", .rejectsValues, Positive.self),
         Row("a", "Unknown", .rejectsValues, Swallowing.self), Row("", "Both", .severalForms, Both.self),
         Row("a", "Asking", .severalForms, Asking.self), Row("", "Array<Int>", .notObject, [Int].self),
+        Row("list[0]", "Unknown", .rejectsValues, Lossy.self), Row("grade", "Grade", .rejectsValues, Graded.self),
+        Row("", "Shape", .severalForms, Shape.self), Row("", "Flagged", .severalForms, Flagged.self),
+        Row("", "Fallback", .severalForms, Fallback.self), Row("", "Present", .severalForms, Present.self),
+        Row("", "ObjectOrText", .severalForms, ObjectOrText.self),
+        Row("address", "URLComponents", .rejectsValues, Addressed.self),
         Row("", "String", .notObject, String.self), Row("", "Color", .notObject, Color.self),
         Row("", "Optional<Plain>", .notObject, Plain?.self),
     ]
@@ -362,7 +422,8 @@ import Testing
         ),
         (#"{"anyOf":[{"properties":{"a":{}}}]}"#, false), (#"{"$defs":{"a":{"type":"object"}}}"#, false),
         (#"{"type":"array","items":{"type":"object"}}"#, false), (#"{"type":"array","items":{"type":"string"}}"#, true),
-        (#"{"enum":[{"type":"object"}]}"#, true),
+        (#"{"enum":[{"type":"object"}]}"#, true), (#"{"type":["object","null"]}"#, false),
+        (#"{"not":{"type":"object"}}"#, false), (#"{"patternProperties":{"a":{"type":"object"}}}"#, false),
     ])
     func schemaClosesObjects(text: String, isClosed: Bool) throws {
         #expect(try ChappieJSONSchema(parsing: text).closesObjects == isClosed)

@@ -26,9 +26,11 @@ public struct ChappieJSONSchema: Sendable, Equatable {
 
     /// Creates a schema from JSON text, which is sent as it is.
     ///
-    /// Throws `ChappieArgumentError`, with the offset in bytes, when the text is not one JSON object.
+    /// Throws `ChappieArgumentError`, with the offset in bytes, when the text is not one JSON object, and for numbers and
+    /// depths that `ChappieJSONValue` does not have.
     public init(parsing text: String) throws(ChappieArgumentError) {
         self.jsonText = String(decoding: try BodyText.bytes(text.utf8, of: "text"), as: UTF8.self)
+        _ = try ChappieJSONValue(parsing: text)
     }
 
     /// Derives the schema of a type's values from its `init(from:)`, which is run with a decoder that records what the
@@ -42,9 +44,9 @@ public struct ChappieJSONSchema: Sendable, Equatable {
     /// - enumerations that are `CaseIterable` and have raw values of text or integers.
     ///
     /// Anything else throws `ChappieStructuredOutputError.noSchema`, with the place and the obstacle: recursive types,
-    /// `Date`, `Data`, types that choose between several forms, and types that reject the recording decoder's values,
-    /// which are empty texts, 0 and false. The schema of such a type is written by hand. An `init(from:)` that traps on
-    /// these values traps here.
+    /// `Date`, `Data`, types that choose between several forms, such as by a case or a member that is absent, and types
+    /// that reject the recording decoder's values: empty texts, 0, both Booleans, each case, and `null` where it is
+    /// asked for. The schema of such a type is written by hand. An `init(from:)` that traps on these values traps here.
     ///
     /// A dictionary is an object that is not closed, so that the schema of a type with one does not restrict the model
     /// strictly (`closesObjects`).
@@ -73,20 +75,25 @@ extension ChappieJSONValue {
         guard case .object(let keywords) = self else { return [] }
         return keywords.flatMap { keyword, value -> [ChappieJSONValue] in
             switch (keyword, value) {
-            case ("properties", .object(let members)), ("$defs", .object(let members)),
+            case ("properties", .object(let members)), ("patternProperties", .object(let members)),
+                ("dependentSchemas", .object(let members)), ("$defs", .object(let members)),
                 ("definitions", .object(let members)):
                 Array(members.values)
             case ("anyOf", .array(let schemas)), ("allOf", .array(let schemas)), ("oneOf", .array(let schemas)),
                 ("prefixItems", .array(let schemas)):
                 schemas
-            case ("items", .object), ("additionalProperties", .object): [value]
+            case ("items", .object), ("additionalProperties", .object), ("contains", .object), ("not", .object),
+                ("if", .object), ("then", .object), ("else", .object):
+                [value]
             default: []
             }
         }
     }
 
     fileprivate var closesObjects: Bool {
-        let isOfObjects = self["type"] == "object" || self["properties"] != nil
+        var types = [self["type"]]
+        if case .array(let several)? = self["type"] { types = several }
+        let isOfObjects = types.contains("object") || self["properties"] != nil
         if isOfObjects {
             var names: Set<String> = []
             if case .object(let members)? = self["properties"] { names = Set(members.keys) }

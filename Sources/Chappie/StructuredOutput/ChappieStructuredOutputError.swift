@@ -8,8 +8,7 @@ public import ChappieTransport
 
 /// The reason for which a model's answer is not a value of the wanted type.
 ///
-/// Its printed form and its description have no part of the answer. More cases may be added: a `switch` needs a
-/// `default`.
+/// Its printed form and its description have no part of the answer. A minor version may add cases.
 public enum ChappieStructuredOutputError: Error, Sendable, Equatable {
     /// The type's schema cannot be derived: the place inside the outermost type, the type at that place, and the
     /// obstacle.
@@ -30,7 +29,7 @@ public enum ChappieStructuredOutputError: Error, Sendable, Equatable {
 
 /// The reason for which a schema cannot be derived from a type.
 ///
-/// More cases may be added: a `switch` needs a `default`.
+/// A minor version may add cases.
 public enum ChappieSchemaObstacle: String, Sendable, CaseIterable {
     /// The type contains itself.
     case recursive
@@ -55,7 +54,7 @@ public enum ChappieSchemaObstacle: String, Sendable, CaseIterable {
 
 /// The fault of a value in an answer.
 ///
-/// More cases may be added: a `switch` needs a `default`.
+/// A minor version may add cases.
 public enum ChappieValueMismatch: String, Sendable, CaseIterable {
     /// A member is missing.
     case missing

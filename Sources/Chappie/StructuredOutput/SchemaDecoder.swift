@@ -1,6 +1,6 @@
 /// A decoder that answers every request with a value, and records the requests.
 ///
-/// Texts are empty, numbers are 0, Booleans false, lists have one element, and no value is `null`.
+/// Texts are empty, numbers are 0, lists have one element; `SchemaDerivation.Answers` has the others.
 struct SchemaDecoder: Decoder {
     let derivation: SchemaDerivation
     let record: SchemaRecord
@@ -35,11 +35,16 @@ struct SchemaKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
         return []
     }
 
-    func contains(_ key: Key) -> Bool { true }
+    func contains(_ key: Key) -> Bool {
+        if !self.record.askForPresence(of: key.stringValue) {
+            self.derivation.refuse(.severalForms, at: self.path(key))
+        }
+        return true
+    }
 
     func decodeNil(forKey key: Key) throws -> Bool {
         if self.record.allowNull(for: key.stringValue) { try self.derivation.add(1, at: self.path(key)) }
-        return false
+        return self.derivation.answers.isNull
     }
 
     func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
@@ -85,14 +90,15 @@ struct SchemaUnkeyedContainer: UnkeyedDecodingContainer {
     let codingPath: [any CodingKey]
 
     var count: Int? { 1 }
-    var isAtEnd: Bool { self.record.isAtEnd() }
+    /// The loop of a type that catches the errors of a refused element ends as well.
+    var isAtEnd: Bool { self.derivation.fault != nil || self.record.isAtEnd() }
     var currentIndex: Int { self.record.elementCount }
 
     private var elementPath: [any CodingKey] { self.codingPath + [SchemaKey(intValue: self.currentIndex)] }
 
     mutating func decodeNil() throws -> Bool {
         self.record.allowNullElement()
-        return false
+        return self.derivation.answers.isNull && self.record.setElement(.null)
     }
 
     mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
@@ -130,12 +136,12 @@ struct SchemaSingleValueContainer: SingleValueDecodingContainer {
     let codingPath: [any CodingKey]
 
     func decodeNil() -> Bool {
-        if self.record.takesNull {
-            self.record.allowNull()
-        } else {
+        guard self.record.takesNull else {
             self.derivation.refuse(.severalForms, at: self.codingPath)
+            return false
         }
-        return false
+        self.record.allowNull()
+        return self.derivation.answers.isNull
     }
 
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {

@@ -25,23 +25,52 @@ final class SchemaDerivation {
     /// The most members and values of enumerations in one schema: a server takes fewer.
     private static let maximumCount = 5_000
 
+    /// The most cases of an enumeration with which a type is run.
+    private static let maximumRunCount = 64
+
+    /// The answers to a type's requests, which must not change its schema.
+    struct Answers {
+        /// The case of every enumeration, up to its last; an odd number makes Booleans true.
+        var caseIndex = 0
+        /// Indicates whether values that may be `null` are.
+        var isNull = false
+    }
+
+    /// The answers of this run.
+    let answers: Answers
+    /// The number of cases of the largest enumeration.
+    private var caseCount = 0
     /// The types that are being derived, the outermost first.
     private var types: [any Any.Type] = []
     private var count = 0
     /// The first fault, which counts even when the type's own code catches the error.
     private(set) var fault: SchemaFault?
 
+    private init(_ answers: Answers = Answers()) { self.answers = answers }
+
     /// Returns the schema of a type whose values are objects.
+    ///
+    /// A type that asks for other members after other answers, such as those of the case that it has decoded, has no
+    /// schema of one form.
     static func schema(of type: (some Decodable).Type) throws(SchemaFault) -> SchemaNode {
-        let derivation = SchemaDerivation()
-        let node: SchemaNode
-        do {
-            node = try derivation.derive(type, at: []).node
-        } catch {
-            throw derivation.fault ?? SchemaFault(type, at: [], .rejectsValues)
-        }
+        let first = SchemaDerivation()
+        let node = try first.node(of: type)
         guard node.isObject else { throw SchemaFault(type, at: [], .notObject) }
+        for index in 1..<max(2, min(first.caseCount, Self.maximumRunCount)) {
+            let other = try SchemaDerivation(Answers(caseIndex: index)).node(of: type)
+            guard other == node else { throw SchemaFault(type, at: [], .severalForms) }
+        }
+        let sparse = try SchemaDerivation(Answers(isNull: true)).node(of: type)
+        guard node.covers(sparse) else { throw SchemaFault(type, at: [], .severalForms) }
         return node
+    }
+
+    private func node(of type: (some Decodable).Type) throws(SchemaFault) -> SchemaNode {
+        do {
+            return try self.derive(type, at: []).node
+        } catch {
+            throw self.fault ?? SchemaFault(type, at: [], .rejectsValues)
+        }
     }
 
     /// Records the first fault; returns the error to throw.
@@ -78,10 +107,13 @@ final class SchemaDerivation {
     private func known<Value: Decodable>(
         _ type: Value.Type, at path: [any CodingKey]
     ) throws -> (SchemaNode, Value)? {
+        if type == Bool.self, let value = (self.answers.caseIndex % 2 == 1) as? Value { return (.boolean, value) }
         if let primitive = type as? any SchemaPrimitive.Type, let value = primitive.recordedValue as? Value {
             return (primitive.schemaNode, value)
         }
         if type == Date.self || type == Data.self { throw self.refuse(.ambiguousForm, at: path) }
+        // Its own code traps on a scheme that is empty.
+        if type == URLComponents.self { throw self.refuse(.rejectsValues, at: path) }
         if type == URL.self, let value = URL(filePath: "/") as? Value { return (.string, value) }
         if type == Decimal.self, let value = Decimal() as? Value { return (.number, value) }
         if let type = type as? any SchemaDictionary.Type {
@@ -107,11 +139,16 @@ final class SchemaDerivation {
         }
         if let fault = self.fault { throw fault }
         let node = try record.node(self, at: path)
-        if !isOptional, record.isWhole, self.hasSeveralForms(type) { throw self.refuse(.severalForms, at: path) }
+        guard !isOptional else { return (node, value) }
+        // The cases cannot be listed, although one of them has this raw value.
+        if record.isWhole, Mirror(reflecting: value).displayStyle == .enum {
+            throw self.refuse(.rejectsValues, at: path)
+        }
+        if record.hasForm, self.hasSeveralForms(type) { throw self.refuse(.severalForms, at: path) }
         return (node, value)
     }
 
-    /// Returns whether a type that decodes one value alone asks for another form when the first one does not fit.
+    /// Returns whether a type asks for another form when the first one does not fit.
     private func hasSeveralForms(_ type: (some Decodable).Type) -> Bool {
         let decoder = RefusingDecoder()
         return (try? type.init(from: decoder)) != nil || decoder.requestCount > 1
@@ -125,17 +162,19 @@ final class SchemaDerivation {
     ) throws -> (SchemaNode, Value) {
         let cases = Array(type.allCases.prefix(Self.maximumCount + 1))
         try self.add(cases.count, at: path)
-        guard let first = cases.first else { throw self.refuse(.rejectsValues, at: path) }
+        guard !cases.isEmpty else { throw self.refuse(.rejectsValues, at: path) }
+        self.caseCount = max(self.caseCount, cases.count)
+        let answer = cases[min(self.answers.caseIndex, cases.count - 1)]
         for value in cases {
             let decoded = try? type.init(from: RawValueDecoder(value: value.rawValue))
             guard let decoded, Self.raw(decoded) == Self.raw(value) else { throw self.refuse(.rejectsValues, at: path) }
         }
         if Value.RawValue.self == String.self {
-            return (.texts(cases.compactMap { $0.rawValue as? String }), first)
+            return (.texts(cases.compactMap { $0.rawValue as? String }), answer)
         }
         let integers = cases.compactMap { ($0.rawValue as? any BinaryInteger).flatMap { Int64(exactly: $0) } }
         guard integers.count == cases.count else { throw self.refuse(.rejectsValues, at: path) }
-        return (.integers(integers), first)
+        return (.integers(integers), answer)
     }
 
     private static func raw(_ value: some RawRepresentable) -> String { String(describing: value.rawValue) }
@@ -178,8 +217,9 @@ struct SchemaKey: CodingKey {
 
     init?(stringValue: String) { self.init(stringValue) }
 
+    /// Creates the key of an element, as the coders of Foundation name it.
     init(intValue: Int) {
-        self.stringValue = String(intValue)
+        self.stringValue = "Index \(intValue)"
         self.intValue = intValue
     }
 }

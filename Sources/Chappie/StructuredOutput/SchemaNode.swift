@@ -1,9 +1,9 @@
 import ResponseEvents
 
 /// The schema of the values of one type.
-indirect enum SchemaNode: Equatable {
+indirect enum SchemaNode: Equatable, Sendable {
     /// A member of an object.
-    struct Member: Equatable {
+    struct Member: Equatable, Sendable {
         let name: String
         let node: SchemaNode
     }
@@ -28,6 +28,24 @@ indirect enum SchemaNode: Equatable {
     case object([Member])
     /// A value, or `null`.
     case nullable(SchemaNode)
+
+    /// The node of a value that was `null`, so that its schema is not known.
+    static let null = SchemaNode.nullable(.object([]))
+
+    /// Returns whether a run with fewer values has asked for no other members.
+    func covers(_ other: SchemaNode) -> Bool {
+        switch (self, other) {
+        case (_, .null): true
+        case (.nullable(let own), .nullable(let other)), (.array(let own), .array(let other)),
+            (.dictionary(let own), .dictionary(let other)):
+            own.covers(other)
+        case (.object(let own), .object(let others)):
+            others.allSatisfy { other in
+                own.contains { $0.name == other.name && $0.node.covers(other.node) }
+            }
+        default: self == other
+        }
+    }
 
     /// Indicates whether the values are objects.
     var isObject: Bool {

@@ -32,6 +32,15 @@ final class SchemaRecord {
     /// Creates a record; only an optional's own code may ask for `null` in place of the whole value.
     init(takesNull: Bool = false) { self.takesNull = takesNull }
 
+    /// The member whose presence was asked for last, if it was not asked whether it is `null` since.
+    private var presenceQuery: String?
+
+    /// Indicates whether the type has asked for a form.
+    var hasForm: Bool {
+        if case .none = self.form { return false }
+        return true
+    }
+
     /// Indicates whether the type decodes one value alone.
     var isWhole: Bool {
         guard case .whole = self.form else { return false }
@@ -70,8 +79,17 @@ final class SchemaRecord {
     /// Records that the whole value may be `null`.
     func allowNull() { self.isNullable = true }
 
+    /// Records the question whether there is a member: `decodeIfPresent` asks next whether it is `null`.
+    ///
+    /// - Returns: false when another such question was not followed by that one, so that the type decides by presence.
+    func askForPresence(of name: String) -> Bool {
+        defer { self.presenceQuery = name }
+        return self.presenceQuery == nil
+    }
+
     /// Records that a member may be `null`; returns whether it is new.
     func allowNull(for name: String) -> Bool {
+        if self.presenceQuery == name { self.presenceQuery = nil }
         let (index, isNew) = self.index(of: name)
         self.members[index].isNullable = true
         return isNew
@@ -137,6 +155,8 @@ final class SchemaRecord {
 
     /// Returns the schema of what was recorded.
     func node(_ derivation: SchemaDerivation, at path: [any CodingKey]) throws -> SchemaNode {
+        // The type decides by the presence of a member.
+        if self.presenceQuery != nil { throw derivation.refuse(.severalForms, at: path) }
         let node: SchemaNode
         switch self.form {
         // A type without members asks for nothing.
@@ -164,6 +184,7 @@ final class SchemaRecord {
     ) throws -> SchemaNode {
         guard let node = try member.node ?? member.record?.node(derivation, at: path) else {
             // It was only asked whether the member is null.
+            if derivation.answers.isNull { return .null }
             throw derivation.refuse(.severalForms, at: path)
         }
         return member.isNullable ? node.orNull : node

@@ -73,8 +73,9 @@ struct StructuredAnswer {
             }
         // Text behind a value that is not an object is found by the decoder alone.
         if !isObject, mismatch == .rejected, path.isEmpty { return .notJSON(offset: 0) }
+        // Names that the schema does not have are the answer's.
         let shown = path.map { key -> any CodingKey in
-            key.intValue != nil || memberNames.contains(key.stringValue) ? key : SchemaKey("*")
+            CodingPlace.isIndex(key) || memberNames.contains(key.stringValue) ? key : SchemaKey("*")
         }
         return .doesNotMatch(codingPath: CodingPlace.words(shown), mismatch)
     }

@@ -24,7 +24,7 @@ public struct ChappieArgumentError: Error, Sendable, Equatable {
     public let argument: String
     /// The fault of the argument, as the rest of a sentence that begins with its name: `is empty`.
     ///
-    /// It has no part of the argument's value.
+    /// It has no part of the argument's value but the names of a type's members.
     public let reason: String
 
     /// Creates an error.

@@ -49,15 +49,23 @@ package enum BodyText {
 
 /// The place of a value inside another one, in words.
 package enum CodingPlace {
-    /// Returns a path such as `items[2].name`; a member of an array has its index.
+    /// Returns a path such as `items[2].name`; an element of an array has its index, and a value of a dictionary `*`, as
+    /// its key may be content.
     package static func words(_ path: [any CodingKey]) -> String {
         path.reduce(into: "") { words, key in
-            if let index = key.intValue {
+            if let index = key.intValue, Self.isIndex(key) {
                 words += "[\(index)]"
             } else {
-                words += words.isEmpty ? key.stringValue : ".\(key.stringValue)"
+                // The keys of dictionaries have a type of the library's own.
+                let name = String(describing: type(of: key)).hasPrefix("_") ? "*" : key.stringValue
+                words += words.isEmpty ? name : ".\(name)"
             }
         }
+    }
+
+    /// Returns whether a key is the index of an element, and not the name of a member.
+    package static func isIndex(_ key: any CodingKey) -> Bool {
+        key.intValue.map { key.stringValue == "Index \($0)" } ?? false
     }
 }
 
