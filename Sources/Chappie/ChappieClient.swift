@@ -6,9 +6,10 @@
 
 /// One conversation with a model, over an engine that it may share with others.
 ///
-/// A program for many people makes one client, and `conversation()` of it for each of them. Each message is a turn: the model answers, calls tools, reads their outputs, and answers again, until it is done.
-/// The messages of a turn are the context of the next one. A conversation has one turn at a time: reading a second one
-/// throws `ChappieClientError.alreadyRunning`, and the first continues. A turn begins when it is read.
+/// A server makes one client, and calls `conversation()` for each user. Each message is a turn: the model answers, calls
+/// tools, reads their outputs, and answers again, until it is done. The messages of a turn are the context of the next
+/// one. A conversation has one turn at a time: reading a second one throws `ChappieClientError.alreadyRunning`, and the
+/// first continues. A turn begins when it is read.
 ///
 /// A turn that fails or is cancelled before its first complete response leaves the conversation unchanged, so that the
 /// same message can be sent again. After that, complete responses are kept, and a call without an output gets the text
@@ -35,16 +36,15 @@ public final class ChappieClient: Sendable {
     convenience init(configuration: ChappieConfiguration) {
         let transport = ChappieStreamingTransport(configuration: configuration.engine)
         self.init(
-            configuration: configuration, transport: transport,
+            configuration: configuration, setup: TurnSetup(configuration, transport: transport),
             conversation: Conversation(context: ChappieClientContext()))
     }
 
-    private init(configuration: ChappieConfiguration, transport: ChappieStreamingTransport, conversation: Conversation)
-    {
+    private init(configuration: ChappieConfiguration, setup: TurnSetup, conversation: Conversation) {
         self.configuration = configuration
-        self.transport = transport
+        self.transport = setup.transport
         self.state = conversation
-        self.setup = TurnSetup(configuration, transport: transport)
+        self.setup = setup
     }
 
     // MARK: Turns
@@ -225,7 +225,7 @@ public final class ChappieClient: Sendable {
 
     private func conversation(lane: String?) -> ChappieClient {
         ChappieClient(
-            configuration: self.configuration, transport: self.transport,
+            configuration: self.configuration, setup: self.setup,
             conversation: Conversation(context: ChappieClientContext(), lane: lane))
     }
 
@@ -234,7 +234,7 @@ public final class ChappieClient: Sendable {
     /// Later turns of the two are independent. See `lane(_:)` for the name; default none.
     public func fork(lane name: String? = nil) -> ChappieClient {
         ChappieClient(
-            configuration: self.configuration, transport: self.transport,
+            configuration: self.configuration, setup: self.setup,
             conversation: Conversation(
                 context: self.state.context, lane: name, forkedFrom: self.state.lane))
     }

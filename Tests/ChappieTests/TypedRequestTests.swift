@@ -1,5 +1,6 @@
 import ChappieTransport
 import Foundation
+import ResponseEvents
 import Testing
 
 @testable import Chappie
@@ -62,16 +63,20 @@ import Testing
         #expect(Self.body { $0.toolChoice = choice } == Self.whole(#","tool_choice":\#(json)"#))
     }
 
-    @Test func demandForACallAppliesToTheFirstResponse() {
-        var request = ChappieResponseRequest("hi")
-        #expect(request.afterCalls == request)
-        for choice in [ChappieToolChoice.required, .function("f"), .customTool("c"), .hostedTool(type: "web_search")] {
-            request.toolChoice = choice
-            #expect(request.afterCalls.toolChoice == .auto)
-        }
-        for choice in [ChappieToolChoice.auto, ChappieToolChoice.none] {
-            request.toolChoice = choice
-            #expect(request.afterCalls.toolChoice == choice)
+    @Test(
+        arguments: [
+            (#""auto""#, nil), (#""none""#, nil), (#""required""#, #""auto""#),
+            (#"{"type":"function","name":"f"}"#, #""auto""#), (#"{"type":"custom","name":"c"}"#, #""auto""#),
+            (#"{"type":"web_search"}"#, #""auto""#), (#"{"type":"allowed_tools","mode":"auto","tools":[]}"#, nil),
+            (#"{"type":"allowed_tools","mode":"required","tools":[]}"#, #""auto""#),
+        ] as [(String, String?)])
+    func demandForACallAppliesToTheFirstRequest(choice: String, later: String?) throws {
+        let request = try ChappieResponseRequest(bodyJSON: #"{"tool_choice":\#(choice)}"#)
+        let composer = RequestComposer(ChappieConfiguration(apiKey: "key", model: "m"))
+        for isFirst in [true, false] {
+            let body = composer.body(of: request, items: [], conversationID: "c", isFirst: isFirst)
+            let sent = try JSONObjectText(body)["tool_choice"].map { String(decoding: $0, as: UTF8.self) }
+            #expect(sent == (isFirst ? choice : later ?? choice))
         }
     }
 

@@ -43,16 +43,16 @@ final class Conversation: Sendable {
     /// The text that the running turn has delivered.
     var textSoFar: String { self.state.withLock { $0.text } }
 
-    /// Records text that a turn delivers.
-    func delivers(_ text: String, of turn: Turn) {
+    /// Adds text that the turn of a number delivers.
+    func append(_ text: String, of number: UInt64) {
         self.state.withLock { state in
-            if state.running == turn.number { state.text += text }
+            if state.running == number { state.text += text }
         }
     }
 
     /// The right to run a turn.
     struct Turn: Sendable {
-        fileprivate let number: UInt64
+        let number: UInt64
         /// The context before the turn.
         let context: ChappieClientContext
     }

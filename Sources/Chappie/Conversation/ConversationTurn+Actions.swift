@@ -16,7 +16,9 @@ extension ConversationTurn {
     func begin() throws {
         if self.shared.withLock({ $0.isCancelled }) { throw CancellationError() }
         let items = self.setup.composer.items(of: self.request)
-        let admission = try self.setup.transport.admit(of: self.watch.requestID) { [weak self] in self?.cancel() }
+        let admission = try self.setup.transport.admit(self.request.traceContext, of: self.watch.requestID) {
+            [weak self] in self?.cancel()
+        }
         let turn = try self.conversation.begin()
         let isCancelled = self.shared.withLock { shared in
             guard !shared.isCancelled else { return true }
@@ -30,21 +32,21 @@ extension ConversationTurn {
             self.conversation.end(turn, adding: [])
             throw CancellationError()
         }
-        self.turn = turn
+        self.number = turn.number
         self.startTimer()
-        self.askModel(self.request, behind: turn.context, fault: self.setup.fault ?? self.request.fault)
+        self.askModel(behind: turn.context, isFirst: true, fault: self.setup.fault(of: self.request))
     }
 
     /// Makes the next request from the context and the turn's items; a fault ends the turn without it.
     private func askModel(
-        _ own: ChappieResponseRequest, behind context: ChappieClientContext, fault: ChappieArgumentError? = nil
+        behind context: ChappieClientContext, isFirst: Bool = false, fault: ChappieArgumentError? = nil
     ) {
         let items = self.shared.withLock { shared in
             shared.journal?.close()
             return shared.journal?.items ?? []
         }
         let body = self.setup.composer.body(
-            of: own, items: context.itemTexts + items, conversationID: context.id)
+            of: self.request, items: context.itemTexts + items, conversationID: context.id, isFirst: isFirst)
         var request = ChappieTransportRequest(body: body)
         request.fault = fault
         request.lane = self.request.lane ?? self.conversation.lane
@@ -66,10 +68,10 @@ extension ConversationTurn {
     static func warmUp(setup: TurnSetup, conversation: Conversation) -> ChappieTransportRequest? {
         guard !conversation.isRunning else { return nil }
         let context = conversation.context
+        let own = ChappieResponseRequest([])
         var request = ChappieTransportRequest(
-            body: setup.composer.body(
-                of: ChappieResponseRequest([]), items: context.itemTexts, conversationID: context.id))
-        request.fault = setup.fault
+            body: setup.composer.body(of: own, items: context.itemTexts, conversationID: context.id))
+        request.fault = setup.fault(of: own)
         request.lane = conversation.lane
         request.forkedFrom = conversation.forkedFrom
         return request
@@ -110,7 +112,7 @@ extension ConversationTurn {
         case .record(let number, let output): self.record(number, output)
         case .askModel:
             guard let turn = self.shared.withLock({ $0.turn }) else { throw CancellationError() }
-            self.askModel(self.request.afterCalls, behind: turn.context)
+            self.askModel(behind: turn.context)
         case .finish: self.finish()
         case .fail(let error): throw error
         }

@@ -68,8 +68,8 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
     var actions = ActionQueue()
     /// The routing state that the server asks to have echoed.
     var turnState: String?
-    /// The conversation's turn; nil before the first read.
-    var turn: Conversation.Turn?
+    /// The number of the conversation's turn; nil before the first read.
+    var number: UInt64?
     /// The turn's result as a response.
     var summary = TurnSummary()
     private let clock = ContinuousClock()
@@ -174,7 +174,7 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
     private func delivers(_ events: some Collection<ChappieStreamEvent>) {
         var text = ""
         for case .textDelta(let delta) in events { text += delta }
-        if !text.isEmpty, let turn = self.turn { self.conversation.delivers(text, of: turn) }
+        if !text.isEmpty, let number = self.number { self.conversation.append(text, of: number) }
     }
 
     /// Queues an event of a response, or continues when the response is complete.

@@ -37,8 +37,10 @@ struct RequestComposer: Sendable {
         return own + request.messages.map(\.json)
     }
 
-    /// Returns the body of a request whose whole input is `items`.
-    func body(of request: ChappieResponseRequest, items: [[UInt8]], conversationID: String) -> [UInt8] {
+    /// Returns the body of a request whose whole input is `items`; `isFirst` says that it begins the turn.
+    func body(
+        of request: ChappieResponseRequest, items: [[UInt8]], conversationID: String, isFirst: Bool = true
+    ) -> [UInt8] {
         var object = JSONObjectText()
         if let bodyJSON = request.bodyJSON {
             // The engine reports the fault of an invalid body or input.
@@ -66,6 +68,10 @@ struct RequestComposer: Sendable {
         if let limit = request.maxOutputTokens { object.setJSON(String(max(0, limit)), for: "max_output_tokens") }
         if !self.endpoint.takesMaxOutputTokens { object["max_output_tokens"] = nil }
         Self.setOptions(of: request, in: &object)
+        // With a choice that demands a call the model could never answer the outputs of its calls.
+        if !isFirst, let choice = object["tool_choice"], !ChappieToolChoice.isFree(choice) {
+            object["tool_choice"] = ChappieToolChoice.auto.json[...]
+        }
         return object.json
     }
 

@@ -1,4 +1,5 @@
 import ChappieTransport
+import ResponseEvents
 
 /// The common settings of a client's turns.
 struct TurnSetup: Sendable {
@@ -14,8 +15,9 @@ struct TurnSetup: Sendable {
     let limits: ChappieRunLimits
     /// The events of the wire that are passed on.
     let rawEvents: ChappieRawEvents
-    /// The fault of the configuration, with which every turn ends before anything is sent; nil without one.
-    let fault: ChappieArgumentError?
+    /// The fault of the configuration apart from its model, with which every turn ends before anything is sent; nil
+    /// without one.
+    private let fault: ChappieArgumentError?
     /// The engine's configuration, with the program's sinks.
     let engine: ChappieTransportConfiguration
 
@@ -29,6 +31,17 @@ struct TurnSetup: Sendable {
         self.rawEvents = configuration.rawEvents
         self.fault = configuration.fault
         self.engine = configuration.engine
+    }
+
+    /// Returns the fault of a request or the configuration, with which the turn ends before anything is sent; nil
+    /// without one.
+    func fault(of request: ChappieResponseRequest) -> ChappieArgumentError? {
+        if request.model == nil, let fault = TextRule.line(self.composer.model),
+            request.bodyJSON.flatMap({ try? JSONObjectText($0) })?["model"] == nil
+        {
+            return ChappieArgumentError("model", fault)
+        }
+        return self.fault ?? request.fault
     }
 
     /// The rules of the tool loop.

@@ -45,14 +45,14 @@ extension ChappieContentPart {
         switch self {
         case .text: return nil
         case .image(let url, let detail):
-            return fault("url", TextRule.url(url, schemes: ["https", "http", "data"]))
+            return fault("url", TextRule.url(url, schemes: nil))
                 ?? fault("detail", detail.flatMap(TextRule.word))
         case .imageFile(let id, let detail):
             return fault("id", TextRule.word(id)) ?? fault("detail", detail.flatMap(TextRule.word))
         case .file(let name, let dataURL):
             return fault("name", TextRule.line(name)) ?? fault("dataURL", TextRule.url(dataURL, schemes: ["data"]))
         case .fileReference(let id): return fault("id", TextRule.word(id))
-        case .fileURL(let url): return fault("fileURL", TextRule.url(url, schemes: ["https", "http"]))
+        case .fileURL(let url): return fault("fileURL", TextRule.url(url, schemes: nil))
         }
     }
 }
@@ -61,7 +61,7 @@ extension ChappieToolResult {
     /// The fault of a part of the output; nil when the output can be sent.
     var fault: ChappieArgumentError? {
         guard case .parts(let parts) = self.output else { return nil }
-        return parts.fault(in: "the parts of a tool's result")
+        return parts.fault(in: "result.parts")
     }
 }
 

@@ -48,9 +48,9 @@ extension ChappieResponseRequest {
 }
 
 extension ChappieConfiguration {
-    /// The first fault of a property that is a part of every request; nil when requests can be sent.
+    /// The first fault of a property that is a part of every request, apart from the model; nil when requests can be
+    /// sent.
     var fault: ChappieArgumentError? {
-        if let fault = TextRule.line(self.model) { return ChappieArgumentError("model", fault) }
         if let fault = self.reasoningEffort.flatMap({ TextRule.word($0.rawValue) }) {
             return ChappieArgumentError("reasoningEffort", fault)
         }
@@ -60,7 +60,9 @@ extension ChappieConfiguration {
         for (index, tool) in self.tools.enumerated() {
             if let fault = tool.declaration.fault(in: "tools[\(index)]") { return fault }
         }
-        for (index, tool) in self.harness.tools.enumerated() {
+        // A host tool replaces the harness's tool of the same name.
+        let replaced = Set(self.tools.map(\.name))
+        for (index, tool) in self.harness.tools.enumerated() where !replaced.contains(tool.name) {
             if let fault = tool.declaration.fault(in: "harness.tools[\(index)]") { return fault }
         }
         return nil

@@ -78,13 +78,6 @@ public struct ChappieResponseRequest: Sendable, Equatable {
     /// Creates a request of messages in order.
     public init(_ messages: [ChappieInputMessage]) { self.messages = messages }
 
-    /// The request for the responses after the first one, which follow the outputs of calls.
-    var afterCalls: Self {
-        var request = self
-        request.toolChoice = self.toolChoice?.afterCalls
-        return request
-    }
-
     /// The effort that the request asks for, by itself or with a message in fast mode.
     var effort: ChappieReasoningEffort? {
         self.reasoningEffort ?? (self.messages.contains { $0.options.fastMode } ? .low : nil)

@@ -3,10 +3,10 @@ import ResponseEvents
 
 /// The model's choice among the tools of a request (`tool_choice`).
 ///
-/// A choice that demands a call applies to the first response of a turn. The later ones, which have the outputs of its
-/// calls, are sent with `auto`: otherwise the model could never answer.
+/// A choice that demands a call, here or in a body of the program's own, applies to the first request of a turn. The
+/// later ones, which have the outputs of its calls, are sent with `auto`: otherwise the model could never answer.
 ///
-/// More cases may be added: a `switch` needs a `default`.
+/// A minor version may add cases.
 public enum ChappieToolChoice: Sendable, Hashable {
     /// The model decides; the server's default.
     case auto
@@ -41,12 +41,12 @@ public enum ChappieToolChoice: Sendable, Hashable {
         return object.json
     }
 
-    /// The choice for a request with the outputs of calls.
-    var afterCalls: Self {
-        switch self {
-        case .auto, .none: self
-        case .required, .function, .customTool, .hostedTool: .auto
+    /// Returns whether a choice, as JSON text, lets the model answer without a call.
+    static func isFree(_ json: ArraySlice<UInt8>) -> Bool {
+        if let object = try? JSONObjectText(Array(json)) {
+            return object.text(of: "type") == "allowed_tools" && object.text(of: "mode") != "required"
         }
+        return [Self.auto, .none].contains { $0.json[...] == json }
     }
 
     /// The fault of a name or a type; nil when it can be sent.

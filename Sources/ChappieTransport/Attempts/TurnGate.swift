@@ -25,7 +25,7 @@ final class TurnGate: Sendable {
     var isClosed: Bool { self.state.withLock { $0.isClosed } }
 
     /// Admits a turn, which `cancel` cancels; nil once the gate is closed.
-    func admit(cancel: @escaping @Sendable () -> Void) -> TurnAdmission? {
+    func admit(_ cancel: @escaping @Sendable () -> Void) -> TurnAdmission? {
         let number: Int? = self.state.withLock { state in
             guard !state.isClosed else { return nil }
             state.newest += 1

@@ -21,7 +21,7 @@ struct DocumentFetch {
 
     /// Fetches the document, or throws an error of a turn: either without the credentials that were sent.
     func document() async throws -> FetchedDocument {
-        guard let admission = self.engine.gate.admit(cancel: {}) else {
+        guard let admission = self.engine.gate.admit({}) else {
             throw ChappieClientError(shutDown: .httpSSE, of: self.identity)
         }
         defer { withExtendedLifetime(admission) {} }

@@ -33,23 +33,29 @@ package enum TextRule {
         return text.utf8.count > 256 ? "is longer than 256 characters" : nil
     }
 
-    /// Returns the fault of a URL with one of these schemes, in lower case.
+    /// Returns the fault of a URL with one of these schemes, in lower case; with any scheme for nil.
     ///
-    /// A `data` URL needs a comma before its data (RFC 2397), and any other one a host.
-    package static func url(_ text: String, schemes: [String]) -> String? {
+    /// A `data` URL needs a comma before its data (RFC 2397), and one of HTTP a host.
+    package static func url(_ text: String, schemes: [String]?) -> String? {
         if text.isEmpty { return "is empty" }
         let bytes = text.utf8
-        if bytes.contains(where: { Self.isControl($0) || $0 == UInt8(ascii: " ") }) {
+        let scheme = String(bytes.prefix { $0 != UInt8(ascii: ":") })?.lowercased() ?? ""
+        // The lines of a data URL may be folded.
+        let checked = scheme == "data" ? bytes.prefix { $0 != UInt8(ascii: ",") } : bytes[...]
+        if checked.contains(where: { Self.isControl($0) || $0 == UInt8(ascii: " ") }) {
             return "has a space, a line break or another control character"
         }
-        let scheme = bytes.prefix { $0 != UInt8(ascii: ":") }
-        let rest = bytes[scheme.endIndex...]
-        guard !rest.isEmpty, let known = schemes.first(where: { $0 == String(scheme)?.lowercased() }) else {
-            return "is not a URL with the scheme \(schemes.joined(separator: " or "))"
+        let rest = bytes.dropFirst(scheme.utf8.count)
+        guard !rest.isEmpty, !scheme.isEmpty, schemes?.contains(scheme) != false else {
+            return schemes.map { "is not a URL with the scheme \($0.joined(separator: " or "))" } ?? "is not a URL"
         }
-        guard known != "data" else { return rest.contains(UInt8(ascii: ",")) ? nil : "is a data URL without a comma" }
-        let host = rest.dropFirst(3).prefix { !"/?#:".utf8.contains($0) }
-        return rest.starts(with: "://".utf8) && !host.isEmpty ? nil : "is a URL without a host"
+        switch scheme {
+        case "data": return rest.contains(UInt8(ascii: ",")) ? nil : "is a data URL without a comma"
+        case "http", "https":
+            let host = rest.dropFirst(3).prefix { !"/?#:".utf8.contains($0) }
+            return rest.starts(with: "://".utf8) && !host.isEmpty ? nil : "is a URL without a host"
+        default: return nil
+        }
     }
 
     /// Returns the fault of a media type (RFC 6838 section 4.2): `image/png`.

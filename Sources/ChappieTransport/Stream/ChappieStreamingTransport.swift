@@ -53,11 +53,12 @@ public final class ChappieStreamingTransport: Sendable {
 
     /// Admits a turn of several responses, which `cancel` cancels, and whose requests are marked as admitted.
     package func admit(
-        of requestID: String?, cancel: @escaping @Sendable () -> Void
+        _ traceContext: ChappieTraceContext?, of requestID: String?, cancel: @escaping @Sendable () -> Void
     ) throws(ChappieClientError) -> TurnAdmission {
-        guard let admission = self.engine.gate.admit(cancel: cancel) else {
+        guard let admission = self.engine.gate.admit(cancel) else {
             throw ChappieClientError(
-                shutDown: .webSocket, of: RequestIdentity(requestID: requestID, traceContext: nil))
+                shutDown: self.engine.configuration.policy.prefersWebSocket ? .webSocket : .httpSSE,
+                of: RequestIdentity(requestID: requestID, traceContext: traceContext))
         }
         return admission
     }

@@ -22,6 +22,8 @@ struct SharedTurnState {
     var serverMessage: String?
     /// The complete response; nil before its end.
     var response: ChappieResponse?
+    /// The right to run, from the first read to the end or a cancellation; nil for a part of a turn that has it.
+    var admission: TurnAdmission?
     /// The circuit breaker's ticket, which is answered once: at the turn's end, or when its stream is dropped.
     var ticket: CircuitBreaker.Ticket?
 

@@ -39,8 +39,6 @@ import StreamTransport
 
     /// Opens connections and sends the request; nil before the turn has begun.
     private(set) var sender: RequestSender?
-    /// The right to run, from the first read to the end; nil for a part of a turn that has it.
-    private var admission: TurnAdmission?
     /// Indicates whether an attempt has failed.
     var hasFailed = false
     /// Indicates whether the circuit breaker has permitted the turn as a probe of the server.
@@ -203,11 +201,12 @@ import StreamTransport
         if self.request.isAdmitted { return true }
         // A weak reference to this object would make each of its retains and releases slow.
         let (engine, shared, questions, steering) = (self.engine, self.shared, self.questions, self.steering)
-        self.admission = engine.gate.admit { Self.cancel(shared, questions, steering, engine) }
-        if self.admission == nil {
+        guard let admission = engine.gate.admit({ Self.cancel(shared, questions, steering, engine) }) else {
             self.end(.failed(ChappieClientError(shutDown: self.transport, of: self.identity)))
+            return false
         }
-        return self.admission != nil
+        shared.withLock { if !$0.isCancelled { $0.admission = admission } }
+        return true
     }
 
     /// Reads the request; returns nil when it cannot be sent, which ends the turn.
@@ -283,7 +282,7 @@ import StreamTransport
     func end(_ outcome: Outcome) {
         guard self.outcome == nil else { return }
         self.outcome = outcome
-        self.admission = nil
+        _ = self.shared.withLock { $0.admission.take() }
         self.noteReplaySafety()
         self.recorder.measured(self.meter.summary)
         if let startedAt = self.deadlines.startedAt {
@@ -384,6 +383,7 @@ import StreamTransport
         steering.cancel()
         for connection in connections { connection.cancel() }
         // A turn whose consumer has stopped reading never ends by itself.
+        _ = shared.withLock { $0.admission.take() }
         if let ticket = shared.withLock({ $0.ticket.take() }) { engine.abandoned(ticket) }
     }
 

@@ -22,6 +22,16 @@ import Testing
         await fixture.instance.prewarm(Self.request)
         await #expect(throws: ChappieClientError.self) { try await fixture.instance.fetch(path: "/models") }
         #expect(fixture.transport.requests.isEmpty)
+        let overHTTP = TurnFixture([]) { $0.policy = .httpSSEOnly }
+        await overHTTP.instance.shutdown()
+        do throws(ChappieClientError) {
+            _ = try overHTTP.instance.admit(nil, of: "q") {}
+            Issue.record("it was admitted")
+        } catch {
+            let failure = if case .transport(let failure) = error { failure } else { nil as ChappieTransportFailure? }
+            #expect(failure?.transport == .httpSSE)
+            #expect(failure?.details.clientRequestID == "q")
+        }
     }
 
     @Test func aKeptWebSocketIsClosed() async {
@@ -73,6 +83,19 @@ import Testing
         shutdown.cancel()
         await shutdown.value
         #expect(await turn.value.error is CancellationError)
+    }
+
+    /// Its consumer reads no more, and so the turn itself does not end.
+    @Test func aStreamThatIsCancelledDoesNotDelayTheShutdown() async throws {
+        let fixture = TurnFixture([.webSocket(Event.text("a"))])
+        let handle = fixture.instance.streamHandle(Self.request)
+        var events = handle.events.makeAsyncIterator()
+        _ = try await events.next()
+        handle.cancel()
+        fixture.clock.hangInNextSleep(Signal())
+        await fixture.instance.shutdown()
+        #expect(fixture.transport.connections[0].calls.last == .cancel)
+        _ = handle.report
     }
 
     @Test func aStreamThatIsDroppedDoesNotDelayTheShutdown() async throws {
