@@ -28,7 +28,7 @@ struct SoakStream: Sendable {
     private func readThroughProxy(_ number: Int) async throws {
         var random = SoakRandom(seed: self.plan.seed &+ 1)
         let faults = (1...random.number(in: 1...3)).map { connection in
-            FaultProxy.Fault(self.action(&random), connections: connection...connection)
+            FaultProxy.Fault(self.action(&random, of: connection), connections: connection...connection)
         }
         let proxy = try FaultProxy(
             upstream: .init(host: "127.0.0.1", port: self.site.port(of: self.plan.lane)), plan: .init(faults))
@@ -37,9 +37,10 @@ struct SoakStream: Sendable {
         try await self.read(from: try self.site.makeInstance(for: self.plan.lane, port: proxy.port), number)
     }
 
-    private func action(_ random: inout SoakRandom) -> FaultProxy.Action {
-        // Behind the handshakes, mostly.
-        let offset = random.number(in: random.chance(20) ? 0...2_000 : 2_000...2_000 + self.plan.byteCount)
+    private func action(_ random: inout SoakRandom, of connection: Int) -> FaultProxy.Action {
+        // Mostly behind the handshakes, and in those of one connection at most: two broken ones in a row end a turn.
+        let isEarly = random.chance(20) && connection == 1
+        let offset = random.number(in: isEarly ? 0...2_000 : 2_000...2_000 + self.plan.byteCount)
         switch random.number(in: 0...6) {
         case 0: return .cut(atByte: offset)
         case 1: return .reset(atByte: offset)
