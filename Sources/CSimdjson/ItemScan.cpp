@@ -38,12 +38,16 @@ csj_status ItemScan::take(ondemand::value &value, csj_text token, size_t depth, 
     return status;
 }
 
-csj_status ItemScan::take_list(ondemand::value &value, csj_text token, size_t depth, csj_range &items) noexcept {
+csj_status ItemScan::take_list(
+    ondemand::value &value, csj_text token, size_t depth, csj_range &items, bool &is_cut
+) noexcept {
     this->scanner.items.clear();
+    is_cut = false;
     const csj_status status = this->take_elements(
         value, token, depth, [&](ondemand::value &element, csj_text inner) noexcept {
             // An element of one or two bytes takes two hundred in the list.
             if (this->scanner.items.count() == CSJ_MAXIMUM_OUTPUT_COUNT) {
+                is_cut = true;
                 return this->walk.check(element, inner, depth + 1);
             }
             csj_item item;

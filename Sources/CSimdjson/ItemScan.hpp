@@ -15,7 +15,9 @@ public:
     csj_status take(ondemand::value &value, csj_text token, size_t depth, csj_item &item) noexcept;
 
     /// Takes a list of items. The last list is used: the scanner drops the items of an earlier one.
-    csj_status take_list(ondemand::value &value, csj_text token, size_t depth, csj_range &items) noexcept;
+    csj_status take_list(
+        ondemand::value &value, csj_text token, size_t depth, csj_range &items, bool &is_cut
+    ) noexcept;
 
     /// Takes one part; its kind is none when it has no known text.
     csj_status take_part(ondemand::value &value, csj_text token, size_t depth, csj_part &part) noexcept;

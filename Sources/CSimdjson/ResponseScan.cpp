@@ -28,7 +28,7 @@ csj_status ResponseScan::take_member(csj_text key, ondemand::value &value, csj_t
     if (equals(key, "model", 5)) { return this->take_fact(value, token, response.model, 2); }
     if (equals(key, "service_tier", 12)) { return this->take_fact(value, token, response.service_tier, 2); }
     if (equals(key, "output", 6)) {
-        return ItemScan(this->walk, this->scanner).take_list(value, token, 2, response.output);
+        return ItemScan(this->walk, this->scanner).take_list(value, token, 2, response.output, response.is_output_cut);
     }
     if (equals(key, "end_turn", 8)) {
         response.end_turn = token.bytes[0] == 't' ? 1 : token.bytes[0] == 'f' ? 0 : -1;

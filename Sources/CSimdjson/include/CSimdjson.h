@@ -134,7 +134,7 @@ typedef struct csj_item {
     uint8_t wrong_texts;
 } csj_item;
 
-/// The most elements of a response's `output` that are listed; later ones are only checked.
+/// The most elements of a response's `output` that are listed; later ones are only checked, and `is_output_cut` is set.
 #define CSJ_MAXIMUM_OUTPUT_COUNT 16384
 
 /// The members of a response object that a turn needs. Texts are unescaped, `json` is not. Integers are -1 when absent.
@@ -143,6 +143,8 @@ typedef struct csj_response {
     int64_t input_tokens, cached_tokens, output_tokens, reasoning_tokens, total_tokens;
     /// The elements of `output`, in `csj_event.items`; one that is not an object is an item without members.
     csj_range output;
+    /// Indicates whether `output` has more elements than are listed.
+    bool is_output_cut;
     /// `end_turn`: 1 or 0, -1 when absent.
     int32_t end_turn;
 } csj_response;

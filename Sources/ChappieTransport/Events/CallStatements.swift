@@ -220,6 +220,12 @@ struct CallStatements {
         return self.placeWithOtherCalls(than: listed) ?? self.draftLeftOut(of: list, listed)
     }
 
+    /// The position of a call that was announced and whose end nothing has shown; nil when there is none.
+    var placeOfCutCall: Int? {
+        let finished = self.finishedCallIDs
+        return self.drafts.filter { _, draft in draft.isCut(beside: finished) }.keys.min()
+    }
+
     /// Returns the calls without a finished item: each was announced, and its arguments were closed.
     func unfinished() -> [Unfinished] {
         let finished = self.finishedCallIDs
@@ -255,8 +261,13 @@ struct CallStatements {
     private func draftLeftOut(of list: [ItemSummary], _ listed: Set<ExactText>) -> Int? {
         let finished = self.finishedCallIDs
         return self.drafts.filter { outputIndex, draft in
-            guard draft.isLeft(beside: finished), let callID = draft.announcement?.callID else { return false }
-            let isInPlace = list.indices.contains(outputIndex) && list[outputIndex].isCall
+            guard draft.isLeft(beside: finished) || draft.isCut(beside: finished),
+                let callID = draft.announcement?.callID
+            else { return false }
+            // The call in its place is the same one under another `call_id`, unless that one was finished elsewhere.
+            let isInPlace =
+                list.indices.contains(outputIndex) && list[outputIndex].isCall
+                && list[outputIndex].callID.map { !finished.contains(ExactText($0)) } ?? true
             return !isInPlace && !listed.contains(ExactText(callID))
         }.keys.min()
     }
@@ -288,6 +299,12 @@ extension CallStatements.Draft {
     fileprivate func isLeft(beside finished: Set<ExactText>) -> Bool {
         guard self.isWhole, let callID = self.announcement?.callID else { return false }
         return !finished.contains(ExactText(callID))
+    }
+
+    /// Returns whether a call was announced, and neither its arguments nor its item were closed.
+    fileprivate func isCut(beside finished: Set<ExactText>) -> Bool {
+        guard let announcement = self.announcement, let callID = announcement.callID else { return false }
+        return !self.isClosed && !announcement.name.isEmpty && !finished.contains(ExactText(callID))
     }
 
     /// Indicates whether it is a complete call, except for the end of its item.

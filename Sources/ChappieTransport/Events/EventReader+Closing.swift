@@ -41,6 +41,10 @@ extension EventReader {
         }
         self.deliverHalf(attempt: attempt)
         guard self.end == nil else { return false }
+        if summary.output.isEmpty, let place = self.calls.placeOfCutCall {
+            // Its arguments may lack their end, and without it a tool must not run.
+            return self.follow(.differs, at: place)
+        }
         for unfinished in summary.output.isEmpty ? self.calls.unfinished() : [] {
             self.record.finished(unfinished.json, at: unfinished.call.outputIndex, isNamed: unfinished.isNamed)
             self.receivedUnfinished(unfinished.call, attempt: attempt) {

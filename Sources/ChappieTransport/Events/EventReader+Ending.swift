@@ -12,7 +12,13 @@ extension EventReader {
         case "incomplete": return self.incomplete(summary, attempt: attempt)
         case "cancelled": return self.stopped(summary, status: "cancelled")
         case "failed": return self.failed(summary, attempt: attempt)
+        case _ where summary.hasError: return self.failed(summary, attempt: attempt)
+        case _ where summary.incompleteReason?.isEmpty == false: return self.incomplete(summary, attempt: attempt)
         default: break
+        }
+        guard !summary.isOutputCut else {
+            self.fail(.tooManyItems(limit: ResponseSummary.maximumOutputCount))
+            return .ended
         }
         guard self.complete(summary, attempt: attempt) else { return .ended }
         self.keepUnusedSteering()

@@ -17,7 +17,8 @@ extension AttemptFailure {
         case .timeout(let budget): return "timeout.\(budget.rawValue)"
         case .transport(let failure) where failure.cause == .timedOut: return "timeout.\(failure.phase.rawValue)"
         case .transport, .endedEarly, .endedWithoutEvent, .unexpectedContentType, .binaryMessage, .undecodableEvent,
-            .contradictoryEvents, .sequenceGap, .otherAPI, .eventTooLarge, .outputTooLarge, .toolOutputAwaited,
+            .contradictoryEvents, .sequenceGap, .otherAPI, .eventTooLarge, .outputTooLarge, .tooManyItems,
+            .toolOutputAwaited,
             .requestTooLarge:
             guard let code = self.code else { preconditionFailure("the server's refusals have tags of their own") }
             return code.rawValue
@@ -59,6 +60,9 @@ extension AttemptFailure {
             details.detail = violation.word + (place ?? "")
         case .otherAPI(let api): details.detail = api.rawValue
         case .eventTooLarge(let limit), .outputTooLarge(let limit): details.limit = limit
+        case .tooManyItems(let limit):
+            details.limit = limit
+            details.detail = ChappieTransportFailure.detailOfItems
         case .endedEarly, .upgradeStatus, .httpStatus, .errorEvent, .responseFailed, .responseIncomplete,
             .unexpectedContentType, .binaryMessage, .undecodableEvent, .sequenceGap, .toolOutputAwaited, .timeout,
             .requestTooLarge:

@@ -52,6 +52,8 @@ extension ChappieTransportFailure: LocalizedError {
         case .endedEarly where self.endedAnswer == .inOrder:
             "The answer ended behind a whole event, and the server did not say that it was complete"
         case .unavailable: self.environmentFault?.words
+        case .outputTooLarge where self.details.detail == Self.detailOfItems:
+            "The server lists more items in its answer than the limit of \(self.details.limit ?? 0)"
         default: nil
         }
     }
@@ -74,6 +76,8 @@ extension ChappieTransportFailure: LocalizedError {
         case .webSocketClosed where self.details.closeCode == 1008:
             return "Check what the credential allows, or use HTTP."
         case .webSocketClosed where self.details.closeCode == 1009: return "Use HTTP, or send a smaller request."
+        case .outputTooLarge where self.details.detail == Self.detailOfItems:
+            return "Ask the server's operator: this limit is fixed."
         case .unavailable: return self.environmentFault?.advice
         default: return nil
         }
@@ -112,6 +116,9 @@ extension ChappieTransportFailure: LocalizedError {
 }
 
 extension ChappieTransportFailure {
+    /// The detail of an answer with too many items.
+    static let detailOfItems = "items"
+
     /// The way in which an answer ended that was not cut.
     private var endedAnswer: EndedAnswer? { self.details.detail.flatMap(EndedAnswer.init) }
 

@@ -196,6 +196,7 @@ struct FailureEvidence {
             break
         case .transport, .closed, .endedEarly, .endedWithoutEvent, .unexpectedContentType, .binaryMessage,
             .undecodableEvent, .contradictoryEvents, .sequenceGap, .otherAPI, .eventTooLarge, .outputTooLarge,
+            .tooManyItems,
             .toolOutputAwaited, .timeout, .requestTooLarge:
             preconditionFailure("a failure below HTTP has a code")
         }

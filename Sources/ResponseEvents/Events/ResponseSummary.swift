@@ -31,11 +31,16 @@ package struct ResponseSummary {
     /// An element that is not an object is an item of no kind and without members. Only the first `maximumOutputCount`
     /// elements are listed.
     package let output: [ItemSummary]
+    /// Indicates whether `output` has more elements than are listed.
+    package let isOutputCut: Bool
     /// The response object as it was sent, valid until the decoder is used again.
     package let json: BorrowedText
 }
 
 extension ResponseSummary {
+    /// Indicates whether the response states an error.
+    package var hasError: Bool { self.errorCode != nil || self.errorType != nil || self.errorMessage != nil }
+
     /// The most elements of `output` that are listed: 16,384.
     package static let maximumOutputCount = Int(CSJ_MAXIMUM_OUTPUT_COUNT)
 

@@ -109,6 +109,7 @@ extension ResponseSummary {
             endsTurn: response.end_turn < 0 ? nil : response.end_turn == 1,
             usage: usage == ChappieTokenUsage() ? nil : usage,
             output: response.output.elements(of: items).map { ItemSummary($0, parts: parts) },
+            isOutputCut: response.is_output_cut,
             json: BorrowedText(response.json) ?? .empty
         )
     }

@@ -40,6 +40,8 @@ package enum AttemptFailure: Error, Sendable, Equatable {
     case eventTooLarge(limit: Int)
     /// More output of a kind than a turn may have, in bytes.
     case outputTooLarge(limit: Int)
+    /// The end of a response lists more items than can be read.
+    case tooManyItems(limit: Int)
     /// The server is silent, and seems to wait for the output of tools that the response has called.
     case toolOutputAwaited
     /// A time budget ran out.

@@ -27,7 +27,8 @@ extension AttemptFailure {
             .fatal
         case .timeout(.total), .responseIncomplete: .fatal
         case .endedEarly, .unexpectedContentType, .binaryMessage, .undecodableEvent, .contradictoryEvents, .sequenceGap,
-            .otherAPI, .eventTooLarge, .outputTooLarge, .toolOutputAwaited, .timeout, .requestTooLarge:
+            .otherAPI, .eventTooLarge, .outputTooLarge, .tooManyItems, .toolOutputAwaited, .timeout,
+            .requestTooLarge:
             self.classOfCode
         }
     }

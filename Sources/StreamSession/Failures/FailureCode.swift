@@ -59,7 +59,7 @@ extension AttemptFailure {
         case .sequenceGap: .sequenceGap
         case .otherAPI: .otherAPI
         case .eventTooLarge: .eventTooLarge
-        case .outputTooLarge: .outputTooLarge
+        case .outputTooLarge, .tooManyItems: .outputTooLarge
         case .toolOutputAwaited: .toolOutputAwaited
         case .timeout: .timedOut
         case .requestTooLarge: .requestTooLarge

@@ -65,6 +65,23 @@ private enum Statement {
         #expect(response?.calls.map(\.payload) == payloads, "\(events)")
     }
 
+    // MARK: Calls that are cut
+
+    @Test(arguments: [[], [Statement.delta(#"{\"a\""#)], [Statement.delta(Self.one)]])
+    func callWithoutAnEndIsNotLostInACompleteResponse(_ deltas: [String]) async {
+        let begun = [Statement.added(Statement.item("", callID: "cut"), at: 0)] + deltas
+        await Self.expectContradiction(begun + [Event.completed("r")])
+        await Self.expectContradiction(begun + [Statement.end()])
+        // Beside other items as well.
+        let other = Statement.item(Self.two, callID: "other", id: "fc_2")
+        await Self.expectContradiction(begun + [Event.done(other, at: 1), Statement.end(other)])
+    }
+
+    @Test func callThatTheEndListsWasNotCut() async {
+        let item = Statement.item(Self.one)
+        await Self.expectCalls([Self.one.replacing("\\", with: "")], [Statement.added(item), Statement.end(item)])
+    }
+
     // MARK: Calls that are finished again
 
     @Test(arguments: ChappieRawEvents.allCases.filter { $0 != .none }, [0, 1, 2])
@@ -311,7 +328,7 @@ private enum Statement {
         #expect(payload.contains(#""output_index":0,"item":{"id":"fc","type":"function_call""#))
         #expect(payload.contains(#""arguments":"{\"a\":1}""#))
         // Text that is not closed may have been cut.
-        await Self.expectCalls([], Array(events.prefix(2)) + [Event.completed])
+        await Self.expectContradiction(Array(events.prefix(2)) + [Event.completed])
     }
 
     @Test func aCallThatIsFinishedAtAnotherPlaceIsThereOnce() async {
