@@ -44,10 +44,11 @@ extension ChappieResponse {
     /// The maximum size of a server's error object, in bytes.
     static let errorPayloadByteCountLimit = 64 << 10
 
-    /// Creates a response that failed or is incomplete.
+    /// Creates a response that failed or is incomplete, with `status` where it does not say so itself.
     init(_ summary: ResponseSummary, status: String, requestID: String?, byteCountLimit: Int) {
         self.init(
-            id: summary.id, status: summary.status ?? status, errorCode: summary.errorCode,
+            id: summary.id, status: summary.status.flatMap { $0 == "completed" ? nil : $0 } ?? status,
+            errorCode: summary.errorCode,
             errorMessage: summary.errorMessage, incompleteReason: summary.incompleteReason)
         self.errorType = summary.errorType
         self.model = summary.model

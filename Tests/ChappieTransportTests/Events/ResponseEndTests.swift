@@ -30,6 +30,7 @@ import Testing
             return
         }
         #expect(response.errorCode == "invalid_prompt")
+        #expect(response.status == "failed")
     }
 
     @Test(arguments: ["", #","status":"completed""#])
@@ -41,6 +42,7 @@ import Testing
             return
         }
         #expect(response.incompleteReason == "max_output_tokens")
+        #expect(response.status == "incomplete")
     }
 
     // MARK: Items
