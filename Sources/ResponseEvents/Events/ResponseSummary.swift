@@ -38,8 +38,10 @@ package struct ResponseSummary {
 }
 
 extension ResponseSummary {
-    /// Indicates whether the response states an error.
-    package var hasError: Bool { self.errorCode != nil || self.errorType != nil || self.errorMessage != nil }
+    /// Indicates whether the response states an error: an object whose members are absent or empty is none.
+    package var hasError: Bool {
+        [self.errorCode, self.errorType, self.errorMessage].contains { $0?.isEmpty == false }
+    }
 
     /// The most elements of `output` that are listed: 16,384.
     package static let maximumOutputCount = Int(CSJ_MAXIMUM_OUTPUT_COUNT)

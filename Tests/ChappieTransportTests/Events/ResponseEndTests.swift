@@ -1,4 +1,4 @@
-// The end of a response has to be one: what it says of itself counts for more than its type.
+// A `response.completed` whose response states an error, a reason for being incomplete, or too many items.
 
 import ResponseEvents
 import StreamTransport
@@ -7,24 +7,29 @@ import Testing
 @testable import ChappieTransport
 
 @Suite struct ResponseEndTests {
-    private static func run(endingWith members: String) async -> TurnOutcome {
-        await TurnFixture([
-            .socket([
-                Event.created("r"), Event.text("Hello"),
-                #"{"type":"response.completed","response":{"id":"r"\#(members)}}"#,
-            ])
-        ]).run()
+    /// Reads a response whose last event has these members beside the response's identifier.
+    private static func run(_ text: String = "Hello", endingWith members: String) async -> TurnOutcome {
+        let output = text.isEmpty ? [] : [Event.text(text)]
+        let end = #"{"type":"response.completed","response":{"id":"r"\#(members)}}"#
+        return await TurnFixture([.socket([Event.created("r")] + output + [end])]).run()
     }
 
-    @Test(arguments: ["", #","status":"completed""#, #","status":"completed","error":null,"incomplete_details":null"#])
-    func responseThatSaysNothingElseIsComplete(_ members: String) async {
-        #expect(await Self.run(endingWith: members).error == nil)
+    @Test(
+        arguments: [
+            "", #","status":"completed""#, #","error":null,"incomplete_details":null"#,
+            #","error":{},"incomplete_details":{}"#,
+            #","error":{"code":null,"type":"","message":""},"incomplete_details":{"reason":null}"#,
+            #","error":"","incomplete_details":{"reason":""}"#,
+        ])
+    func completedResponseWithoutAnErrorOrAReasonIsComplete(_ members: String) async {
+        let outcome = await Self.run(endingWith: members)
+        #expect(outcome.error == nil)
+        #expect(outcome.text == "Hello")
     }
 
     @Test(arguments: ["", #","status":"completed""#])
-    func responseWithAnErrorIsNotComplete(_ status: String) async throws {
-        let outcome = await Self.run(
-            endingWith: status + #","error":{"code":"invalid_prompt","message":"no"}"#)
+    func completedResponseWithAnErrorHasFailed(_ status: String) async throws {
+        let outcome = await Self.run(endingWith: status + #","error":{"code":"invalid_prompt","message":"no"}"#)
         guard case .responseTerminalFailure(let response) = try #require(outcome.clientError) else {
             Issue.record("\(String(describing: outcome.error))")
             return
@@ -34,9 +39,8 @@ import Testing
     }
 
     @Test(arguments: ["", #","status":"completed""#])
-    func responseThatWasCutIsNotComplete(_ status: String) async throws {
-        let outcome = await Self.run(
-            endingWith: status + #","incomplete_details":{"reason":"max_output_tokens"}"#)
+    func completedResponseWithAReasonIsIncomplete(_ status: String) async throws {
+        let outcome = await Self.run(endingWith: status + #","incomplete_details":{"reason":"max_output_tokens"}"#)
         guard case .responseTerminalFailure(let response) = try #require(outcome.clientError) else {
             Issue.record("\(String(describing: outcome.error))")
             return
@@ -47,29 +51,19 @@ import Testing
 
     // MARK: Items
 
-    private static func list(_ count: Int) -> String {
+    private static func output(_ count: Int) -> String {
         let item = #"{"type":"message","content":[{"type":"output_text","text":"x"}]}"#
         return #","output":[\#(Array(repeating: item, count: count).joined(separator: ","))]"#
     }
 
-    @Test func mostItemsAreAllDelivered() async {
-        let outcome = await TurnFixture([
-            .socket([
-                Event.created("r"),
-                #"{"type":"response.completed","response":{"id":"r"\#(Self.list(ResponseSummary.maximumOutputCount))}}"#,
-            ])
-        ]).run()
+    @Test func asManyItemsAsCanBeReadAreDelivered() async {
+        let outcome = await Self.run("", endingWith: Self.output(ResponseSummary.maximumOutputCount))
         #expect(outcome.error == nil)
         #expect(outcome.text.utf8.count == ResponseSummary.maximumOutputCount)
     }
 
     @Test func moreItemsThanCanBeReadAreAnError() async {
-        let outcome = await TurnFixture([
-            .socket([
-                Event.created("r"),
-                #"{"type":"response.completed","response":{"id":"r"\#(Self.list(ResponseSummary.maximumOutputCount + 1))}}"#,
-            ])
-        ]).run()
+        let outcome = await Self.run("", endingWith: Self.output(ResponseSummary.maximumOutputCount + 1))
         #expect(outcome.transportFailure?.code == .outputTooLarge)
         #expect(outcome.transportFailure?.details.limit == ResponseSummary.maximumOutputCount)
         let words = outcome.transportFailure?.safeDescription ?? ""
