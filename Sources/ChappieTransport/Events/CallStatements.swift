@@ -209,7 +209,7 @@ struct CallStatements {
     ///
     /// - Returns: the position of a call that the response's list of items contradicts; nil when there is none.
     func contradiction(in list: [ItemSummary], isPlaceShared: Bool) -> Int? {
-        guard !list.isEmpty, list.count < ResponseSummary.maximumOutputCount else { return nil }
+        guard !list.isEmpty else { return nil }
         let listed = Set(list.filter(\.isCall).compactMap { $0.callID.map(ExactText.init) })
         let known = self.finishedCalls.map { ListedCalls.Known(callID: $0.callID, outputIndex: $0.outputIndex) }
         let pairs = ListedCalls(list, among: known) { self.finishedCalls[$0].digest }
@@ -223,14 +223,14 @@ struct CallStatements {
     /// The position of a call that was announced and whose end nothing has shown; nil when there is none.
     var placeOfCutCall: Int? {
         let finished = self.finishedCallIDs
-        return self.drafts.filter { _, draft in draft.isCut(beside: finished) }.keys.min()
+        return self.drafts.filter { !$1.isClosed && $1.isLeft(beside: finished) }.keys.min()
     }
 
     /// Returns the calls without a finished item: each was announced, and its arguments were closed.
     func unfinished() -> [Unfinished] {
         let finished = self.finishedCallIDs
         return self.drafts.sorted { $0.key < $1.key }.compactMap { outputIndex, draft in
-            draft.isLeft(beside: finished) ? draft.unfinished(at: outputIndex) : nil
+            draft.isClosed && draft.isLeft(beside: finished) ? draft.unfinished(at: outputIndex) : nil
         }
     }
 
@@ -257,13 +257,11 @@ struct CallStatements {
         }.keys.min()
     }
 
-    /// Returns the position of a complete call without a finished item that the list omits; nil when there is none.
+    /// Returns the position of an announced call without a finished item that the list omits; nil when there is none.
     private func draftLeftOut(of list: [ItemSummary], _ listed: Set<ExactText>) -> Int? {
         let finished = self.finishedCallIDs
         return self.drafts.filter { outputIndex, draft in
-            guard draft.isLeft(beside: finished) || draft.isCut(beside: finished),
-                let callID = draft.announcement?.callID
-            else { return false }
+            guard draft.isLeft(beside: finished), let callID = draft.announcement?.callID else { return false }
             // The call in its place is the same one under another `call_id`, unless that one was finished elsewhere.
             let isInPlace =
                 list.indices.contains(outputIndex) && list[outputIndex].isCall
@@ -294,28 +292,16 @@ struct CallStatements {
 }
 
 extension CallStatements.Draft {
-    /// Returns whether a call is complete, and was not finished elsewhere: some servers finish an item at another
+    /// Returns whether a call was announced, and was not finished elsewhere: some servers finish an item at another
     /// position.
     fileprivate func isLeft(beside finished: Set<ExactText>) -> Bool {
-        guard self.isWhole, let callID = self.announcement?.callID else { return false }
-        return !finished.contains(ExactText(callID))
-    }
-
-    /// Returns whether a call was announced, and neither its arguments nor its item were closed.
-    fileprivate func isCut(beside finished: Set<ExactText>) -> Bool {
         guard let announcement = self.announcement, let callID = announcement.callID else { return false }
-        return !self.isClosed && !announcement.name.isEmpty && !finished.contains(ExactText(callID))
+        return !announcement.name.isEmpty && !finished.contains(ExactText(callID))
     }
 
-    /// Indicates whether it is a complete call, except for the end of its item.
-    fileprivate var isWhole: Bool {
-        guard let announcement = self.announcement else { return false }
-        return self.isClosed && !announcement.name.isEmpty && announcement.callID != nil
-    }
-
-    /// Returns the call as its item would have stated it; nil when it is not complete.
+    /// Returns a closed call as its item would have stated it; nil when it was not announced.
     fileprivate func unfinished(at outputIndex: Int) -> CallStatements.Unfinished? {
-        guard self.isWhole, let announcement = self.announcement,
+        guard let announcement = self.announcement,
             var item = try? JSONObjectText(announcement.json)
         else { return nil }
         let text = String(decoding: self.text, as: UTF8.self)

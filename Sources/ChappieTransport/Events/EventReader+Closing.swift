@@ -42,7 +42,7 @@ extension EventReader {
         self.deliverHalf(attempt: attempt)
         guard self.end == nil else { return false }
         if summary.output.isEmpty, let place = self.calls.placeOfCutCall {
-            // Its arguments may lack their end, and without it a tool must not run.
+            // Its arguments may lack their end, so no tool runs with them.
             return self.follow(.differs, at: place)
         }
         for unfinished in summary.output.isEmpty ? self.calls.unfinished() : [] {

@@ -76,9 +76,7 @@ struct ResponseRecord {
         self.serviceTier = summary.serviceTier
         self.usage = summary.usage
         self.endsTurn = summary.endsTurn ?? true
-        // If the list was cut, more items may have come one by one.
-        let isWhole = summary.output.count < ResponseSummary.maximumOutputCount
-        guard !self.isTooLarge, !summary.output.isEmpty, isWhole || self.items.isEmpty else { return [] }
+        guard !self.isTooLarge, !summary.output.isEmpty else { return [] }
         return self.replaceItems(by: summary.output, answered: answered)
     }
 
