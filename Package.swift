@@ -43,19 +43,25 @@ let package = Package(
             dependencies: ["CLibwebsocketsShim", "Deflate", "HTTPProtocol", "StreamTransport", "WebSocketProtocol"],
             swiftSettings: baseSettings
         ),
+        // The types that the engine and the clients beside it have in common.
+        .target(
+            name: "TransportSurface", dependencies: ["LibwebsocketsTransport", "StreamSession", "StreamTransport"],
+            swiftSettings: memorySafeSettings),
         .target(
             name: "ChappieTransport",
             dependencies: [
                 "Deflate", "LibwebsocketsTransport", "ResponseEvents", "ServerSentEvents", "StreamSession",
-                "StreamTransport",
+                "StreamTransport", "TransportSurface",
             ],
             swiftSettings: memorySafeSettings
         ),
         .target(
             name: "Chappie",
-            dependencies: ["ChappieTransport", "ResponseEvents", "StreamTransport"], swiftSettings: memorySafeSettings),
+            dependencies: ["ChappieTransport", "ResponseEvents", "StreamTransport", "TransportSurface"],
+            swiftSettings: memorySafeSettings),
         .target(
-            name: "ChappieSignIn", dependencies: ["Chappie", "ChappieTransport", "StreamTransport"],
+            name: "ChappieSignIn",
+            dependencies: ["Chappie", "ChappieTransport", "StreamTransport", "TransportSurface"],
             swiftSettings: memorySafeSettings),
         .target(
             name: "ChappieTestServer", dependencies: ["CTestServerTLS", "CZlib"], exclude: ["Scenarios/README.md"],
@@ -154,7 +160,7 @@ let package = Package(
             swiftSettings: baseSettings),
         .testTarget(
             name: "ChappieTransportTests",
-            dependencies: ["ChappieTransport", "StreamSession", "StreamTransport"],
+            dependencies: ["ChappieTransport", "StreamSession", "StreamTransport", "TransportSurface"],
             swiftSettings: baseSettings),
         .testTarget(
             name: "ChappieTests", dependencies: ["Chappie", "ChappieTransport", "StreamTransport"],
@@ -169,7 +175,7 @@ let package = Package(
             name: "ChappieCommandTests",
             dependencies: [
                 "Chappie", "ChappieCommand", "ChappieSignIn", "ChappieTestServer", "ChappieTransport",
-                "ServerSentEvents",
+                "ServerSentEvents", "TransportSurface",
             ],
             swiftSettings: baseSettings),
         .testTarget(
@@ -238,7 +244,8 @@ if Context.environment["CHAPPIE_BENCHMARKS"] != nil {
         // The facts that peers must find in that server's responses, and one of the peers.
         benchmark("stream-facts", ["CStreamScript"], libraries: ["z"]),
         // The walks over a server's words, each with twice as many of them.
-        benchmark("walk-growth", ["CMachine", "ChappieTransport", "ResponseEvents", "ServerSentEvents"]),
+        benchmark(
+            "walk-growth", ["CMachine", "ChappieTransport", "ResponseEvents", "ServerSentEvents", "TransportSurface"]),
         benchmark("urlsession-peer", []),
     ])
 } else if Context.environment["CHAPPIE_FUZZ"] != nil {

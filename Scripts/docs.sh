@@ -42,7 +42,7 @@ for module in "${modules[@]}"; do
     # The engine's types that modules below it declare (Sources/ChappieTransport/ReexportedTypes.swift): their pages are
     # in this module, with the members of its extensions.
     if [[ $module == ChappieTransport ]]; then
-        options+=("-experimental-allowed-reexported-modules=ResponseEvents,StreamSession,StreamTransport")
+        options+=("-experimental-allowed-reexported-modules=ResponseEvents,StreamSession,StreamTransport,TransportSurface")
     else
         options+=(-emit-extension-block-symbols)
     fi

@@ -1,4 +1,5 @@
 import ChappieTransport
+import TransportSurface
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

@@ -197,4 +197,19 @@ enum Base64 {
         }
         return String(decoding: text, as: UTF8.self)
     }
+
+    /// Returns the bytes of a text that is their padded encoding; nil for any other text.
+    static func decoded(_ text: some StringProtocol) -> [UInt8]? {
+        let digits = text.utf8.prefix { $0 != UInt8(ascii: "=") }
+        guard text.utf8.count.isMultiple(of: 4), text.utf8.count - digits.count <= 2 else { return nil }
+        var bytes: [UInt8] = []
+        var bits: UInt32 = 0
+        for (index, digit) in digits.enumerated() {
+            guard let value = Self.alphabet.firstIndex(of: digit) else { return nil }
+            bits = bits << 6 | UInt32(value)
+            if index % 4 > 0 { bytes.append(UInt8(truncatingIfNeeded: bits >> (6 - 2 * UInt32(index % 4)))) }
+        }
+        // The padding may be none, and the last digit may have bits that belong to no byte.
+        return Self.encoded(bytes) == String(text) ? bytes : nil
+    }
 }

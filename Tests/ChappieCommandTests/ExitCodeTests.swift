@@ -2,6 +2,7 @@
 import Chappie
 import ChappieSignIn
 import Testing
+import TransportSurface
 
 @testable import ChappieCommand
 @testable import ChappieTransport

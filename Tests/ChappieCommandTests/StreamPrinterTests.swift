@@ -1,6 +1,7 @@
 // What `chappie stream` prints, event by event.
 import Foundation
 import Testing
+import TransportSurface
 
 @testable import ChappieCommand
 @testable import ChappieTransport

@@ -2,6 +2,7 @@
 import ChappieTransport
 import ResponseEvents
 import ServerSentEvents
+import TransportSurface
 
 /// One walk over a server's data.
 struct Walk {

@@ -1,6 +1,7 @@
 import ChappieTransport
 import StreamTransport
 import Synchronization
+import TransportSurface
 
 /// A turn of a conversation: responses and tools in between, as one stream.
 ///

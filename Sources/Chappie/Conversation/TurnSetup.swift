@@ -1,5 +1,6 @@
 import ChappieTransport
 import ResponseEvents
+import TransportSurface
 
 /// The common settings of a client's turns.
 struct TurnSetup: Sendable {

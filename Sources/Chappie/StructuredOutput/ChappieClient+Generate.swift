@@ -1,4 +1,5 @@
 import ChappieTransport
+import TransportSurface
 
 extension ChappieClient {
     /// Sends a message, and returns the answer as a value: see `generate(_:as:schema:)` for a request.

@@ -1,4 +1,5 @@
 public import ChappieTransport
+import TransportSurface
 
 /// A JSON Schema (JSON Schema draft 2020-12), such as that of a structured output.
 ///

@@ -1,4 +1,5 @@
 public import ChappieTransport
+import TransportSurface
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

@@ -1,5 +1,6 @@
 public import ChappieTransport
 import ResponseEvents
+import TransportSurface
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

@@ -1,4 +1,5 @@
 import ChappieTransport
+import TransportSurface
 
 // The properties of requests and configurations that cannot be sent. Pure; the turn that has one ends before anything is
 // sent.

@@ -1,5 +1,6 @@
 public import ChappieTransport
 import ResponseEvents
+import TransportSurface
 
 /// The format of the model's text (`text.format`).
 ///

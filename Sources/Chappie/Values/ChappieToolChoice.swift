@@ -1,5 +1,6 @@
 import ChappieTransport
 import ResponseEvents
+import TransportSurface
 
 /// The model's choice among the tools of a request (`tool_choice`).
 ///

@@ -1,4 +1,5 @@
 import ChappieTransport
+import TransportSurface
 
 /// The outcome of the browser's return.
 enum CallbackOutcome: Sendable, Equatable {

@@ -1,4 +1,5 @@
 import ChappieTransport
+import TransportSurface
 
 /// The meaning of the answer to a poll (RFC 8628 section 3.5).
 enum DevicePollAnswer: Sendable, Equatable {

@@ -1,4 +1,5 @@
 import ChappieTransport
+import TransportSurface
 
 /// The meaning of a token endpoint's answer to a refresh (RFC 6749 sections 5.1 and 5.2).
 enum RefreshAnswer: Equatable {

@@ -2,6 +2,7 @@ import ResponseEvents
 import ServerSentEvents
 import StreamSession
 import StreamTransport
+import TransportSurface
 
 /// One attempt of a turn: its connection and its progress.
 ///

@@ -1,5 +1,6 @@
 import StreamSession
 import StreamTransport
+import TransportSurface
 
 /// The shared state of an instance's turns: the configuration, the transport, and findings about the network.
 ///

@@ -1,4 +1,5 @@
 public import StreamSession
+import TransportSurface
 
 #if canImport(FoundationEssentials)
     public import FoundationEssentials

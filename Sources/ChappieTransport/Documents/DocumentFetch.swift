@@ -1,6 +1,7 @@
 import ResponseEvents
 import StreamSession
 import StreamTransport
+import TransportSurface
 
 /// One GET beside `/responses`: over the same transport, with the same credential, and with the same errors.
 ///

@@ -1,4 +1,5 @@
 import StreamTransport
+import TransportSurface
 
 #if canImport(FoundationEssentials)
     package import FoundationEssentials

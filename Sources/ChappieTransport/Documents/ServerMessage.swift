@@ -1,5 +1,6 @@
 // The server's message about an error as one line for a person. The functions are pure.
 import ResponseEvents
+import TransportSurface
 
 /// Converts a server's message to one line.
 enum ServerMessage {

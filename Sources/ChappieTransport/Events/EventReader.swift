@@ -1,6 +1,7 @@
 import ResponseEvents
 import StreamSession
 import StreamTransport
+import TransportSurface
 
 /// Reads the events of a response, from their bytes to the consumer's events.
 ///

@@ -1,5 +1,6 @@
 import ResponseEvents
 import StreamSession
+import TransportSurface
 
 // Descriptions of errors: sentences that are fit to show, and the server's own words apart from them.
 //

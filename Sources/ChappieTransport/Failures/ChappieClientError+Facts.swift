@@ -5,7 +5,7 @@
 
 import ResponseEvents
 public import StreamSession
-import StreamTransport
+import TransportSurface
 
 extension ChappieClientError {
     /// The stable name of the problem, such as `http.429`, `ws.close.1008` or `replay.diverged`.
@@ -84,45 +84,6 @@ extension ChappieClientError {
     }
 }
 
-extension ChappieTransportFailure {
-    /// The stable name of the problem, such as `connect.failed`, `timeout.firstEvent` or `ws.close.1008`.
-    public var tag: String {
-        switch self.code {
-        case .timedOut: "\(self.code.name).\(self.phase.rawValue)"
-        case .webSocketClosed: self.details.closeCode.map { "\(self.code.name).\($0)" } ?? self.code.name
-        default: self.code.name
-        }
-    }
-
-    /// Indicates whether the proxy requires a different credential, or any.
-    var isProxyCredentialRefused: Bool {
-        guard self.code == .proxyRefused else { return false }
-        // RFC 9110 section 15.5.8 has 407 for it; tinyproxy before 1.11.3 answers 401 to a wrong one.
-        return [401, 407].contains(self.details.statusCode)
-            || TransportFailure.SOCKSAuthenticationFault(self.details) != nil
-    }
-
-    /// The facts of the code's row, unless the details show different ones.
-    fileprivate var facts: ErrorFacts {
-        switch self.code {
-        case .proxyRefused where self.isProxyCredentialRefused: ErrorFacts(.auth, requiresUserAction: true)
-        case .tlsHandshakeFailed where TLSRefusal(self.details)?.requiresUserAction == true:
-            ErrorFacts(.network, requiresUserAction: true)
-        case .webSocketClosed: ErrorFacts(closeCode: self.details.closeCode)
-        case .openingHandshakeInvalid:
-            // Status code 101 with a wrong field is no refusal.
-            self.details.statusCode.flatMap { $0 == 101 ? nil : ErrorFacts(statusCode: $0) }
-                ?? ErrorFacts(self.code.kind.row)
-        case .circuitOpen:
-            ErrorFacts(.network, .retryWithBackoff(afterSeconds: self.details.retryAfter?.seconds ?? 60))
-        // Until the installation or the sandbox is changed, no later request can succeed.
-        case .unavailable where self.environmentFault == .socket:
-            ErrorFacts(.internal, requiresUserAction: true, shouldReport: true)
-        default: ErrorFacts(self.code.kind.row)
-        }
-    }
-}
-
 extension ChappieResponse {
     /// The prefix `response.` and the status, where the API documents it.
     fileprivate var tag: String {
@@ -136,67 +97,6 @@ extension ChappieResponse {
         guard self.status != "incomplete" else { return ErrorFacts(.validation, requiresUserAction: true) }
         guard self.status != "cancelled" else { return ErrorFacts(.server) }
         return ErrorMeaning(self).map { ErrorFacts($0) } ?? ErrorFacts(.server, .afterServerFailure)
-    }
-}
-
-/// The facts about one kind of error.
-private struct ErrorFacts {
-    var category: ChappieErrorCategory
-    var retryGuidance: ChappieRetryGuidance
-    var requiresUserAction: Bool
-    var shouldReport: Bool
-
-    init(
-        _ category: ChappieErrorCategory,
-        _ retryGuidance: ChappieRetryGuidance = .none,
-        requiresUserAction: Bool = false,
-        shouldReport: Bool = false
-    ) {
-        self.category = category
-        self.retryGuidance = retryGuidance
-        self.requiresUserAction = requiresUserAction
-        self.shouldReport = shouldReport
-    }
-
-    /// Creates the facts for the status code of an HTTP response (RFC 9110 section 15).
-    init(statusCode: Int) {
-        switch statusCode {
-        case 401: self.init(.auth, .refreshAuthThenRetry)
-        case 407: self.init(.auth, requiresUserAction: true)
-        case 402, 403, 451: self.init(.permission, requiresUserAction: true)
-        case 408, 409, 425: self.init(.server, .afterServerFailure)
-        case 429: self.init(.rateLimit, .afterRateLimit)
-        case 300..<400, 404, 405, 426: self.init(.validation, requiresUserAction: true)
-        case 400..<500: self.init(.validation, shouldReport: true)
-        case 501, 505: self.init(.server)
-        case 500..<600: self.init(.server, .afterServerFailure)
-        default: self.init(.server, shouldReport: true)
-        }
-    }
-
-    /// Creates the facts for the close code of a WebSocket (RFC 6455 section 7.4.1 and IANA's registry).
-    init(closeCode: Int?) {
-        switch closeCode {
-        case nil, 1000, 1001, 1005, 1006, 1015: self.init(.network, .afterNetworkFailure)
-        case 1002, 1003, 1007, 1010: self.init(.server, .afterServerFailure, shouldReport: true)
-        case 1008: self.init(.permission, requiresUserAction: true)
-        case 1009: self.init(.validation)
-        default: self.init(.server, .afterServerFailure)
-        }
-    }
-
-    /// Creates the facts for the meaning of an error code or type.
-    init(_ meaning: ErrorMeaning) {
-        self.init(
-            meaning.category, ChappieRetryGuidance(after: meaning.failureClass),
-            requiresUserAction: meaning.requiresUserAction, shouldReport: meaning.shouldReport)
-    }
-
-    /// Creates the facts in a row of the table of failures.
-    init(_ row: FailureRow) {
-        self.init(
-            row.category, row.retry,
-            requiresUserAction: row.requiresUserAction, shouldReport: row.shouldReport)
     }
 }
 

@@ -1,5 +1,6 @@
 import ResponseEvents
 import StreamSession
+import TransportSurface
 
 // The errors of turns that are not tried.
 

@@ -1,3 +1,5 @@
+import TransportSurface
+
 /// The reason why a turn ended early.
 ///
 /// Below HTTP the facts are in `transport(_:)`.

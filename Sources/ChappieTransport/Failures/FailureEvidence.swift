@@ -1,6 +1,7 @@
 import ResponseEvents
 import StreamSession
 import StreamTransport
+import TransportSurface
 
 /// The server's statements about the failure of an attempt, and the errors that are made of them.
 ///
@@ -221,7 +222,7 @@ struct FailureEvidence {
             }
         }
         if code == .unexpectedContentType, let attempt {
-            if !attempt.refusal.isEmpty { details.serverMessage = self.facts.body }
+            if !attempt.refusal.isEmpty { details.explain(by: self.facts.body) }
             let isPage = attempt.isPage || WebPage.isContentType(attempt.head?.value(of: "content-type"))
             if isPage { details.detail = WebPage.detail }
         }
@@ -233,6 +234,14 @@ struct FailureEvidence {
             transport: circumstances.transport,
             progress: (attempts: circumstances.attemptCount, replaySafety: circumstances.replaySafety),
             details: details)
+    }
+}
+
+extension ChappieTransportFailure.Details {
+    /// Takes the body of an answer for the server's message, with the advice that its error leads to.
+    mutating func explain(by body: String) {
+        self.serverMessage = body
+        self.advice = ServerErrorFacts(body: body.utf8)?.adviceOnRequest
     }
 }
 

@@ -1,3 +1,5 @@
+import TransportSurface
+
 /// The place of a request in a distributed trace, as W3C Trace Context (level 1) writes it.
 public struct ChappieTraceContext: Sendable, Equatable {
     /// `traceparent`: version, trace, parent and flags, in lower-case hexadecimal.

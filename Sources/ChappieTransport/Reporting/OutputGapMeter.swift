@@ -1,3 +1,5 @@
+import TransportSurface
+
 /// A meter of the time from one batch of output to the next, as the reader of the text experiences it.
 ///
 /// It belongs to the turn's driver and is called once in a batch. Reconnections count: the reader waits for those as
@@ -37,12 +39,4 @@ struct OutputGapMeter {
     }
 
     private static let bounds: [Duration] = ChappieStreamReport.OutputGaps.bounds.map { .seconds($0) }
-}
-
-extension Duration {
-    /// The duration in seconds.
-    var seconds: Double {
-        let (seconds, attoseconds) = self.components
-        return Double(seconds) + Double(attoseconds) / 1e18
-    }
 }

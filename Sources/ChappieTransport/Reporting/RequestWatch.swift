@@ -1,3 +1,5 @@
+import TransportSurface
+
 /// Reports the course of one request to the program's sinks: every line has the request's name.
 ///
 /// A value. A sink is called on the caller's task, with no lock held; without one no line is made.

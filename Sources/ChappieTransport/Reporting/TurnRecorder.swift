@@ -1,5 +1,6 @@
 import StreamSession
 import StreamTransport
+import TransportSurface
 
 /// The account of a turn beside its events: the report, log lines and measurements.
 ///

@@ -1,4 +1,5 @@
 import ResponseEvents
+import TransportSurface
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

@@ -1,3 +1,5 @@
+import TransportSurface
+
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else

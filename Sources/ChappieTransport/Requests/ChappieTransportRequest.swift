@@ -1,3 +1,5 @@
+import TransportSurface
+
 /// One request to the Responses API: a body as JSON, and fields that replace those of the body.
 ///
 /// The engine adds the members that its transports need (`type`, `stream`) and leaves the rest of the body unchanged.

@@ -1,6 +1,7 @@
 import ResponseEvents
 import StreamSession
 import StreamTransport
+import TransportSurface
 
 /// Creates the transport's request from the configuration and the credential.
 struct TransportRequestBuilder {

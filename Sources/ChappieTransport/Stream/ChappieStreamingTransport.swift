@@ -1,5 +1,6 @@
 import LibwebsocketsTransport
 package import StreamTransport
+import TransportSurface
 
 /// Streams responses: WebSocket first, HTTP/SSE when that fails, with every piece of output delivered exactly once.
 ///

@@ -1,6 +1,7 @@
 import ServerSentEvents
 import StreamSession
 import StreamTransport
+import TransportSurface
 
 /// The performance of the actions that the state machine returns.
 extension TurnDriver {

@@ -1,5 +1,6 @@
 import StreamSession
 import StreamTransport
+import TransportSurface
 
 /// Two connections for one request: a slow upgrade, and HTTP beside it.
 ///

@@ -2,6 +2,7 @@ import ResponseEvents
 import ServerSentEvents
 import StreamSession
 import StreamTransport
+import TransportSurface
 
 /// The conversion of a connection's events to inputs of the state machine.
 extension TurnDriver {

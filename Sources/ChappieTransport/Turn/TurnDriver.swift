@@ -2,6 +2,7 @@ import ResponseEvents
 import ServerSentEvents
 import StreamSession
 import StreamTransport
+import TransportSurface
 
 /// Performs one turn: passes the connection's events to the state machine, and performs its actions.
 ///

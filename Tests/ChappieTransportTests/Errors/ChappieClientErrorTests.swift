@@ -4,6 +4,7 @@ import StreamTransport
 import Testing
 
 @testable import ChappieTransport
+@testable import TransportSurface
 
 /// A failure with the facts that matter to a test.
 private func failure(

@@ -2,6 +2,7 @@
 import Foundation
 import StreamSession
 import Testing
+import TransportSurface
 
 @testable import ChappieTransport
 

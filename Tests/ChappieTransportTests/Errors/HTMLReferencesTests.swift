@@ -1,5 +1,6 @@
 // Character references in the text of a page.
 import Testing
+import TransportSurface
 
 @testable import ChappieTransport
 

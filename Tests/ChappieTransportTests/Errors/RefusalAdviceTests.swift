@@ -1,5 +1,6 @@
 // The advice to a person about a refusal.
 import Testing
+import TransportSurface
 
 @testable import ChappieTransport
 
@@ -13,7 +14,7 @@ import Testing
     /// An answer with status code 200 that is no event stream.
     private static func otherContent(saying body: String?, detail: String? = nil) -> ChappieTransportFailure {
         var details = ChappieTransportFailure.Details()
-        details.serverMessage = body
+        if let body { details.explain(by: body) }
         details.detail = detail
         return ChappieTransportFailure(
             code: .unexpectedContentType, phase: .upgrade, transport: .httpSSE,

@@ -1,6 +1,7 @@
 import Foundation
 import StreamTransport
 import Testing
+import TransportSurface
 
 @testable import ChappieTransport
 

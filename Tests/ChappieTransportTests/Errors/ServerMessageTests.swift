@@ -1,5 +1,6 @@
 // The server's message about an error, as it is shown to a person.
 import Testing
+import TransportSurface
 
 @testable import ChappieTransport
 

@@ -1,6 +1,7 @@
 // Web pages of intermediaries: they affect the text of an error, never the recovery.
 import StreamTransport
 import Testing
+import TransportSurface
 
 @testable import ChappieTransport
 

@@ -2,6 +2,7 @@
 import Foundation
 import StreamTransport
 import Testing
+import TransportSurface
 
 @testable import ChappieTransport
 

@@ -19,7 +19,7 @@ public import StreamSession
 ///     print(error.argument, error.reason)   // bodyJSON has a byte at offset 7 that JSON does not allow there
 /// }
 /// ```
-public struct ChappieArgumentError: Error, Sendable, Equatable {
+public struct ChappieArgumentError: Error, Sendable, Equatable, LocalizedError, CustomStringConvertible {
     /// The name of the argument or the property, such as `mediaType`.
     public let argument: String
     /// The fault of the argument, as the rest of a sentence that begins with its name: `is empty`.
@@ -35,9 +35,7 @@ public struct ChappieArgumentError: Error, Sendable, Equatable {
 
     /// The argument and the reason.
     package var fault: String { "\(self.argument) \(self.reason)" }
-}
 
-extension ChappieArgumentError: LocalizedError, CustomStringConvertible {
     /// The stable name of the problem: `request.invalid`.
     public var tag: String { "request.invalid" }
     /// The kind of problem: `validation`.

@@ -1,4 +1,4 @@
-import StreamSession
+package import StreamSession
 import StreamTransport
 
 /// The public description of an attempt's failure.
@@ -6,7 +6,7 @@ extension AttemptFailure {
     /// The stable tag, for reports, diagnostics and logs.
     ///
     /// It never contains the server's words.
-    var tag: String {
+    package var tag: String {
         switch self {
         case .upgradeStatus(let facts), .httpStatus(let facts): return "http.\(facts.statusCode ?? 0)"
         case .errorEvent(let facts):
@@ -26,7 +26,7 @@ extension AttemptFailure {
     }
 
     /// Returns the phase that the attempt had reached.
-    func phase(hasEvents: Bool) -> ChappieTransportFailure.Phase {
+    package func phase(hasEvents: Bool) -> ChappieTransportFailure.Phase {
         switch self {
         case .transport(let failure):
             switch failure.phase {
@@ -42,7 +42,7 @@ extension AttemptFailure {
 
     /// The public code of a failure below HTTP and the details that belong to it; nil for a refusal or an end that the
     /// server has reported.
-    var codeAndDetails: (code: ChappieTransportFailure.Code, details: ChappieTransportFailure.Details)? {
+    package var codeAndDetails: (code: ChappieTransportFailure.Code, details: ChappieTransportFailure.Details)? {
         self.code.map { code in
             var details = ChappieTransportFailure.Details()
             self.describe(in: &details)

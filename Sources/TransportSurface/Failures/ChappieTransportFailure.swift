@@ -1,20 +1,31 @@
 public import StreamSession
 public import StreamTransport
 
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
 /// The reason why a stream ended early, below HTTP.
 ///
 /// It carries no secret and no content.
-public struct ChappieTransportFailure: Error, Sendable, Equatable {
+public struct ChappieTransportFailure: Error, Sendable, Equatable, LocalizedError, CustomStringConvertible,
+    CustomDebugStringConvertible
+{
     /// The phase that the last attempt had reached.
     public typealias Phase = ChappieTransportPhase
 
     /// The kind of problem, in terms that a caller can act on.
     public struct Code: Hashable, Sendable {
-        let kind: FailureCode
-        init(_ kind: FailureCode) { self.kind = kind }
+        /// The row's name in the table of failures.
+        package let kind: FailureCode
+
+        /// Creates the code of a row.
+        package init(_ kind: FailureCode) { self.kind = kind }
 
         /// The stable name, such as `connect.failed`.
-        var name: String { self.kind.rawValue }
+        package var name: String { self.kind.rawValue }
 
         /// The request cannot be sent as it is.
         public static let invalidRequest = Self(.invalidRequest)
@@ -126,7 +137,8 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
     public let details: Details
 
     /// Facts that only some failures have.
-    public struct Details: Sendable, Equatable {
+    public struct Details: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable
+    {
         /// The close code (RFC 6455 section 7.4), with 1005 and 1006 as defined there.
         public var closeCode: Int?
         /// The peer's close reason.
@@ -160,10 +172,42 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
         /// The time until a retry makes sense, where that is known.
         public var retryAfter: Duration?
 
-        init() {}
+        /// Advice about the server's message; nil where it gives no hint.
+        package var advice: String?
+
+        /// Creates details without facts.
+        package init() {}
+
+        private var facts: [(name: String, value: String)] {
+            let facts: [(name: String, value: String?)] = [
+                ("closeCode", self.closeCode.map(String.init)),
+                ("statusCode", self.statusCode.map(String.init)),
+                ("requestID", self.requestID),
+                ("clientRequestID", self.clientRequestID),
+                ("systemCode", self.systemCode.map(String.init)),
+                ("limit", self.limit.map(String.init)),
+                ("detail", self.detail),
+                ("receivedByteCount", String(self.receivedByteCount)),
+                ("sinceLastByte", self.sinceLastByte.map { "\($0)" }),
+                ("retryAfter", self.retryAfter.map { "\($0)" }),
+            ]
+            return facts.compactMap { fact in fact.value.map { (name: fact.name, value: $0) } }
+        }
+
+        /// The facts without the peer's words: `closeReason`, `serverMessage` and `issuer` are omitted.
+        public var description: String { self.facts.map { "\($0.name): \($0.value)" }.joined(separator: ", ") }
+
+        /// The same as `description`.
+        public var debugDescription: String { "Details(\(self.description))" }
+
+        /// The same facts.
+        public var customMirror: Mirror {
+            Mirror(self, children: self.facts.map { (label: $0.name, value: $0.value as Any) })
+        }
     }
 
-    init(
+    /// Creates a failure.
+    package init(
         code: Code,
         phase: Phase,
         transport: ChappieTransportKind,
@@ -177,4 +221,31 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable {
         self.replaySafety = progress.replaySafety
         self.details = details
     }
+
+    /// The stable name of the problem, such as `connect.failed`, `timeout.firstEvent` or `ws.close.1008`.
+    public var tag: String {
+        switch self.code {
+        case .timedOut: "\(self.code.name).\(self.phase.rawValue)"
+        case .webSocketClosed: self.details.closeCode.map { "\(self.code.name).\($0)" } ?? self.code.name
+        default: self.code.name
+        }
+    }
+
+    /// The problem, its place, and advice, in sentences that are fit to show.
+    public var safeDescription: String { "\(self.problem) \(self.advice)" }
+
+    /// The same as `safeDescription`.
+    public var errorDescription: String? { self.safeDescription }
+
+    /// The problem, without the advice.
+    public var failureReason: String? { self.problem }
+
+    /// The advice about the problem.
+    public var recoverySuggestion: String? { self.advice }
+
+    /// The stable tag and the safe description.
+    public var description: String { "\(self.tag): \(self.safeDescription)" }
+
+    /// The same as `description`.
+    public var debugDescription: String { "ChappieTransportFailure(\(self.description))" }
 }

@@ -1,9 +1,9 @@
-import StreamTransport
+package import StreamTransport
 
 /// The compression of a WebSocket's messages (RFC 7692).
 public struct ChappieWebSocketCompression: Sendable, Hashable {
     /// The offer to the server; nil for none.
-    let offer: MessageCompressionOffer?
+    package let offer: MessageCompressionOffer?
 
     /// Compression as the server chooses: small messages compress best, and a stream may keep 40 KiB for its window.
     public static let enabled = Self(offer: MessageCompressionOffer())

@@ -1,4 +1,4 @@
-import StreamTransport
+package import StreamTransport
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -55,7 +55,7 @@ extension ChappieProxyPolicy {
     /// section 2).
     ///
     /// A proxy is an intermediary, so it can put them into an apparent answer of the server.
-    var secrets: [String] {
+    package var secrets: [String] {
         switch self {
         case .environment:
             ProcessInfo.processInfo.environment.filter { $0.key.lowercased().hasSuffix("_proxy") }
@@ -82,7 +82,7 @@ extension ChappieProxyPolicy {
 
 extension ProxyPolicy {
     /// Returns the policy, with the current environment.
-    static func policy(_ policy: ChappieProxyPolicy) -> ProxyPolicy {
+    package static func policy(_ policy: ChappieProxyPolicy) -> ProxyPolicy {
         switch policy {
         case .environment: .environment(ProcessInfo.processInfo.environment)
         case .none: .none

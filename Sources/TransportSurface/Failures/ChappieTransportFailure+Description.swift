@@ -1,28 +1,11 @@
 // Descriptions of failures below HTTP: sentences that are fit to show, of fixed text and numbers.
-import ResponseEvents
+import LibwebsocketsTransport
 import StreamSession
 import StreamTransport
 
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
-
-extension ChappieTransportFailure: LocalizedError {
-    /// The problem, its place, and advice, in sentences that are fit to show.
-    public var safeDescription: String { "\(self.problem) \(self.advice)" }
-
-    /// The same as `safeDescription`.
-    public var errorDescription: String? { self.safeDescription }
-
-    /// The problem, without the advice.
-    public var failureReason: String? { self.problem }
-
-    /// The advice about the problem.
-    public var recoverySuggestion: String? { self.advice }
-
-    var problem: String {
+extension ChappieTransportFailure {
+    /// The problem and its place.
+    package var problem: String {
         // Without an attempt there is no place either: the request was not acceptable.
         guard self.attempts > 0 else { return "\(self.event)." }
         let attempts = self.attempts == 1 ? "1 attempt" : "\(self.attempts) attempts"
@@ -32,7 +15,8 @@ extension ChappieTransportFailure: LocalizedError {
     /// The problem in the code's row, or that of a more specific cause.
     private var event: String { self.specificProblem ?? self.sentences.problem.filled(by: self.words) }
 
-    var advice: String { self.specificAdvice ?? self.sentences.advice.filled(by: self.words) }
+    /// The advice about the problem.
+    package var advice: String { self.specificAdvice ?? self.sentences.advice.filled(by: self.words) }
 
     private var sentences: FailureRow.Sentences {
         let row = self.code.kind.row
@@ -70,8 +54,8 @@ extension ChappieTransportFailure: LocalizedError {
             return EndedAnswer.advice
         case .unexpectedContentType where self.isWebPage: return WebPage.advice
         case .unexpectedContentType:
-            return self.details.serverMessage.map {
-                ServerErrorFacts(body: $0.utf8)?.adviceOnRequest ?? "See what the server says, and check the address."
+            return self.details.serverMessage.map { _ in
+                self.details.advice ?? "See what the server says, and check the address."
             }
         case .webSocketClosed where self.details.closeCode == 1008:
             return "Check what the credential allows, or use HTTP."
@@ -117,7 +101,7 @@ extension ChappieTransportFailure: LocalizedError {
 
 extension ChappieTransportFailure {
     /// The detail of an answer with too many items.
-    static let detailOfItems = "items"
+    package static let detailOfItems = "items"
 
     /// The way in which an answer ended that was not cut.
     private var endedAnswer: EndedAnswer? { self.details.detail.flatMap(EndedAnswer.init) }
@@ -152,8 +136,8 @@ extension TransportFailure.EnvironmentFault {
         }
     }
 
-    private static let libraries = ChappieLinkedLibraries.versions.map { "\($0.name) \($0.version)" }
-        .joined(separator: ", ")
+    private static let libraries =
+        "libwebsockets \(LibraryVersions.libwebsockets), OpenSSL \(LibraryVersions.tls)"
 }
 
 extension OtherAPI {

@@ -2,14 +2,14 @@
 ///
 /// Of the named references it resolves those that occur in titles of error pages, and only with their semicolon. A
 /// number that is no Unicode scalar becomes U+FFFD. The text need not be HTML. The function is pure.
-struct HTMLReferences {
+package struct HTMLReferences {
     /// The text without references.
-    private(set) var bytes: [UInt8] = []
+    package private(set) var bytes: [UInt8] = []
     /// The place in the text with references at which each byte begins, and its end.
-    private(set) var starts: [Int] = []
+    package private(set) var starts: [Int] = []
 
     /// Resolves the references in a text.
-    init(in text: [UInt8]) {
+    package init(in text: [UInt8]) {
         self.bytes.reserveCapacity(text.count)
         self.starts.reserveCapacity(text.count + 1)
         var index = 0

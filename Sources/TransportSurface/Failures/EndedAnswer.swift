@@ -1,9 +1,9 @@
 // Answers that ended normally without being complete. The functions are pure.
-import StreamSession
-import StreamTransport
+package import StreamSession
+package import StreamTransport
 
 /// The fixed words for `details.detail` of an answer that ended without being cut.
-enum EndedAnswer: String {
+package enum EndedAnswer: String {
     /// It had no event at all.
     case withoutEvent = "no-event"
     /// It had events, and the server ended it normally: only the terminal event is known to be missing.
@@ -14,7 +14,9 @@ enum EndedAnswer: String {
     ///
     /// A body that ends with its connection may have been cut (RFC 9112 section 6.3), so it does not count. A chunked
     /// body without its last chunk is a failure of the transport, and is not passed here.
-    static func isInOrder(_ failure: AttemptFailure, head: ResponseHead?, endsBetweenEvents: @autoclosure () -> Bool)
+    package static func isInOrder(
+        _ failure: AttemptFailure, head: ResponseHead?, endsBetweenEvents: @autoclosure () -> Bool
+    )
         -> Bool
     {
         switch failure {

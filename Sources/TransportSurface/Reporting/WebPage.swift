@@ -1,24 +1,24 @@
 /// An answer that is a web page, where the API's would be JSON: an intermediary has answered.
 ///
 /// Only the text of an error depends on it, never the recovery.
-enum WebPage: Equatable {
+package enum WebPage: Equatable {
     /// Cloudflare, in front of the server, blocks the request.
     case cloudflareBlock
     /// Any other page: a captive portal, a sign-in page, a gateway's error page.
     case other
 
     /// The fixed word for reports.
-    static let detail = "web-page"
+    package static let detail = "web-page"
 
     /// Returns whether a content type is that of a page for a browser.
-    static func isContentType(_ value: String?) -> Bool {
+    package static func isContentType(_ value: String?) -> Bool {
         guard let essence = value?.prefix(while: { $0 != ";" && $0 != " " }).lowercased() else { return false }
         return essence == "text/html" || essence == "application/xhtml+xml"
     }
 
     /// Recognizes a body that begins as HTML does (WHATWG MIME Sniffing section 7.1, the patterns of a page); otherwise
     /// nil.
-    init?(_ body: String) {
+    package init?(_ body: String) {
         let beginning = Self.beginning(of: body)
         guard Self.beginnings.contains(where: { beginning.hasPrefix($0) }) else { return nil }
         let text = body.prefix(16 << 10).lowercased()
@@ -34,7 +34,7 @@ enum WebPage: Equatable {
     }
 
     /// The end of a sentence about the answer.
-    var words: String {
+    package var words: String {
         switch self {
         case .cloudflareBlock: "with a page of Cloudflare, which stands before the server and blocks the request"
         case .other: "with a web page: something between here and the server answered in its place"
@@ -42,7 +42,7 @@ enum WebPage: Equatable {
     }
 
     /// Returns advice for the program's user, with the status code of the answer.
-    func advice(statusCode: Int) -> String {
+    package func advice(statusCode: Int) -> String {
         switch (self, statusCode) {
         case (.cloudflareBlock, _):
             "Try another network or region, without a VPN; if that does not help, ask the server's operator."
@@ -54,6 +54,6 @@ enum WebPage: Equatable {
     }
 
     /// The advice for all of them.
-    static let advice =
+    package static let advice =
         "Check the address, and open it in a browser: a captive portal, a proxy or a sign-in page may stand in between."
 }

@@ -1,12 +1,6 @@
 public import StreamSession
 
-// The observation of running turns by the program, and its right to refuse requests. Values and closures without an
-// owner.
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+// The lines and the measurements by which a program observes what runs. Values without an owner.
 
 /// One line for a log.
 ///
@@ -75,20 +69,4 @@ public struct ChappieMetric: Sendable, Equatable {
         self.duration = duration
         self.outcome = outcome
     }
-}
-
-/// A request that is about to be sent, for a program that may refuse it.
-public struct ChappieOutgoingRequest: Sendable {
-    /// The address of the request.
-    public let url: URL
-    /// The transport of the request.
-    public let transport: ChappieTransportKind
-    /// The body, or the WebSocket message, as it is sent.
-    ///
-    /// The credential is not part of it.
-    public let body: [UInt8]
-    /// The caller's name for the request.
-    public let requestID: String
-    /// The attempt's number; counts from 1.
-    public let attempt: Int
 }

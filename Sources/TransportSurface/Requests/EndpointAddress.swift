@@ -1,10 +1,9 @@
-import StreamSession
-import StreamTransport
+package import StreamTransport
 
 #if canImport(FoundationEssentials)
-    import FoundationEssentials
+    package import FoundationEssentials
 #else
-    import Foundation
+    package import Foundation
 #endif
 
 extension TransportEndpoint {
@@ -13,7 +12,7 @@ extension TransportEndpoint {
     ///
     /// Of two queries the path's own comes first. A path that begins with `/../` omits the last segment of the base
     /// URL's path, and so on (RFC 3986 section 5.2.4).
-    init?(baseURL: URL, path: String = "/responses") {
+    package init?(baseURL: URL, path: String = "/responses") {
         var target = baseURL.path(percentEncoded: true)
         var path = path[...]
         while target.hasSuffix("/") { target.removeLast() }
@@ -27,13 +26,16 @@ extension TransportEndpoint {
     }
 
     /// Returns the fault of a base URL; nil when requests can be sent there.
-    static func fault(ofBaseURL url: URL) -> String? {
+    package static func fault(ofBaseURL url: URL) -> String? { Self.fault(of: url, named: "baseURL") }
+
+    /// Returns the fault of a URL, which begins with this name; nil when requests can be sent there.
+    package static func fault(of url: URL, named name: String) -> String? {
         guard ["http", "https", "ws", "wss"].contains(url.scheme?.lowercased()) else {
-            return "baseURL has another scheme than http, https, ws and wss"
+            return "\(name) has another scheme than http, https, ws and wss"
         }
-        guard let host = url.host(percentEncoded: false), !host.isEmpty else { return "baseURL has no host" }
-        guard Self.port(of: url, default: 443) != nil else { return "baseURL has a port that is not from 1 to 65535" }
-        return Self.isName(host) || Self.isAddress(host) ? nil : "baseURL has a host that is not a name or an address"
+        guard let host = url.host(percentEncoded: false), !host.isEmpty else { return "\(name) has no host" }
+        guard Self.port(of: url, default: 443) != nil else { return "\(name) has a port that is not from 1 to 65535" }
+        return Self.isName(host) || Self.isAddress(host) ? nil : "\(name) has a host that is not a name or an address"
     }
 
     /// Returns whether a host can be a name (RFC 1123 section 2.1), with the underscores that some names have.
@@ -59,7 +61,7 @@ extension TransportEndpoint {
     }
 
     /// Creates the address that a URL names; nil as above.
-    init?(url: URL) {
+    package init?(url: URL) {
         let path = url.path(percentEncoded: true)
         let query = url.query(percentEncoded: true).map { "?\($0)" } ?? ""
         self.init(url, target: (path.isEmpty ? "/" : path) + query)
@@ -101,15 +103,5 @@ extension TransportEndpoint {
             let port = UInt16(String(decoding: digits, as: UTF8.self)), port > 0
         else { return nil }
         return port
-    }
-
-    /// Changes the address to that of a response, and of the position at which it is resumed.
-    mutating func resume(at cursor: ResumeCursor) {
-        let parts = self.target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        let id = PercentEncoding.encode(cursor.responseID)
-        var query = "stream=true"
-        if let number = cursor.lastSequenceNumber { query += "&starting_after=\(number)" }
-        if parts.count > 1 { query += "&" + parts[1] }
-        self.target = "\(parts[0])/\(id)?\(query)"
     }
 }

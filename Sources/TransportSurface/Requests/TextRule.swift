@@ -69,7 +69,7 @@ package enum TextRule {
 
     /// Returns the fault of the name of a field: a token (RFC 9110 section 5.6.2) that the transport does not write
     /// itself.
-    static func fieldName(_ text: String) -> String? {
+    package static func fieldName(_ text: String) -> String? {
         if text.isEmpty { return "is empty" }
         let separators = "\"(),/:;<=>?@[\\]{}".utf8
         guard text.utf8.allSatisfy({ 0x21...0x7E ~= $0 && !separators.contains($0) }) else {
@@ -83,12 +83,21 @@ package enum TextRule {
     }
 
     /// Returns the fault of the value of a field (RFC 9110 section 5.5).
-    static func fieldValue(_ text: String) -> String? {
+    package static func fieldValue(_ text: String) -> String? {
         text.utf8.contains { Self.isControl($0) && $0 != 0x09 } ? "has a line break or another control character" : nil
     }
 
+    /// Returns the fault of the first field that cannot be sent, with its place in the property of this name.
+    package static func fields(_ fields: [(name: String, value: String)], named property: String) -> String? {
+        for (index, field) in fields.enumerated() {
+            if let fault = Self.fieldName(field.name) { return "the name of \(property)[\(index)] \(fault)" }
+            if let fault = Self.fieldValue(field.value) { return "the value of \(property)[\(index)] \(fault)" }
+        }
+        return nil
+    }
+
     /// Returns the fault of the path of a file.
-    static func path(_ text: String) -> String? {
+    package static func path(_ text: String) -> String? {
         if text.isEmpty { return "is empty" }
         // The system's functions would take the text before it for the whole path.
         return text.utf8.contains(0) ? "has the character NUL" : nil

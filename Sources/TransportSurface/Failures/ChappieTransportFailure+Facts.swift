@@ -1,0 +1,32 @@
+import StreamSession
+import StreamTransport
+
+extension ChappieTransportFailure {
+    /// Indicates whether the proxy requires a different credential, or any.
+    var isProxyCredentialRefused: Bool {
+        guard self.code == .proxyRefused else { return false }
+        // RFC 9110 section 15.5.8 has 407 for it; tinyproxy before 1.11.3 answers 401 to a wrong one.
+        return [401, 407].contains(self.details.statusCode)
+            || TransportFailure.SOCKSAuthenticationFault(self.details) != nil
+    }
+
+    /// The facts of the code's row, unless the details show different ones.
+    package var facts: ErrorFacts {
+        switch self.code {
+        case .proxyRefused where self.isProxyCredentialRefused: ErrorFacts(.auth, requiresUserAction: true)
+        case .tlsHandshakeFailed where TLSRefusal(self.details)?.requiresUserAction == true:
+            ErrorFacts(.network, requiresUserAction: true)
+        case .webSocketClosed: ErrorFacts(closeCode: self.details.closeCode)
+        case .openingHandshakeInvalid:
+            // Status code 101 with a wrong field is no refusal.
+            self.details.statusCode.flatMap { $0 == 101 ? nil : ErrorFacts(statusCode: $0) }
+                ?? ErrorFacts(self.code.kind.row)
+        case .circuitOpen:
+            ErrorFacts(.network, .retryWithBackoff(afterSeconds: self.details.retryAfter?.seconds ?? 60))
+        // Until the installation or the sandbox is changed, no later request can succeed.
+        case .unavailable where self.environmentFault == .socket:
+            ErrorFacts(.internal, requiresUserAction: true, shouldReport: true)
+        default: ErrorFacts(self.code.kind.row)
+        }
+    }
+}
