@@ -119,12 +119,9 @@ static bool refill(connection *connection, const options *options, const script 
     uint64_t count = options->message_count;
     block next = {0};
     if (!connection->has_begun) {
+        if (options->mode == MODE_PACE && !pace_add(connection, options)) return false;
         next = script->start;
         connection->has_begun = true;
-        // Spread over the interval, so that each tick has about the same number.
-        static uint64_t begun;
-        if (options->mode == MODE_PACE)
-            connection->next_due = (double)moment() + 1e9 / options->rate * (0.5 + (double)(begun++ % 97) / 97);
     } else if (options->mode == MODE_IDLE && connection->sent_count == 0) {
         next = script->first;
         connection->sent_count = 1;

@@ -21,6 +21,8 @@ typedef struct {
     uint64_t pause_after; // the number of messages before the pause; 0: no pause
     uint64_t permitted;   // the number of pauses that were ended
     double rate; // messages a second on each connection
+    bool jitters; // whether an interval has half to one and a half of its length
+    uint64_t held_count; // the number of responses that must be requested before the first begins
     bool uses_tls;
     bool deflates;  // messages, for WebSocket clients that offer permessage-deflate
     bool gzips;     // event streams, for clients that accept it
@@ -79,7 +81,7 @@ typedef struct connection {
     form form;
     bool wants_write;
     bool keeps_alive;       // after an event stream
-    bool is_listed;         // is in the list of those that the timer or standard input lets write
+    bool is_listed;         // is in the list of those that standard input lets write
     bool has_begun;         // its response
     bool has_ended;
     bool says_goodbye;      // closes after the output that is left
@@ -96,7 +98,8 @@ typedef struct connection {
     uint8_t small[SMALL_SIZE]; // bytes of this connection alone
     uint8_t control[CONTROL_SIZE]; // control frames that wait for the end of a frame
     size_t control_count;
-    double next_due; // with a pace
+    double next_due, wakes; // with a pace: the moments of its next message, and of its turn
+    size_t place;           // in the heap of those that are paced, from 1; 0: none
     struct connection *next;
 } connection;
 
@@ -123,6 +126,16 @@ void say(connection *connection, const void *bytes, size_t count);
 void consume_input(connection *connection, size_t count);
 bool receive(connection *connection, const options *options, const script scripts[FORM_COUNT]);
 bool flush(connection *connection, const options *options, const script scripts[FORM_COUNT]);
+
+// Pace.c: the connections whose messages are due at moments, in the order of these.
+int pace_start(void); // returns the descriptor of the timer
+void pace_clear(void); // takes the timer's expiration
+bool pace_add(connection *added, const options *options); // whether its response begins already
+void pace_remove(connection *removed);
+connection *pace_due(double now); // NULL when none is due
+void pace_go_on(connection *paced, const options *options); // to its next message
+void pace_wait(connection *paced, double now);              // for its client
+void pace_arm(void);
 
 // main.c
 extern int poller;

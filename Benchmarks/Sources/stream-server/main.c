@@ -1,10 +1,12 @@
-// usage: stream-server flood|idle|pace [--messages N] [--pause-after N] [--rate N] [--tls FILE] [--deflate] [--gzip]
-//            [--core N]
+// usage: stream-server flood|idle|pace [--messages N] [--pause-after N] [--rate N] [--jitter] [--held N] [--tls FILE]
+//            [--deflate] [--gzip] [--core N]
 //
 // Prints the port that it listens on at 127.0.0.1, and ends when its standard input ends. With --tls it writes its
 // certificate to FILE. Over a WebSocket any message of the client requests a response; any other request is answered
-// with an event stream. Paced responses are not compressed. With --pause-after N a flood stops after N messages, and
-// again after the last: each time until a byte arrives on standard input.
+// with an event stream. Paced responses are not compressed, and begin when N have been requested with --held N; with
+// --jitter each interval has half to one and a half of its length. At its end the server prints the number of the paced
+// messages and the sum of their moments, modulo 2^64. With --pause-after N a flood stops after N messages, and again
+// after the last: each time until a byte arrives on standard input.
 #define _GNU_SOURCE
 #include "Server.h"
 
@@ -21,17 +23,17 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { TICK_NANOSECONDS = 1000000, EVENT_COUNT = 512 };
+enum { EVENT_COUNT = 512 };
 
 static options settings = {.core = -1};
 static script content[FORM_COUNT];
 static SSL_CTX *tls_context;
 int poller;
-static connection *listed; // connections that the timer or standard input lets write
+static connection *listed; // connections that standard input lets write
+static uint64_t paced_count, paced_sum; // the paced messages, and the sum of their moments
 
 uint64_t moment(void) {
     struct timespec now;
@@ -45,6 +47,7 @@ static void drop(connection *dropped) {
             *link = dropped->next;
             break;
         }
+    pace_remove(dropped);
     SSL_free(dropped->tls);
     close(dropped->descriptor);
     free(dropped->input);
@@ -59,8 +62,7 @@ static bool serve(connection *served) {
         served->state = STATE_HEAD;
     }
     if (!receive(served, &settings, content)) return false;
-    bool pauses = settings.mode == MODE_PACE || settings.pause_after > 0;
-    if (pauses && served->state == STATE_STREAM && !served->is_listed) {
+    if (settings.pause_after > 0 && served->state == STATE_STREAM && !served->is_listed) {
         served->is_listed = true;
         served->next = listed;
         listed = served;
@@ -85,19 +87,30 @@ static void welcome(int listener) {
     }
 }
 
+// Writes to a client; the loop drops the connection of one that is gone: it may hold an event for it.
+static void write_to(connection *written) {
+    if (!flush(written, &settings, content)) shutdown(written->descriptor, SHUT_RDWR);
+}
+
 // Gives every connection that is due its next message.
 static void tick(void) {
     double now = (double)moment();
-    for (connection *due = listed, *next; due; due = next) {
-        next = due->next;
-        bool is_waiting = due->state == STATE_STREAM && due->has_begun && due->output_count == 0;
-        if (!is_waiting || due->next_due > now || due->sent_count >= settings.message_count) continue;
-        due->next_due += 1e9 / settings.rate;
+    for (connection *due; (due = pace_due(now)) != NULL;) {
+        if (due->state == STATE_STREAM && !due->has_begun) write_to(due);
+        if (due->state != STATE_STREAM || !due->has_begun || due->output_count > 0) {
+            pace_wait(due, now);
+            continue;
+        }
+        pace_go_on(due, &settings);
+        if (due->sent_count + 1 >= settings.message_count) pace_remove(due);
+        if (due->sent_count >= settings.message_count) continue;
         uint8_t message[CSS_MESSAGE_SIZE], event[CSS_MESSAGE_SIZE + FORM_OVERHEAD];
-        css_stamped_message(due->sent_count++, moment(), message);
+        uint64_t sent = moment();
+        css_stamped_message(due->sent_count++, sent, message);
+        paced_count++;
+        paced_sum += sent;
         say(due, event, write_delta(due->form, event, message));
-        // The loop drops the connection: it may hold an event for it.
-        if (!flush(due, &settings, content)) shutdown(due->descriptor, SHUT_RDWR);
+        write_to(due);
     }
 }
 
@@ -106,8 +119,7 @@ static bool go_on(void) {
     char byte;
     if (read(STDIN_FILENO, &byte, 1) <= 0) return false;
     settings.permitted++;
-    for (connection *paused = listed; paused; paused = paused->next)
-        if (!flush(paused, &settings, content)) shutdown(paused->descriptor, SHUT_RDWR);
+    for (connection *paused = listed; paused; paused = paused->next) write_to(paused);
     return true;
 }
 
@@ -120,16 +132,6 @@ static int listen_anywhere(void) {
     printf("%u\n", ntohs(address.sin_port));
     fflush(stdout);
     return listener;
-}
-
-static int start_timer(void) {
-    int timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-    // Ticks twice as often as messages are due, so that one late message does not delay the others.
-    long between = (long)(5e8 / settings.rate);
-    if (between > TICK_NANOSECONDS) between = TICK_NANOSECONDS;
-    struct itimerspec period = {{0, between}, {0, between}};
-    timerfd_settime(timer, 0, &period, NULL);
-    return timer;
 }
 
 static bool read_options(int count, char **arguments) {
@@ -150,10 +152,15 @@ static bool read_options(int count, char **arguments) {
             settings.gzips = true;
             continue;
         }
+        if (strcmp(name, "--jitter") == 0) {
+            settings.jitters = true;
+            continue;
+        }
         if (++index == count) return false;
         if (strcmp(name, "--messages") == 0) settings.message_count = strtoull(arguments[index], NULL, 10);
         else if (strcmp(name, "--pause-after") == 0) settings.pause_after = strtoull(arguments[index], NULL, 10);
         else if (strcmp(name, "--rate") == 0) settings.rate = strtod(arguments[index], NULL);
+        else if (strcmp(name, "--held") == 0) settings.held_count = strtoull(arguments[index], NULL, 10);
         else if (strcmp(name, "--core") == 0) settings.core = atoi(arguments[index]);
         else if (strcmp(name, "--tls") == 0) settings.certificate_path = arguments[index];
         else return false;
@@ -186,12 +193,18 @@ static void prepare_process(void) {
     sched_setaffinity(0, sizeof cores, &cores);
 }
 
+// Prints the number of the paced messages and the sum of their moments; returns the status of the process.
+static int print_paced(void) {
+    printf("%llu %llu\n", (unsigned long long)paced_count, (unsigned long long)paced_sum);
+    return fflush(stdout) == 0 ? 0 : 1;
+}
+
 int main(int count, char **arguments) {
     if (!read_options(count, arguments)) {
         fprintf(
             stderr,
-            "usage: stream-server flood|idle|pace [--messages N] [--pause-after N] [--rate N] [--tls FILE]\n"
-            "           [--deflate] [--gzip] [--core N]\n"
+            "usage: stream-server flood|idle|pace [--messages N] [--pause-after N] [--rate N] [--jitter] [--held N]\n"
+            "           [--tls FILE] [--deflate] [--gzip] [--core N]\n"
             "N messages are at most %d, or a multiple of it, unless they are paced. A flood of at most %d pauses\n"
             "behind fewer than all of them, and behind all.\n",
             CSS_BLOCK_COUNT, CSS_BLOCK_COUNT);
@@ -199,10 +212,10 @@ int main(int count, char **arguments) {
     }
     prepare_process();
     make_scripts(&settings, content);
-    bool is_flood = settings.mode == MODE_FLOOD;
+    bool is_flood = settings.mode == MODE_FLOOD, is_paced = settings.mode == MODE_PACE;
     if (settings.uses_tls && !(tls_context = make_tls_context(settings.certificate_path, is_flood))) return 1;
     poller = epoll_create1(EPOLL_CLOEXEC);
-    int timer = settings.mode == MODE_PACE ? start_timer() : -1, listener = listen_anywhere();
+    int timer = is_paced ? pace_start() : -1, listener = listen_anywhere();
     // A source that is not a connection is recognized by the address of its descriptor.
     int own[] = {listener, timer, STDIN_FILENO};
     for (size_t index = 0; index < 3; index++) {
@@ -211,16 +224,17 @@ int main(int count, char **arguments) {
     }
     struct epoll_event events[EVENT_COUNT];
     while (true) {
+        if (is_paced) pace_arm();
         int ready = epoll_wait(poller, events, EVENT_COUNT, -1);
         for (int index = 0; index < ready; index++) {
             void *source = events[index].data.ptr;
             if (source == &own[0]) {
                 welcome(listener);
             } else if (source == &own[1]) {
-                uint64_t expired;
-                if (read(timer, &expired, sizeof expired) > 0) tick();
+                pace_clear();
+                tick();
             } else if (source == &own[2]) {
-                if (!go_on()) return 0;
+                if (!go_on()) return is_paced ? print_paced() : 0;
             } else if (!serve(source)) {
                 drop(source);
             }
