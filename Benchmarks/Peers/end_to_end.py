@@ -1,10 +1,10 @@
 """Reads whole responses of stream-server with this package and with other people's clients, in rounds on one core.
 
-Usage: end_to_end.py --bin FOLDER --python FILE --node FILE [--foundation-version TEXT] [--results FILE]
-                     [--filter TEXT]
+Usage: end_to_end.py --bin FOLDER --native FOLDER --python FILE --node FILE [--foundation-version TEXT]
+                     [--results FILE] [--filter TEXT]
        end_to_end.py --names
 
-FOLDER has the programs of the benchmarks. In each round every client is a process of its own, and so is this package. A
+The folders have the programs of the benchmarks, and those of native. In each round every client is a process of its own, and so is this package. A
 client reads the largest response that it can read in the time of a run, the same in all rounds. Its counts are compared
 with those of stream-facts: with a checksum in a first pass, events and bytes or characters alone in each timed pass. A
 client that fails or differs is named.
@@ -28,6 +28,8 @@ ROUNDS = 5
 RUN_COUNT = 4
 # The longest time of a run, in seconds.
 SECONDS = 0.2
+# The subject of a figure that is a bound for all programs, as in ../Runner/figures.py.
+MACHINE = "machine"
 # A run is this many times as long for a client with a just-in-time compiler and a garbage collector.
 LONG = 3
 # The seconds after which a client counts as hanging, for all its runs.
@@ -67,6 +69,14 @@ CLIENTS = [
     Client("Node", "fetch", False, "node", "fetch-body", (SSE, GZIP, SSES)),
     Client("Node", "fetch, eventsource-parser, JSON.parse", True, "node", "fetch-parser", (SSE, GZIP, SSE_TLS, SSES)),
     Client("Node", "EventSource, JSON.parse", True, "node", "eventsource", (SSE, GZIP, SSES)),
+    # The floor is a bound of the machine: the same work without a library for WebSockets.
+    Client(MACHINE, "epoll, simdjson", True, "native", "epoll", (SOCKET, SOCKET_TLS, SOCKETS)),
+    Client("Boost.Beast", "simdjson", True, "native", "beast", (SOCKET, SOCKET_TLS, SOCKETS)),
+    Client("tungstenite", "serde_json", True, "native", "tungstenite", (SOCKET, SOCKET_TLS, SOCKETS)),
+    Client("Go", "gorilla", True, "native", "go-peers gorilla", (SOCKET, SOCKET_TLS, SOCKETS)),
+    Client("Go", "gobwas", True, "native", "go-peers gobwas", (SOCKET, SOCKET_TLS, SOCKETS)),
+    Client("Go", "net/http", True, "native", "go-peers http", (SSE, GZIP, SSE_TLS, SSES)),
+    Client("libcurl", "simdjson", True, "native", "curl", (SSE, GZIP, SSE_TLS, SSES)),
 ]
 
 
@@ -121,12 +131,19 @@ def task_for(client, workload, servers):
             "seconds": SECONDS * (LONG if client.program == "node" else 1), "runCount": RUN_COUNT}
 
 
+def is_built(options, client):
+    """Whether a client's program is there; one that cannot be built has been named."""
+    return client.program != "native" or (options.native / client.name.split()[0]).exists()
+
+
 def command(options, client, task):
+    program, *words = client.name.split() or [""]
     programs = {
         "python": [options.python, FOLDER / "stream_peers.py", client.name],
         "node": [options.node, "--experimental-eventsource", "--no-warnings", FOLDER / "stream_peers.cjs", client.name],
         "curl": [options.python, FOLDER / "curl_peer.py"],
         "urlsession": [options.bin / "urlsession-peer"],
+        "native": [options.native / program, *words],
     }
     return ["taskset", "--cpu-list", str(CLIENT_CORE), *programs[client.program], json.dumps(task)]
 
@@ -223,6 +240,7 @@ class Peer:
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", type=pathlib.Path, required=True)
+    parser.add_argument("--native", type=pathlib.Path, required=True)
     parser.add_argument("--python", required=True)
     parser.add_argument("--node", required=True)
     parser.add_argument("--results")
@@ -266,7 +284,8 @@ def main():
             for workload, clients in chosen(options.filter).items():
                 print(f"end-to-end {workload}", flush=True)
                 subjects = [Ours(options, workload)]
-                subjects += [Peer(options, facts, servers, client, workload) for client in clients]
+                subjects += [Peer(options, facts, servers, client, workload) for client in clients
+                             if is_built(options, client)]
                 in_rounds(ROUNDS, subjects, lambda subject, turn: subject.measure(results, turn),
                           lambda subject, error: results.missing(subject.name, f"{workload}: {error}"))
                 for subject in subjects:
