@@ -131,4 +131,7 @@ void peer::read_streams(const task &task, const size &size, meter &meter) {
     SSL_CTX_free(context);
 }
 
-std::string peer::version() { return ""; }
+std::string peer::version() {
+    return "simdjson " + std::to_string(simdjson::SIMDJSON_VERSION_MAJOR) + "."
+           + std::to_string(simdjson::SIMDJSON_VERSION_MINOR);
+}

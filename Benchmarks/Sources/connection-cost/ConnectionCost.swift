@@ -39,6 +39,7 @@ struct ConnectionCost {
         switch options.command {
         case .selfCheck: try await EndToEndFigures.selfCheck()
         case .iterate(let iterations): try await iterations.run()
+        case .peer(let task, let kind): try await PeerTask.run(task, by: kind)
         case .fill(let streamCount, let isSecure): try await MemoryFigures.fill(streamCount, isSecure: isSecure)
         case .measure(figure: nil): return try Self.runAll(options)
         case .measure(let name?):

@@ -18,6 +18,16 @@ struct Consumer {
         /// The same over `events(_:)`.
         case sequenceOnMainActor
 
+        /// Makes an interface of its name on the command line; nil when there is none of that name.
+        init?(name: String) {
+            let kinds: [String: Self] = [
+                "events": .events, "batches": .batches, "sequence": .sequence,
+                "sequence-main-actor": .sequenceOnMainActor,
+            ]
+            guard let kind = kinds[name] else { return nil }
+            self = kind
+        }
+
         /// Indicates whether it runs on the main actor, where one consumer at a time is measured.
         var isOnMainActor: Bool { self == .eventsOnMainActor || self == .sequenceOnMainActor }
     }

@@ -27,8 +27,7 @@ struct Iterations {
         guard let wire = Wire.all.first(where: { $0.name == self.workload }) else {
             throw UsageError("no workload \(self.workload)")
         }
-        let kinds: [String: Consumer.Kind] = ["events": .events, "batches": .batches, "sequence": .sequence]
-        guard let kind = kinds[self.way] else {
+        guard let kind = Consumer.Kind(name: self.way), !kind.isOnMainActor else {
             throw UsageError("'\(self.way)' is neither events, sequence nor batches")
         }
         let countBefore = Self.messagesPerPass(wire) * self.countBefore

@@ -10,6 +10,8 @@ struct Options {
         case selfCheck
         /// Only reads, for programs that count instructions.
         case iterate(Iterations)
+        /// Reads responses of a server that is there already, and prints what it has found.
+        case peer(task: String, kind: Consumer.Kind)
         /// Prints the memory of a number of open streams.
         case fill(streamCount: Int, isSecure: Bool)
     }
@@ -27,6 +29,7 @@ struct Options {
         usage: connection-cost [--repetitions N] [--results FILE] [NAME]
                connection-cost self-check
                connection-cost --iterations N+N WORKLOAD events|sequence|batches
+               connection-cost --peer events|sequence|batches|sequence-main-actor TASK
 
         NAME is a part of a figure's name; without one, all are measured:
         \(Figure.all.map { "  \($0.name): \($0.summary)" }.joined(separator: "\n"))
@@ -35,6 +38,7 @@ struct Options {
           --results FILE    append the figures to a file, a line of JSON each
           --iterations N+N  only read a workload such as websocket-plain-1, to count instructions;
                             2+4: read two passes, call cmachine_note_pause, read four, and call it again
+          --peer WAY TASK   do a task of Benchmarks/Peers/typical.py
         """
 
     /// Reads the arguments.
@@ -57,6 +61,10 @@ struct Options {
                 else { throw UsageError("--iterations: two numbers, a workload and a way") }
                 self.command = .iterate(
                     Iterations(count: counts[1], countBefore: counts[0], workload: workload, way: way))
+            case "--peer":
+                guard let kind = arguments.next().flatMap({ Consumer.Kind(name: $0) }), let task = arguments.next()
+                else { throw UsageError("--peer: a way and a task") }
+                self.command = .peer(task: task, kind: kind)
             case "--repetitions": self.repetitions = try Self.count(arguments.next(), argument)
             case _ where argument.hasPrefix("-"): throw UsageError("'\(argument)' is no option")
             default: self.filter = argument

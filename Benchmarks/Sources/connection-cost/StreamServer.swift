@@ -27,7 +27,8 @@ final class StreamServer {
     let port: UInt16
     /// The file with its certificate; nil without TLS.
     let certificatePath: String?
-    private let process: ChildProcess
+    /// Nil when another program has started it.
+    private let process: ChildProcess?
 
     /// Starts it; on a core of its own when it `isPinned`.
     init(_ mode: Mode, isSecure: Bool = false, compresses: Bool = false, isPinned: Bool = true) throws {
@@ -37,18 +38,24 @@ final class StreamServer {
             mode.arguments + (self.certificatePath.map { ["--tls", $0] } ?? [])
             + (compresses ? ["--deflate", "--gzip"] : [])
             + (core.map { ["--core", String($0)] } ?? [])
-        self.process = try ChildProcess(Programs.server, arguments)
-        // The server prints this line alone.
-        let line = self.process.availableText()
+        let process = try ChildProcess(Programs.server, arguments)
+        self.process = process
+        // It prints nothing more before its end.
+        let line = process.availableText()
         guard let port = UInt16(line.filter(\.isNumber)) else { throw WrongResultError("the server did not start") }
         self.port = port
     }
 
+    /// Names a server that another program has started.
+    init(port: UInt16, certificatePath: String?) {
+        (self.port, self.certificatePath, self.process) = (port, certificatePath, nil)
+    }
+
     /// Ends the pause of every response.
-    func goOn() throws { try self.process.nudge() }
+    func goOn() throws { try self.process?.nudge() }
 
     deinit {
-        if let path = self.certificatePath { try? FileManager.default.removeItem(atPath: path) }
+        if self.process != nil, let path = self.certificatePath { try? FileManager.default.removeItem(atPath: path) }
     }
 }
 

@@ -23,6 +23,23 @@ enum ProcessUse {
         return pages * Int(sysconf(Int32(_SC_PAGESIZE)))
     }
 
+    /// The most resident memory so far in bytes; the value of `getrusage` includes the parent before `exec`.
+    static func peakByteCount() throws -> Int {
+        let text = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+        let line = text.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+        guard let kibibytes = line.flatMap({ Int($0.filter(\.isNumber)) }) else {
+            throw WrongResultError("/proc/self/status has no VmHWM")
+        }
+        return kibibytes * 1_024
+    }
+
+    /// Context switches of all threads.
+    static var switchCount: Int {
+        var usage = rusage()
+        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        return usage.ru_nvcsw + usage.ru_nivcsw
+    }
+
     /// Processor time of all threads, in seconds.
     static var processorTime: Double {
         var time = timespec()
