@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Measures this package and other people's programs in rounds on the same work: parsers, clients, first text.
+# Measures this package and other people's programs in rounds on the same work: parsers, clients, typical traffic, first text.
 # Usage: Scripts/bench-peers.sh [--results FILE] [FILTER]
 #
 # FILTER is a part of a group and a workload, and of a name behind them: `first-text/cold`, `websocket-plain-1 picows`.
 # FILE gets figures, and what is missing, as lines of JSON (Benchmarks/Runner/figures.py).
 # Status 1: something failed, or a bar is missed; 2: nothing has FILTER in its name.
 # CHAPPIE_BENCHMARKS_DIR is where the peers and the streams are kept; the first run fetches about 250 MB from PyPI.
-# Nothing is installed into the system.
+# Nothing is installed into the system. What needs a compiler or a library that is not there is left out, and named.
 set -euo pipefail
 readonly started_in=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -97,6 +97,132 @@ build() {
     for product in "$@"; do benchmarks --product "$product" >&2 || return 1; done
 }
 
+# MARK: Peers in C++, Rust and Go
+
+# The programs that are built from Benchmarks/Peers/native.
+readonly native=$cache/native
+readonly debian_keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+
+# Unpacks packages of sources from a Debian, with those that they depend on, into the cache: older systems do not have
+# them, and sources need nothing of the system. Usage: fetch_sources SUITE PATTERN PACKAGE...
+fetch_sources() {
+    local suite=$1 pattern=$2 folder=$cache/debian-$1 mirror names
+    shift 2
+    if [[ -f $folder/$1.complete ]]; then return 0; fi
+    if ! [[ -f $debian_keyring ]] || ! command -v apt-get >/dev/null; then return 1; fi
+    mirror=$(apt-get indextargets --format "\$(REPO_URI)" 'Created-By: Packages' 'Origin: Debian' | grep -v security | sed -n 1p)
+    [[ -n $mirror ]] || return 1
+    log "Fetching $* of Debian $suite"
+    mkdir -p "$folder"/{root,downloads,lists/partial,cache/archives/partial}
+    : >"$folder/status"
+    printf 'deb [signed-by=%s] %s %s main\n' "$debian_keyring" "$mirror" "$suite" >"$folder/sources.list"
+    cat >"$folder/apt.conf" <<CONFIGURATION
+Dir::State "$folder";
+Dir::State::status "$folder/status";
+Dir::Cache "$folder/cache";
+Dir::Etc::SourceList "$folder/sources.list";
+Dir::Etc::SourceParts "-";
+APT::Install-Recommends "false";
+APT::Sandbox::User "root";
+CONFIGURATION
+    export APT_CONFIG=$folder/apt.conf
+    # shellcheck disable=SC2030,SC2031
+    if apt-get -qq update >&2 && names=$(apt-get -qq --print-uris --yes install "$@" |
+        sed -nE "s/^'[^']*' (${pattern}[^_]*)_.*/\1/p") && [[ -n $names ]] &&
+        (cd "$folder/downloads" && xargs apt-get -qq download <<<"$names" >&2) &&
+        find "$folder/downloads" -name '*.deb' -exec dpkg-deb --extract '{}' "$folder/root" ';'; then
+        : >"$folder/$1.complete"
+    fi
+    unset APT_CONFIG
+    rm -rf "$folder"/{downloads,lists,cache}
+    [[ -f $folder/$1.complete ]]
+}
+
+# Whether a program is there and newer than what it is made of. Usage: is_built PROGRAM SOURCE...
+is_built() {
+    local program=$1
+    shift
+    [[ -x $program && -z $(find "$@" -newer "$program" -print -quit) ]]
+}
+
+# Builds a peer in C++; names it when it cannot be built. Usage: build_cpp NAME SUBJECT LIBRARY...
+build_cpp() {
+    local name=$1 subject=$2 error
+    shift 2
+    if is_built "$native/$name" "$sources/native/$name.cpp" "$sources/native/peer.hpp"; then return 0; fi
+    log "Building $subject"
+    if ! error=$(c++ -std=c++20 -O2 -DNDEBUG "$sources/native/$name.cpp" -o "$native/$name" "$@" 2>&1); then
+        rm -f "$native/$name"
+        missing "$subject" "it cannot be built: $(grep --max-count 1 -E 'error|not found' <<<"$error" || head -n 1 <<<"$error")"
+    fi
+}
+
+# Builds the peer in Rust, with the crates of the system's packages or else of Debian 13's.
+build_rust() {
+    local registry=/usr/share/cargo/registry error version
+    if is_built "$native/tungstenite" "$sources/native/rust"; then return 0; fi
+    if ! command -v cargo >/dev/null; then
+        missing tungstenite "there is no cargo"
+        return 0
+    fi
+    if ! compgen -G "$registry/tungstenite-*" >/dev/null; then
+        registry=$cache/debian-trixie/root/usr/share/cargo/registry
+        fetch_sources trixie librust- librust-tungstenite-dev librust-{openssl,serde-json,serde-derive,crc32fast,libc}-dev || true
+    fi
+    version=$(find "$registry" -maxdepth 1 -name 'tungstenite-*' 2>/dev/null | sed 's/.*-//' | head -n 1)
+    if [[ -z $version ]]; then
+        missing tungstenite "librust-tungstenite-dev is not installed, and cannot be fetched"
+        return 0
+    fi
+    log "Building tungstenite"
+    # In a copy, because cargo writes a lock file beside the manifest.
+    rm -rf "$native/rust" && cp -r "$sources/native/rust" "$native/rust"
+    if error=$(cd "$native/rust" && TUNGSTENITE_VERSION=$version cargo build --quiet --offline --release \
+        --config 'source.crates-io.replace-with="debian"' --config "source.debian.directory=\"$registry\"" 2>&1); then
+        mv "$native/rust/target/release/tungstenite-peer" "$native/tungstenite"
+    else
+        missing tungstenite "it cannot be built: $(grep --max-count 1 error <<<"$error" || head -n 1 <<<"$error")"
+    fi
+    rm -rf "$native/rust"
+}
+
+# Builds the peers in Go: net/http, and those whose packages the system or Debian unstable has.
+build_go() {
+    local paths=/usr/share/gocode tags=() name error
+    if is_built "$native/go-peers" "$sources/native/go"; then return 0; fi
+    if ! command -v go >/dev/null; then
+        missing Go "there is no go"
+        return 0
+    fi
+    log "Building the peers in Go"
+    # Debian 13 does not have the package.
+    if ! [[ -d $paths/src/github.com/gobwas/ws ]] && fetch_sources sid golang-github-gobwas- \
+        golang-github-gobwas-ws-dev golang-github-gobwas-httphead-dev golang-github-gobwas-pool-dev; then
+        paths+=:$cache/debian-sid/root/usr/share/gocode
+    fi
+    for name in gorilla/websocket gobwas/ws; do
+        if compgen -G "/usr/share/gocode/src/github.com/$name" >/dev/null ||
+            compgen -G "${paths#*:}/src/github.com/$name" >/dev/null; then
+            tags+=("${name%/*}")
+        else
+            missing "Go, ${name%/*}" "golang-github-${name/\//-}-dev is not installed, and cannot be fetched"
+        fi
+    done
+    if ! error=$(cd "$sources/native/go" && GO111MODULE=off GOFLAGS='' GOPATH=$paths \
+        go build -tags "${tags[*]}" -o "$native/go-peers" . 2>&1); then
+        missing Go "it cannot be built: $(sed -n 2p <<<"$error")"
+    fi
+}
+
+build_native() {
+    mkdir -p "$native"
+    build_cpp epoll "machine, epoll" -lsimdjson -lssl -lcrypto -lz
+    build_cpp beast Boost.Beast -lsimdjson -lssl -lcrypto -lz -pthread
+    build_cpp curl libcurl -lsimdjson -lcurl -lz
+    build_rust
+    build_go
+}
+
 # MARK: Parsers
 
 readonly node_names=(eventsource-parser undici)
@@ -158,18 +284,34 @@ foundation_version() {
 
 measure_clients() {
     build stream-server stream-facts urlsession-peer connection-cost || return 1
-    python3 "$sources/end_to_end.py" --bin "$bin" --python "$python" --node "$node" \
+    python3 "$sources/end_to_end.py" --bin "$bin" --native "$native" --python "$python" --node "$node" \
         --foundation-version "$(foundation_version)" ${results:+--results "$results"} --filter "$filter"
+}
+
+measure_typical() {
+    build stream-server stream-facts connection-cost || return 1
+    python3 "$sources/typical.py" --bin "$bin" --native "$native" ${results:+--results "$results"} --filter "$filter"
+}
+
+# Whether the filter is about what a script measures. Usage: is_asked SCRIPT
+is_asked() {
+    [[ $(python3 "$sources/$1.py" --names) == *"$filter"* ]]
 }
 
 # MARK: Running
 
-# Everything that can be asked for, a line each.
-names() {
+# What can be asked for and has peers from PyPI, a line each.
+names_of_pypi() {
     local workload
     for workload in "${workloads[@]}"; do parser_names "$workload"; done
     python3 "$sources/end_to_end.py" --names
     python3 "$sources/first_text.py" --names
+}
+
+# Everything that can be asked for, a line each.
+names() {
+    names_of_pypi
+    python3 "$sources/typical.py" --names
 }
 
 results='' filter=''
@@ -177,7 +319,7 @@ while (($# > 0)); do
     case $1 in
         --results) results=$(cd "$started_in" && realpath --canonicalize-missing "$2") && shift 2 ;;
         -h | --help)
-            sed -n '2,10s/^# \{0,1\}//p' "$0"
+            sed -n '2,9s/^# \{0,1\}//p' "$0"
             exit 0
             ;;
         -*)
@@ -193,14 +335,18 @@ if [[ $(names) != *"$filter"* ]]; then
     exit 2
 fi
 mkdir -p "$cache"
-set_up_python
-set_up_playwright
+if [[ $(names_of_pypi) == *"$filter"* ]]; then
+    set_up_python
+    set_up_playwright
+fi
+if is_asked end_to_end || is_asked typical; then build_native; fi
 export PLAYWRIGHT_BUNDLE=$cache/$playwright/utilsBundle.js
 bin=$(benchmarks --show-bin-path)
 started=$SECONDS
 measure_parsers || status=1
-if [[ $(python3 "$sources/end_to_end.py" --names) == *"$filter"* ]]; then measure_clients || status=1; fi
-if [[ $(python3 "$sources/first_text.py" --names) == *"$filter"* ]]; then
+if is_asked end_to_end; then measure_clients || status=1; fi
+if is_asked typical; then measure_typical || status=1; fi
+if is_asked first_text; then
     swift build --configuration release --product chappie >&2
     build recovery-figures
     python3 "$sources/first_text.py" --bin "$bin" --python "$python" ${results:+--results "$results"} \

@@ -97,7 +97,8 @@ class Bar:
 
     @property
     def name(self):
-        return f"{self.measure} {self.relation} {self.other.way if self.other.subject == OWN else who(self.other)}"
+        other = {FLOOR: "raw epoll", BEAST: "Beast"}.get(self.other, self.other.way)
+        return f"{self.measure} {self.relation} {other}"
 
     def value(self, own, other):
         return own - other if self.relation == "added to" else own / other
@@ -224,7 +225,11 @@ class Measurement:
                         *unit(self.workload, measure), own_limits.get((client, measure)))
         for bar in bars:
             compared = self.compared(bar) if bar.other else []
-            if compared:
+            if not compared and not self.runs.get((bar.client, bar.measure)):
+                results.missing(who(bar.client), f"typical/{self.workload.name}: no {bar.measure} for its bar")
+            elif not compared and bar.other:
+                results.missing(who(bar.other), f"typical/{self.workload.name}: no {bar.measure} for the bar beside it")
+            elif compared:
                 name, better = unit(self.workload, bar.measure)
                 self.figure(results, bar.client, bar.name, compared, name if bar.relation == "added to" else "×", better,
                             bar.limit)

@@ -66,6 +66,14 @@ class Figure:
         return (self.high - self.low) / abs(self.median) if self.median else 0.0
 
     @property
+    def quartiles(self) -> tuple[float, float]:
+        """The run below which a quarter of the runs lies, and that above which a quarter lies, both interpolated."""
+        if len(self.runs) < 2:
+            return self.median, self.median
+        low, _, high = statistics.quantiles(self.runs, n=4, method="inclusive")
+        return low, high
+
+    @property
     def question(self) -> tuple[str, str, str]:
         """The part of the key that all comparable figures share."""
         return self.group, self.workload, self.measure

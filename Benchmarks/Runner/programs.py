@@ -19,7 +19,7 @@ from . import figures
 ALL = ["sse-throughput", "connection-cost", "recovery-figures"]
 # The seconds after which a program counts as hanging.
 TIME_LIMIT = 900
-PEERS_TIME_LIMIT = 1_800
+PEERS_TIME_LIMIT = 5_400
 # The seconds that a program gets to end its own children, after it was told to end.
 GRACE = 5
 

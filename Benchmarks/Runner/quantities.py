@@ -21,16 +21,28 @@ def number(value: float) -> str:
 def quantity(value: float, unit: str) -> str:
     """Formats a value with its unit: bytes and events with a decimal prefix, times in the unit that suits them."""
     base, slash, per = unit.partition("/")
+    factor = scale(value, unit)
     if base in ("bytes", "events"):
         name = f"B{slash}{per}" if base == "bytes" else f" {unit}"
-        factor, prefix = next((item for item in PREFIXES if abs(value) >= item[0]), (1, ""))
+        prefix = dict(PREFIXES).get(factor, "")
         return f"{number(value / factor)} {prefix}{name}".replace("  ", " ")
     if base in TIMES and not slash:
-        index = TIMES.index(base)
-        while abs(value) >= 1_000 and index < len(TIMES) - 1:
-            value, index = value / 1_000, index + 1
-        return f"{number(value)} {TIMES[index]}"
+        steps = len(f"{factor:.0f}") // 3
+        return f"{number(value / factor)} {TIMES[TIMES.index(base) + steps]}"
     return number(value) if unit in ("", "/event") else f"{number(value)} {unit}"
+
+
+def scale(value: float, unit: str) -> float:
+    """Returns what `quantity` divides a value by before it formats it."""
+    base, slash, _ = unit.partition("/")
+    if base in ("bytes", "events"):
+        return next((factor for factor, _ in PREFIXES if abs(value) >= factor), 1)
+    if base not in TIMES or slash:
+        return 1
+    factor, last = 1, len(TIMES) - 1 - TIMES.index(base)
+    while abs(value) >= 1_000 * factor and factor < 1_000 ** last:
+        factor *= 1_000
+    return factor
 
 
 def times(ratio: float) -> str:

@@ -5,13 +5,18 @@ from __future__ import annotations
 import pathlib
 import sys
 
-from . import machine, quantities, table
+from . import machine, quantities, typical
 from .figures import Figure, ResultsError
 from .results import Results
 
 BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
 HEADINGS = ["figure", "median", "spread", "beside", "command"]
-# The rows of the README, by the beginning of their first cell.
+# The rows of the README, by the beginning of their first cell; those of typical traffic are the first, once there are any.
+TYPICAL = [
+    "typical/websocket-plain-100x50, events(), processor-time",
+    "typical/websocket-plain-1x50, events(), processor-time",
+    "typical/websocket-plain-5000x10, events(), processor-time",
+]
 CHOSEN = [
     "end-to-end/websocket-plain-1, for try await, throughput",
     "end-to-end/sse-plain-1, for try await, throughput",
@@ -57,9 +62,9 @@ def parts(text: str) -> tuple[str, str, str]:
 
 
 def chosen(rows: list[str], place: str) -> list[str]:
-    """Returns the rows of the README among those of RESULTS.md; each has to be there."""
-    found = {start: [row for row in rows if row.startswith(f"| {start} |")] for start in CHOSEN}
-    absent = [start for start, same in found.items() if not same]
+    """Returns the rows of the README among those of RESULTS.md; each of CHOSEN has to be there."""
+    found = {start: [row for row in rows if row.startswith(f"| {start} |")] for start in TYPICAL + CHOSEN}
+    absent = [start for start, same in found.items() if not same and start in CHOSEN]
     if absent:
         raise ResultsError(f"{place} has no row {'; '.join(absent)}")
     return [row for same in found.values() for row in same]
@@ -89,8 +94,8 @@ def document(results: Results) -> str:
 
 def row(figure: Figure, results: Results) -> str:
     beside = results.best_beside(figure)
-    # Only bench-peers measures peers, and figures that include the start of a process.
-    has_peers = figure.has_process or any(other.version for other in beside)
+    # Only bench-peers measures peers, typical traffic, and figures that include the start of a process.
+    has_peers = figure.group == typical.GROUP or figure.has_process or any(other.version for other in beside)
     name = f"{figure.group}/{figure.workload}"
     command = f"make {'bench-peers' if has_peers else 'bench'} FILTER={name}"
     cells = [", ".join(part for part in [name, figure.way, figure.measure] if part),

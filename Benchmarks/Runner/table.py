@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-from . import quantities
+from . import quantities, typical
 from .figures import Figure
 from .results import Results
 
@@ -16,6 +16,9 @@ def text(results: Results) -> str:
     """Returns the whole table, and the lines below it."""
     lines = []
     for group, questions in results.questions():
+        if group == typical.GROUP:
+            lines += ["", f"{group}:", *typical.lines(questions, verdict)]
+            continue
         lines += ["", f"{group + ':':<{NAME + 4}}{'median':>{VALUE}}{'spread':>{SPREAD}}"]
         for (_, workload, measure), found in questions:
             lines.append(f"  {workload}, {measure}")
