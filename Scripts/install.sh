@@ -29,7 +29,10 @@ debian_packages() {
         test) echo tinyproxy-bin microsocks stunnel4 curl openssl procps gcc libc6-dev ;;
         budgets) echo python3 valgrind binutils ;;
         bench) echo python3 ;;
-        bench-peers) echo python3 python3-venv curl ca-certificates util-linux ;;
+        bench-peers)
+            echo python3 python3-venv curl ca-certificates util-linux g++ libboost-dev libcurl4-openssl-dev cargo \
+                golang-go golang-github-gorilla-websocket-dev
+            ;;
         browser) echo python3 chromium fonts-dejavu-core ;;
         routes) echo python3 iproute2 util-linux ;;
         crashes) echo python3 strace ;;
@@ -82,11 +85,12 @@ is_installed_on_debian() {
 # A program that came another way, such as a Node from its maker, is as good as the package.
 is_available_on_debian() {
     case $1 in
-        g++ | gcc | make | curl | python3 | shellcheck | mandoc | zsh | fish | spin | strace | valgrind | debootstrap) command -v "$1" >/dev/null || is_installed_on_debian "$1" ;;
+        g++ | gcc | make | curl | python3 | shellcheck | mandoc | zsh | fish | spin | strace | valgrind | debootstrap | cargo) command -v "$1" >/dev/null || is_installed_on_debian "$1" ;;
         tinyproxy-bin) command -v tinyproxy >/dev/null || is_installed_on_debian "$1" ;;
         dante-server) command -v danted >/dev/null || is_installed_on_debian "$1" ;;
         stunnel4) command -v stunnel >/dev/null || is_installed_on_debian "$1" ;;
         openssl) command -v openssl >/dev/null || is_installed_on_debian "$1" ;;
+        golang-go) command -v go >/dev/null || is_installed_on_debian "$1" ;;
         nodejs) command -v node >/dev/null || is_installed_on_debian "$1" ;;
         pkg-config) command -v pkg-config >/dev/null ;;
         python3-venv) python3 -c 'import ensurepip, venv' 2>/dev/null ;;

@@ -70,7 +70,7 @@ CLIENTS = [
     Client("Node", "fetch, eventsource-parser, JSON.parse", True, "node", "fetch-parser", (SSE, GZIP, SSE_TLS, SSES)),
     Client("Node", "EventSource, JSON.parse", True, "node", "eventsource", (SSE, GZIP, SSES)),
     # The floor is a bound of the machine: the same work without a library for WebSockets.
-    Client(MACHINE, "epoll, simdjson", True, "native", "epoll", (SOCKET, SOCKET_TLS, SOCKETS)),
+    Client(MACHINE, "epoll", True, "native", "epoll", (SOCKET, SOCKET_TLS, SOCKETS)),
     Client("Boost.Beast", "simdjson", True, "native", "beast", (SOCKET, SOCKET_TLS, SOCKETS)),
     Client("tungstenite", "serde_json", True, "native", "tungstenite", (SOCKET, SOCKET_TLS, SOCKETS)),
     Client("Go", "gorilla", True, "native", "go-peers gorilla", (SOCKET, SOCKET_TLS, SOCKETS)),

@@ -6,9 +6,9 @@ from . import quantities
 from .figures import Figure
 
 GROUP = "typical"
-NAME, VALUE, QUARTILES = 26, 10, 14
+NAME, VALUE, QUARTILES = 27, 9, 13
 # The columns behind the processor time and its quartiles: their headings, the measures, and the widths.
-PACED = [("switch", "switches", 6), ("p50", "lag-p50", 8), ("p99", "lag-p99", 8), ("memory", "memory", 8)]
+PACED = [("switch", "switches", 7), ("p50", "lag-p50", 8), ("p99", "lag-p99", 8), ("memory", "memory", 8)]
 FLOOD = [("events/s", "throughput", 22), ("memory", "memory", 8)]
 FIRST = "processor-time"
 
@@ -46,7 +46,7 @@ def bars(barred: list[Figure], verdict) -> list[str]:
 
 def named(name: str, cells: str) -> list[str]:
     """Returns a row; a long name has a line of its own."""
-    if len(name) < NAME:
+    if len(name) <= NAME:
         return [f"{name:<{NAME}}{cells}".rstrip()]
     return [name, f"{'':<{NAME}}{cells}".rstrip()]
 
