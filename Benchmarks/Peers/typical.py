@@ -5,13 +5,13 @@ Usage: typical.py --bin FOLDER --native FOLDER [--results FILE] [--filter TEXT]
 
 The folders have the programs of the benchmarks, and those of native. A workload such as `websocket-plain-100x50` has
 100 streams of 50 events a second each, at moments that vary; each event has its moment in its text. The server begins
-when all responses are requested. After a fifth of the events a client begins to measure, and ends before the last tenth.
-At the end it names the number of all events and the sum of all moments, which must be those of the server.
+when all responses are requested. A client measures from a fifth of the events on to nine tenths of them. At the end it
+names the number of all events and the sum of all moments, which must be those of the server.
 
 The floods are those of end_to_end.py in a process for each interface, for the bars that are about them.
 
-A bar is held by the ratio or the difference of two clients in the same round, in the median of all rounds. Status 1: this
-package has failed.
+A bar applies to the ratio or the difference of two clients in the same round, in the median of all rounds. Status 1:
+this package has failed.
 """
 
 import argparse
@@ -25,7 +25,8 @@ import tempfile
 
 import end_to_end
 from end_to_end import Client
-from results import CLIENT_CORE, SERVER_CORE, Results, end_on_request, environment, in_rounds, last_line, report, run_limited
+from results import (
+    CLIENT_CORE, SERVER_CORE, Results, end_on_request, environment, in_rounds, last_line, report, run_limited)
 
 ROUNDS = 5
 # The seconds after which a client counts as hanging.
@@ -58,7 +59,7 @@ class Workload:
 
     @property
     def name(self):
-        return f"{self.transport}-{self.stream_count}x{self.rate}" if self.rate else f"{self.transport}-{self.stream_count}"
+        return f"{self.transport}-{self.stream_count}" + (f"x{self.rate}" if self.rate else "")
 
     def response(self, client):
         """Returns the number of the deltas in a response."""
@@ -97,6 +98,8 @@ class Bar:
 
     @property
     def name(self):
+        if not self.other:
+            return self.measure
         other = {FLOOR: "raw epoll", BEAST: "Beast"}.get(self.other, self.other.way)
         return f"{self.measure} {self.relation} {other}"
 
@@ -225,19 +228,18 @@ class Measurement:
                         *unit(self.workload, measure), own_limits.get((client, measure)))
         for bar in bars:
             compared = self.compared(bar) if bar.other else []
-            if not compared and not self.runs.get((bar.client, bar.measure)):
-                results.missing(who(bar.client), f"typical/{self.workload.name}: no {bar.measure} for its bar")
-            elif not compared and bar.other:
-                results.missing(who(bar.other), f"typical/{self.workload.name}: no {bar.measure} for the bar beside it")
+            if not compared and (bar.other or (bar.client, bar.measure) not in self.runs):
+                results.missing(who(bar.other or bar.client), f"typical/{self.workload.name}: no verdict: {bar.name}")
             elif compared:
                 name, better = unit(self.workload, bar.measure)
-                self.figure(results, bar.client, bar.name, compared, name if bar.relation == "added to" else "×", better,
-                            bar.limit)
+                name = name if bar.relation == "added to" else "×"
+                self.figure(results, bar.client, bar.name, compared, name, better, bar.limit)
 
     def compared(self, bar):
         """Returns the value of a bar in each round in which both clients have one."""
         own, other = (self.runs.get((client, bar.measure), {}) for client in (bar.client, bar.other))
-        return [bar.value(statistics.median(own[turn]), statistics.median(other[turn])) for turn in own if turn in other]
+        middle = statistics.median
+        return [bar.value(middle(own[turn]), middle(other[turn])) for turn in own if turn in other]
 
     def figure(self, results, client, measure, runs, name, better, bar):
         version = self.versions.get(client)
@@ -301,7 +303,8 @@ def main():
     options = arguments()
     end_on_request()
     results = Results(options.results)
-    sizes = sorted({workload.response(client) for workload in WORKLOADS for client in workload.clients if not workload.rate})
+    sizes = sorted({workload.response(client) for workload in WORKLOADS if not workload.rate
+                    for client in workload.clients})
     lines = subprocess.run([options.bin / "stream-facts", *map(str, sizes)], check=True, capture_output=True, text=True)
     facts = {item["deltaCount"]: item for item in map(json.loads, lines.stdout.splitlines())}
     status = 0

@@ -11,7 +11,7 @@ from .results import Results
 
 BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
 HEADINGS = ["figure", "median", "spread", "beside", "command"]
-# The rows of the README, by the beginning of their first cell; those of typical traffic are the first, once there are any.
+# The rows of the README, by the beginning of their first cell. Those of typical traffic, if any, are the first.
 TYPICAL = [
     "typical/websocket-plain-100x50, events(), processor-time",
     "typical/websocket-plain-1x50, events(), processor-time",

@@ -1,4 +1,4 @@
-"""The table of typical traffic, 80 columns wide: a row for each program at a workload, and the bars with their verdicts."""
+"""The table of typical traffic, 80 columns wide: a row for each program at a workload, and the bars' verdicts."""
 
 from __future__ import annotations
 
