@@ -35,6 +35,8 @@ PATIENCE = 120
 # because numbers of events do not repeat in a response.
 BLOCK_COUNT = 8
 MEBIBYTE = 1 << 20
+# The share of late events from which a server is named: it sends what it has missed at once, which is other work.
+LATE_SHARE = 0.02
 
 OWN = "chappie"
 EVENTS, BATCHES, MAIN_ACTOR = (
@@ -153,7 +155,8 @@ class Server:
             raise RuntimeError("stream-server did not start")
 
     def end(self):
-        """Ends the server; returns the number of the paced events and the sum of their moments, as texts."""
+        """Ends the server; returns the number of the paced events, the sum of their moments, and the number of those
+        that were late, as texts."""
         try:
             return self.process.communicate(timeout=10)[0].split()
         finally:
@@ -183,7 +186,8 @@ def mistake(workload, client, answer, task, sent, facts):
     """Returns the first difference between an answer and what the server has sent; None when there is none."""
     if workload.rate:
         found = [str(answer["eventCount"]), str(answer["momentSum"])]
-        return None if found == sent else f"{found[0]} events with the sum {found[1]}, sent {' with '.join(sent)}"
+        same = found == sent[:2]
+        return None if same else f"{found[0]} events with the sum {found[1]}, sent {' with '.join(sent[:2])}"
     # This package's program compares every byte itself.
     return None if client.subject == OWN else end_to_end.judge(answer, task, facts)
 
@@ -210,9 +214,11 @@ class Measurement:
         self.workload = workload
         self.runs = {}
         self.versions = {}
+        self.late = []
 
-    def take(self, client, turn, found, version):
+    def take(self, client, turn, found, version, late=0.0):
         self.versions[client] = version
+        self.late.append(late)
         for measure, runs in found.items():
             self.runs.setdefault((client, measure), {})[turn] = runs
 
@@ -226,6 +232,10 @@ class Measurement:
                 continue
             self.figure(results, client, measure, [run for runs in rounds.values() for run in runs],
                         *unit(self.workload, measure), own_limits.get((client, measure)))
+        late = statistics.mean(self.late or [0])
+        if late > LATE_SHARE:
+            results.missing("stream-server", f"typical/{self.workload.name}: {late:.0%} of the events were late, the "
+                            "figures are doubtful")
         for bar in bars:
             compared = self.compared(bar) if bar.other else []
             if not compared and (bar.other or (bar.client, bar.measure) not in self.runs):
@@ -264,7 +274,8 @@ def measure(options, facts, workload, client, turn, measurement):
     answer = json.loads(last_line(process.stdout))
     if wrong := mistake(workload, client, answer, task, sent, facts.get(workload.response(client))):
         raise RuntimeError(f"wrong: {wrong}")
-    measurement.take(client, turn, values(workload, answer, task), answer["version"])
+    late = int(sent[2]) / max(1, int(sent[0])) if workload.rate else 0.0
+    measurement.take(client, turn, values(workload, answer, task), answer["version"], late)
 
 
 def arguments():

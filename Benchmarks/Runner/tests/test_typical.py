@@ -131,6 +131,16 @@ class Measurements(unittest.TestCase):
         [missing] = [line["missing"] for line in lines if "missing" in line]
         self.assertEqual(missing["subject"], "machine, epoll")
 
+    def test_a_server_that_is_late_is_named(self):
+        measurement = self.typical.Measurement(self.workload("sse-plain-100x50"))
+        for turn, late in enumerate([0.0, 0.06], 1):
+            measurement.take(self.typical.EVENTS, turn, {"processor-time": [1]}, "", late)
+        with unittest.mock.patch("builtins.print"):
+            measurement.write(module("results").Results(str(self.file)))
+        lines = [json.loads(line) for line in self.file.read_text().splitlines()]
+        self.assertEqual(lines[1]["missing"]["subject"], "stream-server")
+        self.assertIn("3% of the events", lines[1]["missing"]["why"])
+
     def test_every_bar_is_about_clients_of_its_workload(self):
         for bar in self.typical.BARS:
             clients = self.workload(bar.workload).clients
@@ -140,7 +150,7 @@ class Measurements(unittest.TestCase):
     def test_each_event_that_was_sent_has_to_be_read(self):
         workload, client = self.workload("websocket-plain-1x50"), self.typical.BEAST
         answer = {"eventCount": 200, "momentSum": "77"}
-        self.assertIsNone(self.typical.mistake(workload, client, answer, {}, ["200", "77"], None))
+        self.assertIsNone(self.typical.mistake(workload, client, answer, {}, ["200", "77", "3"], None))
         for sent in (["201", "77"], ["200", "78"], []):
             self.assertIn("200 events", self.typical.mistake(workload, client, answer, {}, sent, None))
             self.assertIn("200 events", self.typical.mistake(workload, self.typical.EVENTS, answer, {}, sent, None))

@@ -5,8 +5,8 @@
 // certificate to FILE. Over a WebSocket any message of the client requests a response; any other request is answered
 // with an event stream. Paced responses are not compressed, and begin when N have been requested with --held N; with
 // --jitter each interval has half to one and a half of its length. At its end the server prints the number of the paced
-// messages and the sum of their moments, modulo 2^64. With --pause-after N a flood stops after N messages, and again
-// after the last: each time until a byte arrives on standard input.
+// messages, the sum of their moments, modulo 2^64, and how many were a millisecond late or more. With --pause-after N a
+// flood stops after N messages, and again after the last: each time until a byte arrives on standard input.
 #define _GNU_SOURCE
 #include "Server.h"
 
@@ -26,14 +26,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EVENT_COUNT = 512 };
+enum { EVENT_COUNT = 512, LATE_NANOSECONDS = 1000000 };
 
 static options settings = {.core = -1};
 static script content[FORM_COUNT];
 static SSL_CTX *tls_context;
 int poller;
 static connection *listed; // connections that standard input lets write
-static uint64_t paced_count, paced_sum; // the paced messages, and the sum of their moments
+static uint64_t paced_count, paced_sum, late_count; // the paced messages, the sum of their moments, the late ones
 
 uint64_t moment(void) {
     struct timespec now;
@@ -101,6 +101,7 @@ static void tick(void) {
             pace_wait(due, now);
             continue;
         }
+        double planned = due->next_due;
         pace_go_on(due, &settings);
         if (due->sent_count + 1 >= settings.message_count) pace_remove(due);
         if (due->sent_count >= settings.message_count) continue;
@@ -109,6 +110,7 @@ static void tick(void) {
         css_stamped_message(due->sent_count++, sent, message);
         paced_count++;
         paced_sum += sent;
+        if ((double)sent >= planned + LATE_NANOSECONDS) late_count++;
         say(due, event, write_delta(due->form, event, message));
         write_to(due);
     }
@@ -193,9 +195,11 @@ static void prepare_process(void) {
     sched_setaffinity(0, sizeof cores, &cores);
 }
 
-// Prints the number of the paced messages and the sum of their moments; returns the status of the process.
+// Prints what is known of the paced messages; returns the status of the process.
 static int print_paced(void) {
-    printf("%llu %llu\n", (unsigned long long)paced_count, (unsigned long long)paced_sum);
+    printf(
+        "%llu %llu %llu\n", (unsigned long long)paced_count, (unsigned long long)paced_sum,
+        (unsigned long long)late_count);
     return fflush(stdout) == 0 ? 0 : 1;
 }
 
