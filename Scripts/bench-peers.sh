@@ -175,6 +175,7 @@ build_rust() {
         return 0
     fi
     log "Building tungstenite"
+    rm -f "$native/tungstenite"
     # In a copy, because cargo writes a lock file beside the manifest.
     rm -rf "$native/rust" && cp -r "$sources/native/rust" "$native/rust"
     if error=$(cd "$native/rust" && TUNGSTENITE_VERSION=$version cargo build --quiet --offline --release \
@@ -195,6 +196,7 @@ build_go() {
         return 0
     fi
     log "Building the peers in Go"
+    rm -f "$native/go-peers"
     # Debian 13 does not have the package.
     if ! [[ -d $paths/src/github.com/gobwas/ws ]] && fetch_sources sid golang-github-gobwas- \
         golang-github-gobwas-ws-dev golang-github-gobwas-httphead-dev golang-github-gobwas-pool-dev; then
