@@ -1,4 +1,5 @@
-// Boost.Beast with simdjson: WebSockets on one thread in asio's loop, a message at a time.
+// Boost.Beast with simdjson, a message at a time on one thread: many WebSockets in asio's loop, and a single one by
+// blocking calls, which are faster.
 #include "peer.hpp"
 
 #include <boost/asio/connect.hpp>
@@ -39,7 +40,18 @@ public:
     void request() {
         socket.text(true);
         socket.write(asio::buffer("{}", 2));
-        read();
+    }
+
+    void start() {
+        socket.async_read(buffer, [this](beast::error_code error, size_t) {
+            if (error) throw beast::system_error(error);
+            if (!take()) start();
+        });
+    }
+
+    void read_to_end() {
+        do socket.read(buffer);
+        while (!take());
     }
 
 private:
@@ -48,15 +60,13 @@ private:
     websocket::stream<Layer> socket;
     beast::flat_buffer buffer;
 
-    void read() {
-        socket.async_read(buffer, [this](beast::error_code error, size_t) {
-            if (error) throw beast::system_error(error);
-            // The room behind a message that the parser needs; it may move the message.
-            buffer.reserve(buffer.size() + simdjson::SIMDJSON_PADDING);
-            bool is_over = meter.take(stream, (const char *)buffer.data().data(), buffer.size());
-            buffer.clear();
-            if (!is_over) read();
-        });
+    // Takes a message; returns whether it was the last.
+    bool take() {
+        // The room behind a message that the parser needs; it may move the message.
+        buffer.reserve(buffer.size() + simdjson::SIMDJSON_PADDING);
+        bool is_over = meter.take(stream, (const char *)buffer.data().data(), buffer.size());
+        buffer.clear();
+        return is_over;
     }
 };
 
@@ -71,6 +81,8 @@ void read_all(const peer::task &task, const peer::size &size, peer::meter &meter
     }
     meter.begin();
     for (auto &opened : sessions) opened->request();
+    if (sessions.size() == 1) return sessions.front()->read_to_end();
+    for (auto &opened : sessions) opened->start();
     loop.run();
 }
 
