@@ -249,12 +249,19 @@ func sizeOf(item []interface{}) size {
 	return size{int(item[0].(float64)), item[1].(string), certificate}
 }
 
+// The settings of TLS by certificate, which all connections share; connections are opened one after another.
+var trusted = map[string]*tls.Config{}
+
 // The settings of TLS that trust the certificate of the server.
 func trust(size size) *tls.Config {
+	if known, isKnown := trusted[size.certificate]; isKnown {
+		return known
+	}
 	pool := x509.NewCertPool()
 	text, _ := os.ReadFile(size.certificate)
 	pool.AppendCertsFromPEM(text)
-	return &tls.Config{RootCAs: pool}
+	trusted[size.certificate] = &tls.Config{RootCAs: pool}
+	return trusted[size.certificate]
 }
 
 func main() {

@@ -20,15 +20,14 @@ enum Wire {
 }
 
 impl Wire {
-    fn open(size: &Size) -> Result<Wire, Fault> {
+    fn open(size: &Size, trust: Option<&SslConnector>) -> Result<Wire, Fault> {
         let address = size.url.split_once("://").ok_or("no URL")?.1;
         let socket = TcpStream::connect(address)?;
         socket.set_nodelay(true)?;
-        let Some(certificate) = &size.certificate else { return Ok(Wire::Plain(socket)) };
-        let mut trust = SslConnector::builder(SslMethod::tls_client())?;
-        trust.set_ca_file(certificate)?;
-        trust.set_read_ahead(true);
-        Ok(Wire::Secure(trust.build().connect("127.0.0.1", socket)?))
+        match trust {
+            None => Ok(Wire::Plain(socket)),
+            Some(trust) => Ok(Wire::Secure(trust.connect("127.0.0.1", socket)?)),
+        }
     }
 
     fn socket(&self) -> &TcpStream {
@@ -59,6 +58,14 @@ impl Write for Wire {
     fn flush(&mut self) -> std::io::Result<()> {
         Ok(())
     }
+}
+
+/// The settings of TLS that trust the certificate of the server.
+fn trust(certificate: &str) -> Result<SslConnector, Fault> {
+    let mut trust = SslConnector::builder(SslMethod::tls_client())?;
+    trust.set_ca_file(certificate)?;
+    trust.set_read_ahead(true);
+    Ok(trust.build())
 }
 
 /// The descriptors that are ready.
@@ -100,10 +107,11 @@ fn read(source: &mut WebSocket<Wire>, index: usize, meter: &mut Meter) -> Result
 fn read_streams(task: &Task, size: &Size, meter: &mut Meter) -> Result<(), Fault> {
     // SAFETY: a call without pointers.
     let poller = Poller(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) });
+    let trust = size.certificate.as_deref().map(trust).transpose()?;
     let mut sockets = Vec::new();
     for index in 0..task.stream_count {
         let request = format!("{}/responses", size.url);
-        let (socket, _) = tungstenite::client(request, Wire::open(size)?).map_err(|error| error.to_string())?;
+        let (socket, _) = tungstenite::client(request, Wire::open(size, trust.as_ref())?).map_err(|error| error.to_string())?;
         socket.get_ref().socket().set_nonblocking(true)?;
         poller.change(libc::EPOLL_CTL_ADD, socket.get_ref().socket(), index);
         sockets.push(socket);
