@@ -170,14 +170,15 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
     // MARK: Any thread
 
     func send(_ message: [UInt8], as kind: OutboundKind) {
-        let message =
-            if let agreement = self.compression.withLock({ $0 }) {
-                OutboundMessage(message, kind: kind, compressedFor: agreement)
-            } else {
-                OutboundMessage(message, kind: kind)
-            }
+        let message = self.outbound(message, as: kind)
         guard self.arena.admitOutbound(byteCount: message.payload.count) else { return self.refuseToSend() }
         self.service.post(.send(self.id, message))
+    }
+
+    /// Returns the message as it is sent: compressed, where that was agreed and makes it smaller.
+    private func outbound(_ message: [UInt8], as kind: OutboundKind) -> OutboundMessage {
+        guard let agreement = self.compression.withLock({ $0 }) else { return OutboundMessage(message, kind: kind) }
+        return OutboundMessage(message, kind: kind, compressedFor: agreement)
     }
 
     private func refuseToSend() {
@@ -212,6 +213,26 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
         var statistics = self.arena.statistics
         statistics.inflatedByteCount = self.inflation.inflatedByteCount(ofReceived: statistics.receivedByteCount)
         return statistics
+    }
+}
+
+extension LibwebsocketsConnection: OwnedWebSocket {
+    func send(_ message: [UInt8], as kind: OutboundKind, upTo watermark: Int) async -> SendOutcome {
+        let message = self.outbound(message, as: kind)
+        let outcome = await self.arena.admitOutbound(byteCount: message.payload.count, upTo: watermark)
+        if outcome == .queued { self.service.post(.send(self.id, message)) }
+        return outcome
+    }
+
+    func roundTrip() async -> Duration? {
+        let answer = PingAnswer()
+        self.service.post(.measure(self.id, PingTicket(answer)))
+        return await answer.value()
+    }
+
+    func close(code: UInt16?, reason: String) {
+        let frame = CloseFrame(code: code.map { CloseCode(rawValue: $0) }, reason: reason)
+        self.service.post(.closeWith(self.id, frame))
     }
 }
 

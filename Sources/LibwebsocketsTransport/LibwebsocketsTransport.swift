@@ -27,7 +27,12 @@ package struct LibwebsocketsTransport: StreamTransport {
         self.pool = pool
     }
 
-    package func connect(_ request: TransportRequest) -> any TransportConnection {
+    package func connect(_ request: TransportRequest) -> any TransportConnection { self.connection(for: request) }
+
+    /// Starts an exchange that asks for a WebSocket, and returns at once.
+    package func openWebSocket(_ request: TransportRequest) -> any OwnedWebSocket { self.connection(for: request) }
+
+    private func connection(for request: TransportRequest) -> LibwebsocketsConnection {
         LibwebsocketsConnection(
             request: request, way: self.way(to: request.endpoint),
             service: self.pool.service(among: self.serviceThreadCount))

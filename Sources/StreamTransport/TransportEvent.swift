@@ -93,6 +93,8 @@ package struct TransportStatistics: Sendable, Equatable {
     package var sentByteCount = 0
     /// Time from the start to the end of name resolution; nil while it is not over.
     package var resolved: Duration?
+    /// Time from the start to the TCP connection, to the proxy where there is one; nil while there is none.
+    package var tcpConnected: Duration?
     /// Time from the start to the moment the request or the upgrade could be written (TCP and TLS are done).
     package var connected: Duration?
     /// Indicates whether the TLS handshake resumed a session of an earlier connection (RFC 8446 section 2.2).
@@ -105,6 +107,8 @@ package struct TransportStatistics: Sendable, Equatable {
     package var lastHeard: Duration?
     /// Time from the start to the newest ping of the peer.
     package var lastPinged: Duration?
+    /// Indicates whether the peer began the closing handshake; nil before its close frame.
+    package var peerBeganClosing: Bool?
     /// Indicates whether the whole request was given to the socket.
     package var requestSent = false
     /// Indicates whether a request waits for its turn on a socket that others use as well.

@@ -29,6 +29,10 @@ package struct TransportRequest: Sendable {
     /// Default false. Until then the server has no complete request and cannot act on it. The `connect` timeout ends
     /// with `TransportEvent.ready`; a held connection may wait without limit.
     package var isHeld = false
+    /// The subprotocols that are offered to a WebSocket's server, the preferred one first (RFC 6455 section 1.9).
+    ///
+    /// Default none. The server's choice is in the field `Sec-WebSocket-Protocol`.
+    package var subprotocols: [String] = []
     /// The lane of a WebSocket that carries several responses; nil is the unnamed lane.
     ///
     /// Default nil. Only a transport that shares sockets uses it.

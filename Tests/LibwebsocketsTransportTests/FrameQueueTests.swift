@@ -169,6 +169,19 @@ extension FrameQueue {
         #expect(!queue.hasSentMessages)
     }
 
+    @Test(arguments: [0, 1_000]) func aWholeRestIsSentBeforeTheClose(afterByteCount sent: Int) throws {
+        var queue = FrameQueue()
+        queue.append(OutboundMessage(Self.content(200_000), kind: .text))
+        queue.append(OutboundMessage(Self.content(5), kind: .binary))
+        var output = queue.drain(by: 1_000, limit: sent)
+        queue.appendClose(CloseFrame(code: .normalClosure), rest: .isSentWhole)
+        output += queue.drain(by: 1_000)
+        let frames = try #require(ClientFrame.read(output))
+        #expect(frames.map(\.opcode) == [1, 0, 0, 0, 2, 8])
+        #expect(frames[..<4].flatMap(\.payload) == Self.content(200_000))
+        #expect(queue.isEmpty && queue.hasSentMessages)
+    }
+
     @Test func unbegunMessagesAreDroppedWhenThePeerDoesNotRead() throws {
         var queue = FrameQueue()
         queue.append(OutboundMessage(Self.content(5), kind: .text))

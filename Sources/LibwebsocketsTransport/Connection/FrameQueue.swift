@@ -11,6 +11,8 @@ struct FrameQueue {
     enum Rest {
         /// They are sent before the close frame, up to the first that takes more than one frame.
         case isSent
+        /// All of them are sent before the close frame.
+        case isSentWhole
         /// They are dropped, because the peer no longer reads.
         case isDropped
     }
@@ -66,18 +68,20 @@ struct FrameQueue {
     ///
     /// A message whose first fragments were sent already stays unfinished.
     mutating func appendClose(_ close: CloseFrame, rest: Rest) {
-        var keptCount = 0
-        switch rest {
-        case .isDropped: break
-        case .isSent where self.messageOffset > 0: break
-        case .isSent:
-            let firstLong = self.messages.firstIndex { $0.payload.count > Self.fragmentByteCount }
-            keptCount = firstLong ?? self.messages.count
-        }
-        if keptCount < self.messages.count { self.hasDroppedMessages = true }
-        self.messages.removeLast(self.messages.count - keptCount)
-        self.messageOffset = 0
+        if rest != .isSentWhole { self.dropMessages(after: rest == .isSent ? self.sendableCount : 0) }
         FrameWriter.append(close, maskingKey: .random(), to: &self.close)
+    }
+
+    /// The number of messages before the first that takes more than one frame; none when its fragments are being sent.
+    private var sendableCount: Int {
+        guard self.messageOffset == 0 else { return 0 }
+        return self.messages.firstIndex { $0.payload.count > Self.fragmentByteCount } ?? self.messages.count
+    }
+
+    private mutating func dropMessages(after count: Int) {
+        if count < self.messages.count { self.hasDroppedMessages = true }
+        self.messages.removeLast(self.messages.count - count)
+        self.messageOffset = 0
     }
 
     /// Moves bytes into a buffer; returns their number.

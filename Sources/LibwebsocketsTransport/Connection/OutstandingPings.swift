@@ -5,21 +5,29 @@ struct OutstandingPings {
     /// The largest number of pings that are kept; beyond it the oldest are forgotten.
     static let limit = 64
 
-    private var payloads: [[UInt8]] = []
-
-    /// Records that a ping with this payload was sent.
-    mutating func sent(_ payload: [UInt8]) {
-        if self.payloads.count == Self.limit { self.payloads.removeFirst() }
-        self.payloads.append(payload)
+    private struct Ping {
+        let payload: [UInt8]
+        /// The caller that waits for the answer; nil when the connection's consumer is told.
+        let ticket: PingTicket?
     }
 
-    /// Takes a pong; returns whether it answers one of the pings.
+    private var pings: [Ping] = []
+
+    /// Records that a ping with this payload was sent.
+    mutating func sent(_ payload: [UInt8], for ticket: PingTicket? = nil) {
+        if self.pings.count == Self.limit { self.pings.removeFirst() }
+        self.pings.append(Ping(payload: payload, ticket: ticket))
+    }
+
+    /// Takes a pong; returns whether it answers one of the pings, and the consumer is to be told.
     ///
     /// A peer may answer only the newest of several pings (RFC 6455 section 5.5.3), so an answer settles the older ones
     /// with it. An unsolicited pong (section 5.5.3) is ignored.
     mutating func settle(with payload: [UInt8]) -> Bool {
-        guard let index = self.payloads.firstIndex(of: payload) else { return false }
-        self.payloads.removeFirst(index + 1)
-        return true
+        guard let index = self.pings.firstIndex(where: { $0.payload == payload }) else { return false }
+        let settled = self.pings[...index]
+        self.pings.removeFirst(index + 1)
+        for ping in settled { ping.ticket?.answered() }
+        return settled.contains { $0.ticket == nil }
     }
 }

@@ -71,8 +71,20 @@ extension ServiceConnection {
     private func closeReceived() {
         guard let frame = self.channel?.reader.closeFrame else { return }
         // Messages that were not sent have no reader any more.
-        if let action = self.channel?.closing.closeReceived(frame) { self.perform(action, rest: .isDropped) }
+        if let action = self.channel?.closing.closeReceived(frame) {
+            self.noteInitiator(action)
+            self.perform(action, rest: .isDropped)
+        }
         self.announce(.closed(code: (frame.code ?? .noStatusReceived).rawValue, reason: frame.reason))
+    }
+
+    /// Records which side began the closing handshake, by the reaction to the peer's close frame.
+    private func noteInitiator(_ action: ClosingHandshake.Action) {
+        switch action {
+        case .sendClose: self.plan.arena.updateStatistics { $0.peerBeganClosing = true }
+        case .awaitDisconnect: self.plan.arena.updateStatistics { $0.peerBeganClosing = false }
+        case .sendCloseAndDisconnect, .disconnect, .finish, .ignore: break
+        }
     }
 
     /// Handles a violation of the protocol by the peer.
@@ -111,11 +123,13 @@ extension ServiceConnection {
     /// Sends a ping for the consumer.
     ///
     /// Its payload distinguishes its pong from those of the pings sent after quiet, which have an empty payload.
-    func ping() {
+    ///
+    /// The answer goes to `ticket`, or else to the consumer.
+    func ping(for ticket: PingTicket? = nil) {
         guard case .upgraded = self.phase, let channel = self.channel, channel.closing.allowsSending else { return }
         let payload = (0..<8).map { _ in UInt8.random(in: 0 ... .max) }
         self.channel?.queue.appendPing(payload)
-        self.channel?.pings.sent(payload)
+        self.channel?.pings.sent(payload, for: ticket)
         self.requestWrite()
     }
 
@@ -158,6 +172,20 @@ extension ServiceConnection {
                 : self.channel?.closing.connectionFailed(code)
             if let action { self.perform(action, rest: .isSent) }
             // A socket that is not read never shows the peer's close frame, and is reset by its unread bytes.
+            self.plan.arena.dropOverflow()
+            self.resumeReading()
+        case .resolving, .connecting, .requesting, .receivingBody:
+            self.cancel()
+        }
+    }
+
+    /// Starts the closing handshake with any code, or none, behind all messages that were queued before.
+    func close(with frame: CloseFrame) {
+        switch self.phase {
+        case .upgraded, .ended:
+            guard let channel = self.channel else { return self.closeSocket() }
+            if let code = channel.pendingFailure { return self.close(code: code.rawValue) }
+            if let action = self.channel?.closing.closeRequested(frame) { self.perform(action, rest: .isSentWhole) }
             self.plan.arena.dropOverflow()
             self.resumeReading()
         case .resolving, .connecting, .requesting, .receivingBody:
@@ -227,6 +255,7 @@ extension ServiceConnection {
     }
 
     private func queueClose(_ frame: CloseFrame, rest: FrameQueue.Rest) {
+        self.plan.arena.refuseOutbound()
         self.channel?.queue.appendClose(frame, rest: rest)
         self.closeDeadline = .now + self.plan.request.timeouts.close
         self.requestWrite()

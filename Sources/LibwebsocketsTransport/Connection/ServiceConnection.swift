@@ -73,7 +73,8 @@ final class ServiceConnection {
         let offer = compression.map { PerMessageDeflateOffer($0) }
         let nonce = OpeningHandshake.Nonce(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max))
         self.offer = offer
-        self.handshake = OpeningHandshake(nonce: nonce, extensionOffer: offer?.fieldValue)
+        self.handshake = OpeningHandshake(
+            nonce: nonce, extensionOffer: offer?.fieldValue, subprotocols: plan.request.subprotocols)
     }
 
     /// The proxy of the route.
@@ -105,6 +106,7 @@ final class ServiceConnection {
         do throws(TransportFailure) {
             let link = Link(socket: socket, plans: try self.layers(), service: self.service)
             self.link = link
+            self.noteProgress(\.tcpConnected)
             if let care = SocketCare(self.plan.request.timeouts) { link.watchPeer(care) }
             self.handle(link.start(), of: link)
         } catch {
@@ -319,6 +321,7 @@ final class ServiceConnection {
     func closeSocket() {
         self.closeDeadline = nil
         self.upload = nil
+        self.plan.arena.refuseOutbound()
         self.stopConnecting()
         self.link.take()?.close()
         self.service.remove(self)

@@ -28,6 +28,13 @@ final class InboundArena: Sendable {
         var deadline: ContinuousClock.Instant?
     }
 
+    private struct Sender {
+        let number: Int
+        let byteCount: Int
+        let watermark: Int
+        let continuation: CheckedContinuation<SendOutcome, Never>
+    }
+
     private struct State {
         var isReady = false
         var head: ResponseHead?
@@ -51,6 +58,24 @@ final class InboundArena: Sendable {
         var statistics = TransportStatistics()
         /// The byte count of messages on their way to the socket.
         var outboundByteCount = 0
+        /// The callers that wait for room for a message, in order.
+        var senders: [Sender] = []
+        var senderCount = 0
+        /// Indicates whether messages to the peer can no longer be sent.
+        var refusesOutbound = false
+
+        /// Reserves room for a message; returns false when it would have to wait.
+        mutating func admitOutbound(byteCount: Int, upTo watermark: Int) -> Bool {
+            guard self.outboundByteCount == 0 || byteCount <= watermark - self.outboundByteCount else { return false }
+            self.outboundByteCount += byteCount
+            return true
+        }
+
+        /// Takes no more messages; returns the callers that wait.
+        mutating func refuseOutbound() -> [Sender] {
+            self.refusesOutbound = true
+            return self.senders.take()
+        }
 
         /// Returns a buffer with room for `byteCount` bytes; `reserve` is used when no other has room.
         mutating func buffer(for byteCount: Int, reserve: inout InboundBuffer?) -> InboundBuffer {
@@ -176,9 +201,22 @@ final class InboundArena: Sendable {
         self.state.withLock { update(&$0.statistics) }
     }
 
-    /// Records that the socket has taken messages of `byteCount` bytes.
+    /// Records that the socket has taken messages of `byteCount` bytes, and resumes the senders for which there is room.
     func noteWritten(byteCount: Int) {
-        self.state.withLock { $0.outboundByteCount -= byteCount }
+        let admitted: [Sender] = self.state.withLock { state in
+            state.outboundByteCount -= byteCount
+            guard !state.senders.isEmpty else { return [] }
+            let count = state.senders.prefix { state.admitOutbound(byteCount: $0.byteCount, upTo: $0.watermark) }.count
+            defer { state.senders.removeFirst(count) }
+            return Array(state.senders.prefix(count))
+        }
+        for sender in admitted { sender.continuation.resume(returning: .queued) }
+    }
+
+    /// Resumes the callers that wait for room, and admits no more: nothing can be sent any more.
+    func refuseOutbound() {
+        let refused = self.state.withLock { $0.refuseOutbound() }
+        for sender in refused { sender.continuation.resume(returning: .ended) }
     }
 
     // MARK: Any thread
@@ -192,22 +230,65 @@ final class InboundArena: Sendable {
         }
     }
 
+    /// Reserves room for a message when it and those before it have at most `watermark` bytes, or none waits; suspends
+    /// until then.
+    func admitOutbound(byteCount: Int, upTo watermark: Int) async -> SendOutcome {
+        let (number, known): (Int, SendOutcome?) = self.state.withLock { state in
+            state.senderCount += 1
+            if state.refusesOutbound { return (state.senderCount, .ended) }
+            let isAdmitted = state.senders.isEmpty && state.admitOutbound(byteCount: byteCount, upTo: watermark)
+            return (state.senderCount, isAdmitted ? .queued : nil)
+        }
+        if let known { return known }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let outcome: SendOutcome? = self.state.withLock { state in
+                    // Under the lock, so that `cancelSender` cannot run between this check and the suspension.
+                    if Task.isCancelled { return .cancelled }
+                    if state.refusesOutbound { return .ended }
+                    if state.senders.isEmpty, state.admitOutbound(byteCount: byteCount, upTo: watermark) {
+                        return .queued
+                    }
+                    state.senders.append(
+                        Sender(number: number, byteCount: byteCount, watermark: watermark, continuation: continuation))
+                    return nil
+                }
+                if let outcome { continuation.resume(returning: outcome) }
+            }
+        } onCancel: {
+            self.cancelSender(number)
+        }
+    }
+
+    private func cancelSender(_ number: Int) {
+        let sender: Sender? = self.state.withLock { state in
+            guard let index = state.senders.firstIndex(where: { $0.number == number }) else { return nil }
+            return state.senders.remove(at: index)
+        }
+        sender?.continuation.resume(returning: .cancelled)
+    }
+
     /// Ends the exchange; only the first end counts.
     ///
     /// Returns true when this was the first.
     @discardableResult
     func finish(_ end: TransportEnd) -> Bool {
-        self.state.withLock { state in
-            guard !state.hasEnded else { return false }
+        let (isFirst, refused): (Bool, [Sender]) = self.state.withLock { state in
+            guard !state.hasEnded else { return (false, []) }
             state.hasEnded = true
             state.end = end
-            return true
+            // Answers to the messages before a violation can still be sent.
+            return (true, end.isViolation ? [] : state.refuseOutbound())
         }
+        for sender in refused { sender.continuation.resume(returning: .ended) }
+        return isFirst
     }
 
     /// Ends the exchange and resumes the waiter at once; unread events are discarded.
     func abort(_ end: TransportEnd) {
+        var refused: [Sender] = []
         let waiter: CheckedContinuation<TransportWaitOutcome, Never>? = self.state.withLock { state in
+            refused = state.refuseOutbound()
             if !state.hasEnded {
                 state.hasEnded = true
                 state.end = end
@@ -220,6 +301,7 @@ final class InboundArena: Sendable {
             return state.waiter.take()?.continuation
         }
         waiter?.resume(returning: .ready)
+        for sender in refused { sender.continuation.resume(returning: .ended) }
     }
 
     /// Resumes the waiter because its task was cancelled.
@@ -294,5 +376,16 @@ final class InboundArena: Sendable {
 
     private static func hasNews(_ state: State) -> Bool {
         state.isReady || state.head != nil || state.end != nil || !state.buffers.isEmpty
+    }
+}
+
+extension TransportEnd {
+    /// Indicates whether the peer broke a rule, which it is told when everything before is read.
+    fileprivate var isViolation: Bool {
+        guard case .failed(let failure) = self else { return false }
+        switch failure.cause {
+        case .protocolViolation, .messageTooLarge: return true
+        default: return false
+        }
     }
 }

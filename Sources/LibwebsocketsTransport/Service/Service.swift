@@ -104,10 +104,14 @@ final class Service: @unchecked Sendable {
             self.perform(on: id) { $0.send(message) }
         case .ping(let id):
             self.perform(on: id) { $0.ping() }
+        case .measure(let id, let ticket):
+            self.perform(on: id) { $0.ping(for: ticket) }
         case .release(let id):
             self.perform(on: id) { $0.release() }
         case .close(let id, let code):
             self.perform(on: id) { $0.close(code: code) }
+        case .closeWith(let id, let frame):
+            self.perform(on: id) { $0.close(with: frame) }
         case .cancel(let id):
             self.perform(on: id) { $0.cancel() }
         case .resume(let id):

@@ -1,5 +1,6 @@
 import CLibwebsocketsShim
 import StreamTransport
+import WebSocketProtocol
 
 /// Carries commands from any thread to the service thread.
 ///
@@ -44,7 +45,7 @@ final class ServiceMailbox: Sendable {
         switch command {
         case .open(let plan): plan.arena.abort(.failed(TransportFailure(phase: .connect, cause: cause)))
         case .finishClosing(_, let continuation): continuation.resume()
-        case .resolved, .send, .ping, .release, .close, .cancel, .resume, .watch: break
+        case .resolved, .send, .ping, .measure, .release, .close, .closeWith, .cancel, .resume, .watch: break
         }
     }
 
@@ -80,10 +81,14 @@ enum ServiceCommand: Sendable {
     case send(ConnectionID, OutboundMessage)
     /// Send a ping.
     case ping(ConnectionID)
+    /// Send a ping whose answer is waited for.
+    case measure(ConnectionID, PingTicket)
     /// Release a held request.
     case release(ConnectionID)
     /// Start the closing handshake with this code.
     case close(ConnectionID, UInt16)
+    /// Start the closing handshake with this frame.
+    case closeWith(ConnectionID, CloseFrame)
     /// End the exchange: a WebSocket with a close frame, any other at once.
     case cancel(ConnectionID)
     /// The consumer has caught up: continue reading.

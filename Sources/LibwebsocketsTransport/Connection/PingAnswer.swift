@@ -1,0 +1,61 @@
+import StreamTransport
+
+/// The time until the answer to a ping, which one task waits for.
+///
+/// A lock held for a few lines. Only the first value counts.
+final class PingAnswer: Sendable {
+    private enum State {
+        case sent
+        case awaited(CheckedContinuation<Duration?, Never>)
+        case known(Duration?)
+    }
+
+    private let state = LockedValue(State.sent)
+
+    /// Sets the value: nil when there will be no answer.
+    func resolve(_ value: Duration?) {
+        let waiter: CheckedContinuation<Duration?, Never>? = self.state.withLock { state in
+            switch state {
+            case .known: return nil
+            case .sent:
+                state = .known(value)
+                return nil
+            case .awaited(let continuation):
+                state = .known(value)
+                return continuation
+            }
+        }
+        waiter?.resume(returning: value)
+    }
+
+    /// Suspends until the value is set; nil also when the task is cancelled.
+    func value() async -> Duration? {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let known: Duration?? = self.state.withLock { state in
+                    if case .known(let value) = state { return .some(value) }
+                    state = .awaited(continuation)
+                    return nil
+                }
+                if let known { continuation.resume(returning: known) }
+            }
+        } onCancel: {
+            self.resolve(nil)
+        }
+    }
+}
+
+/// A ping on its way: when it is dropped without an answer, the waiting task is told.
+final class PingTicket: Sendable {
+    private let answer: PingAnswer
+    private let start = ContinuousClock.now
+
+    init(_ answer: PingAnswer) { self.answer = answer }
+
+    deinit {
+        self.answer.resolve(nil)
+    }
+
+    /// Reports the answer, which has arrived now.
+    func answered() { self.answer.resolve(.now - self.start) }
+}

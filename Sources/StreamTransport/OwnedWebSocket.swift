@@ -1,0 +1,30 @@
+/// A WebSocket that belongs to one program, which sends with back-pressure and decides how it is closed.
+///
+/// The methods may be called from any task, several at once.
+package protocol OwnedWebSocket: TransportConnection {
+    /// Queues one message when it and those before it have at most `watermark` bytes, or none waits any more.
+    ///
+    /// Suspends until then. Messages of waiting callers are queued in the order of their calls.
+    func send(_ message: [UInt8], as kind: OutboundKind, upTo watermark: Int) async -> SendOutcome
+
+    /// Sends a ping and returns the time until its pong; nil when the exchange ends before, or the task is cancelled.
+    ///
+    /// While reading is paused, pongs are not read.
+    func roundTrip() async -> Duration?
+
+    /// Starts the closing handshake with this code, or with none, and drops the connection when the peer does not
+    /// answer.
+    ///
+    /// The code is one that a close frame may carry. Otherwise like `close()`.
+    func close(code: UInt16?, reason: String)
+}
+
+/// The result of waiting for room for a message.
+package enum SendOutcome: Sendable, Equatable {
+    /// The message is queued.
+    case queued
+    /// The exchange ended before; the message is dropped.
+    case ended
+    /// The waiting task was cancelled; the message is dropped.
+    case cancelled
+}

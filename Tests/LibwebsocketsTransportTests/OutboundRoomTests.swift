@@ -1,0 +1,105 @@
+// The wait for room for a message, without a socket.
+
+import StreamTransport
+import Testing
+
+@testable import LibwebsocketsTransport
+
+@Suite(.timeLimit(.minutes(1))) struct OutboundRoomTests {
+    private let arena = InboundArena(limits: TransportLimits())
+
+    /// Returns whether a message would have to wait: a caller whose task is cancelled gets room, or else is told so.
+    private func isFull(for byteCount: Int, upTo watermark: Int = 10) async -> Bool {
+        let task = Task { await self.arena.admitOutbound(byteCount: byteCount, upTo: watermark) }
+        task.cancel()
+        let outcome = await task.value
+        if outcome == .queued { self.arena.noteWritten(byteCount: byteCount) }
+        return outcome == .cancelled
+    }
+
+    @Test func messagesAreAdmittedUpToTheWatermark() async {
+        #expect(await self.arena.admitOutbound(byteCount: 4, upTo: 10) == .queued)
+        #expect(await self.arena.admitOutbound(byteCount: 6, upTo: 10) == .queued)
+        #expect(await self.isFull(for: 1))
+        self.arena.noteWritten(byteCount: 10)
+        #expect(await !self.isFull(for: 10))
+    }
+
+    /// A message above the watermark is sent by itself.
+    @Test func aLongMessageIsAdmittedWhenNoneWaits() async {
+        #expect(await self.isFull(for: 11) == false)
+        #expect(await self.arena.admitOutbound(byteCount: 1, upTo: 10) == .queued)
+        #expect(await self.isFull(for: 11))
+    }
+
+    @Test func aWaitingSenderIsAdmittedWhenTheOthersAreWritten() async {
+        #expect(await self.arena.admitOutbound(byteCount: 10, upTo: 10) == .queued)
+        let senders = (0..<3).map { _ in Task { await self.arena.admitOutbound(byteCount: 3, upTo: 10) } }
+        self.arena.noteWritten(byteCount: 10)
+        for sender in senders { #expect(await sender.value == .queued) }
+        #expect(await self.isFull(for: 2))
+    }
+
+    @Test(arguments: [
+        TransportEnd.closed(code: 1000, reason: ""), .failed(TransportFailure(phase: .stream, cause: .connectionLost)),
+    ])
+    func theEndIsToldToSenders(_ end: TransportEnd) async {
+        #expect(await self.arena.admitOutbound(byteCount: 10, upTo: 10) == .queued)
+        let sender = Task { await self.arena.admitOutbound(byteCount: 1, upTo: 10) }
+        self.arena.finish(end)
+        #expect(await sender.value == .ended)
+        #expect(await self.arena.admitOutbound(byteCount: 0, upTo: 10) == .ended)
+    }
+
+    @Test func abortedExchangesTakeNoMessages() async {
+        #expect(await self.arena.admitOutbound(byteCount: 10, upTo: 10) == .queued)
+        let sender = Task { await self.arena.admitOutbound(byteCount: 1, upTo: 10) }
+        self.arena.abort(.failed(TransportFailure(phase: .stream, cause: .cancelled)))
+        #expect(await sender.value == .ended)
+    }
+
+    /// Answers to the messages before a violation are still sent.
+    @Test func aViolationOfThePeerLeavesRoomForAnswers() async {
+        self.arena.finish(.failed(TransportFailure(phase: .stream, cause: .protocolViolation(closeCode: 1002))))
+        #expect(await self.arena.admitOutbound(byteCount: 10, upTo: 10) == .queued)
+        let sender = Task { await self.arena.admitOutbound(byteCount: 1, upTo: 10) }
+        self.arena.refuseOutbound()
+        #expect(await sender.value == .ended)
+    }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct PingAnswerTests {
+    @Test func anAnswerIsAwaited() async {
+        let answer = PingAnswer()
+        async let value = answer.value()
+        answer.resolve(.seconds(3))
+        answer.resolve(nil)
+        #expect(await value == .seconds(3))
+    }
+
+    @Test func aDroppedTicketHasNoAnswer() async {
+        let answer = PingAnswer()
+        do { _ = PingTicket(answer) }
+        #expect(await answer.value() == nil)
+    }
+
+    @Test func aCancelledTaskDoesNotWait() async {
+        let answer = PingAnswer()
+        let ticket = PingTicket(answer)
+        let task = Task { await answer.value() }
+        task.cancel()
+        #expect(await task.value == nil)
+        withExtendedLifetime(ticket) {}
+    }
+
+    @Test func anAnswerSettlesTheOlderPings() async throws {
+        var pings = OutstandingPings()
+        let answers = (0..<3).map { _ in PingAnswer() }
+        for (index, answer) in answers.enumerated() { pings.sent([UInt8(index)], for: PingTicket(answer)) }
+        pings.sent([9])
+        // The consumer is told of its own pings alone.
+        let told = [[1], [9], [9]].map { pings.settle(with: $0) }
+        #expect(told == [false, true, false])
+        for answer in answers { #expect(await answer.value() != nil) }
+    }
+}
