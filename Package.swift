@@ -20,6 +20,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .library(name: "ServerSentEvents", targets: ["ServerSentEvents"]),
+        .library(name: "WebSocketClient", targets: ["WebSocketClient"]),
         .library(name: "ChappieTransport", targets: ["ChappieTransport"]),
         .library(name: "Chappie", targets: ["Chappie"]),
         .library(name: "ChappieSignIn", targets: ["ChappieSignIn"]),
@@ -46,6 +47,12 @@ let package = Package(
         // The types that the engine and the clients beside it have in common.
         .target(
             name: "TransportSurface", dependencies: ["LibwebsocketsTransport", "StreamSession", "StreamTransport"],
+            swiftSettings: memorySafeSettings),
+        .target(
+            name: "WebSocketClient",
+            dependencies: [
+                "LibwebsocketsTransport", "StreamSession", "StreamTransport", "TransportSurface", "WebSocketProtocol",
+            ],
             swiftSettings: memorySafeSettings),
         .target(
             name: "ChappieTransport",
@@ -157,6 +164,10 @@ let package = Package(
                 "CLibwebsocketsShim", "CTLSServer", "Deflate", "LibwebsocketsTransport", "StreamTransport",
                 "WebSocketProtocol",
             ],
+            swiftSettings: baseSettings),
+        .testTarget(
+            name: "WebSocketClientTests",
+            dependencies: ["StreamTransport", "TransportSurface", "WebSocketClient"],
             swiftSettings: baseSettings),
         .testTarget(
             name: "ChappieTransportTests",

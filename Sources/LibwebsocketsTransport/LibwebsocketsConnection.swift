@@ -230,6 +230,8 @@ extension LibwebsocketsConnection: OwnedWebSocket {
         return await answer.value()
     }
 
+    func announcedEnd() async -> TransportEnd? { await self.arena.announcedEnd() }
+
     func close(code: UInt16?, reason: String) {
         let frame = CloseFrame(code: code.map { CloseCode(rawValue: $0) }, reason: reason)
         self.service.post(.closeWith(self.id, frame))

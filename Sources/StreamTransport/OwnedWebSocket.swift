@@ -17,6 +17,9 @@ package protocol OwnedWebSocket: TransportConnection {
     ///
     /// The code is one that a close frame may carry. Otherwise like `close()`.
     func close(code: UInt16?, reason: String)
+
+    /// Suspends until the exchange has ended, whatever the consumer has read; nil when the task is cancelled before.
+    func announcedEnd() async -> TransportEnd?
 }
 
 /// The result of waiting for room for a message.

@@ -60,7 +60,12 @@ final class InboundArena: Sendable {
         var outboundByteCount = 0
         /// The callers that wait for room for a message, in order.
         var senders: [Sender] = []
-        var senderCount = 0
+        /// The number of callers that have waited so far.
+        var callerCount = 0
+        /// The end, which stays known when the consumer has taken it.
+        var announcedEnd: TransportEnd?
+        /// The callers that wait for the end, by their numbers.
+        var watchers: [Int: CheckedContinuation<TransportEnd?, Never>] = [:]
         /// Indicates whether messages to the peer can no longer be sent.
         var refusesOutbound = false
 
@@ -69,6 +74,14 @@ final class InboundArena: Sendable {
             guard self.outboundByteCount == 0 || byteCount <= watermark - self.outboundByteCount else { return false }
             self.outboundByteCount += byteCount
             return true
+        }
+
+        /// Notes the end; returns the callers that wait for it.
+        mutating func announce(_ end: TransportEnd) -> [CheckedContinuation<TransportEnd?, Never>] {
+            self.hasEnded = true
+            self.announcedEnd = end
+            defer { self.watchers = [:] }
+            return Array(self.watchers.values)
         }
 
         /// Takes no more messages; returns the callers that wait.
@@ -234,10 +247,10 @@ final class InboundArena: Sendable {
     /// until then.
     func admitOutbound(byteCount: Int, upTo watermark: Int) async -> SendOutcome {
         let (number, known): (Int, SendOutcome?) = self.state.withLock { state in
-            state.senderCount += 1
-            if state.refusesOutbound { return (state.senderCount, .ended) }
+            state.callerCount += 1
+            if state.refusesOutbound { return (state.callerCount, .ended) }
             let isAdmitted = state.senders.isEmpty && state.admitOutbound(byteCount: byteCount, upTo: watermark)
-            return (state.senderCount, isAdmitted ? .queued : nil)
+            return (state.callerCount, isAdmitted ? .queued : nil)
         }
         if let known { return known }
         return await withTaskCancellationHandler {
@@ -268,29 +281,60 @@ final class InboundArena: Sendable {
         sender?.continuation.resume(returning: .cancelled)
     }
 
+    /// Suspends until the exchange has ended; nil when the task is cancelled before.
+    ///
+    /// Events before the end may still be unread.
+    func announcedEnd() async -> TransportEnd? {
+        let number = self.state.withLock { state in
+            state.callerCount += 1
+            return state.callerCount
+        }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isKnown: Bool
+                let end: TransportEnd?
+                (isKnown, end) = self.state.withLock { state in
+                    if let end = state.announcedEnd { return (true, end) }
+                    // Under the lock, so that the handler below cannot run between this check and the suspension.
+                    if Task.isCancelled { return (true, nil) }
+                    state.watchers[number] = continuation
+                    return (false, nil)
+                }
+                if isKnown { continuation.resume(returning: end) }
+            }
+        } onCancel: {
+            self.state.withLock { $0.watchers.removeValue(forKey: number) }?.resume(returning: nil)
+        }
+    }
+
     /// Ends the exchange; only the first end counts.
     ///
     /// Returns true when this was the first.
     @discardableResult
     func finish(_ end: TransportEnd) -> Bool {
-        let (isFirst, refused): (Bool, [Sender]) = self.state.withLock { state in
-            guard !state.hasEnded else { return (false, []) }
-            state.hasEnded = true
+        var refused: [Sender] = []
+        var watchers: [CheckedContinuation<TransportEnd?, Never>] = []
+        let isFirst = self.state.withLock { state in
+            guard !state.hasEnded else { return false }
             state.end = end
+            watchers = state.announce(end)
             // Answers to the messages before a violation can still be sent.
-            return (true, end.isViolation ? [] : state.refuseOutbound())
+            if !end.isViolation { refused = state.refuseOutbound() }
+            return true
         }
         for sender in refused { sender.continuation.resume(returning: .ended) }
+        for watcher in watchers { watcher.resume(returning: end) }
         return isFirst
     }
 
     /// Ends the exchange and resumes the waiter at once; unread events are discarded.
     func abort(_ end: TransportEnd) {
         var refused: [Sender] = []
+        var watchers: [CheckedContinuation<TransportEnd?, Never>] = []
         let waiter: CheckedContinuation<TransportWaitOutcome, Never>? = self.state.withLock { state in
             refused = state.refuseOutbound()
             if !state.hasEnded {
-                state.hasEnded = true
+                watchers = state.announce(end)
                 state.end = end
                 state.isReady = false
                 state.buffers = []
@@ -302,6 +346,7 @@ final class InboundArena: Sendable {
         }
         waiter?.resume(returning: .ready)
         for sender in refused { sender.continuation.resume(returning: .ended) }
+        for watcher in watchers { watcher.resume(returning: end) }
     }
 
     /// Resumes the waiter because its task was cancelled.

@@ -56,7 +56,7 @@ public struct ChappieLogEntry: Sendable, Equatable {
 
 /// One measured operation, for a metrics system.
 public struct ChappieMetric: Sendable, Equatable {
-    /// The measured operation: `turn`, `attempt`, `tool`, `refresh`.
+    /// The measured operation: `turn`, `attempt`, `tool`, `refresh`; `connect` and `connection` of a WebSocket.
     public let operation: String
     /// The duration of the operation.
     public let duration: Duration

@@ -67,12 +67,17 @@ package enum TextRule {
         return nil
     }
 
+    /// Returns the fault of a token (RFC 9110 section 5.6.2).
+    package static func token(_ text: String) -> String? {
+        if text.isEmpty { return "is empty" }
+        return Self.isToken(text) ? nil : "has characters that are not allowed in a token (RFC 9110 section 5.6.2)"
+    }
+
     /// Returns the fault of the name of a field: a token (RFC 9110 section 5.6.2) that the transport does not write
     /// itself.
     package static func fieldName(_ text: String) -> String? {
         if text.isEmpty { return "is empty" }
-        let separators = "\"(),/:;<=>?@[\\]{}".utf8
-        guard text.utf8.allSatisfy({ 0x21...0x7E ~= $0 && !separators.contains($0) }) else {
+        guard Self.isToken(text) else {
             return "has characters that are not allowed in a field's name (RFC 9110 section 5.6.2)"
         }
         let name = text.lowercased()
@@ -101,6 +106,11 @@ package enum TextRule {
         if text.isEmpty { return "is empty" }
         // The system's functions would take the text before it for the whole path.
         return text.utf8.contains(0) ? "has the character NUL" : nil
+    }
+
+    private static func isToken(_ text: String) -> Bool {
+        let separators = "\"(),/:;<=>?@[\\]{}".utf8
+        return text.utf8.allSatisfy { 0x21...0x7E ~= $0 && !separators.contains($0) }
     }
 
     private static func isControl(_ byte: UInt8) -> Bool { byte < 0x20 || byte == 0x7F }

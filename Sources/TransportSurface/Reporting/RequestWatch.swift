@@ -1,5 +1,3 @@
-import TransportSurface
-
 /// Reports the course of one request to the program's sinks: every line has the request's name.
 ///
 /// A value. A sink is called on the caller's task, with no lock held; without one no line is made.
@@ -9,15 +7,13 @@ package struct RequestWatch: Sendable {
     private let sink: (@Sendable (ChappieLogEntry) -> Void)?
     private let meter: (@Sendable (ChappieMetric) -> Void)?
 
-    /// Creates a watch with a configuration's sinks; an invalid request ID, or none, is replaced by a random one.
-    package init(_ configuration: ChappieTransportConfiguration, requestID: String? = nil) {
-        self.init(configuration, identity: RequestIdentity(requestID: requestID))
-    }
-
-    init(_ configuration: ChappieTransportConfiguration, identity: RequestIdentity) {
-        self.requestID = identity.requestID
-        self.sink = configuration.log
-        self.meter = configuration.metrics
+    /// Creates a watch with these sinks.
+    package init(
+        requestID: String, log: (@Sendable (ChappieLogEntry) -> Void)?, metrics: (@Sendable (ChappieMetric) -> Void)?
+    ) {
+        self.requestID = requestID
+        self.sink = log
+        self.meter = metrics
     }
 
     /// Indicates whether the lines have a sink.
@@ -43,32 +39,10 @@ package struct RequestWatch: Sendable {
     /// Reports one measured operation.
     ///
     /// - Parameters:
-    ///   - operation: `turn`, `attempt`, `tool` or `refresh`.
+    ///   - operation: one of `ChappieMetric.operation`.
     ///   - duration: the duration of the operation.
     ///   - outcome: `completed`, `cancelled`, or the stable tag of the failure.
     package func measure(_ operation: String, _ duration: Duration, outcome: String) {
         self.meter?(ChappieMetric(operation: operation, duration: duration, outcome: outcome))
-    }
-
-    /// Returns the outcome of an operation that ended with an error: its stable tag, or a fixed word.
-    package static func outcome(of error: any Error) -> String {
-        switch error {
-        case is CancellationError: "cancelled"
-        case let error as ChappieClientError: error.tag
-        default: "failed"
-        }
-    }
-}
-
-extension ChappieLogEntry {
-    /// Adds an error's facts.
-    ///
-    /// Its message, which may have any content, becomes the private message.
-    package mutating func take(_ error: any Error) {
-        guard let error = error as? ChappieClientError else { return }
-        self.tag = error.tag
-        self.category = error.category
-        self.isRetryable = error.isRetryable
-        self.privateMessage = error.unsafeMessage
     }
 }

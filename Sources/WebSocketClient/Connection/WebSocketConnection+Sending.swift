@@ -1,0 +1,93 @@
+import StreamTransport
+import TransportSurface
+import WebSocketProtocol
+
+extension WebSocketConnection {
+    /// Sends one message: returns when it waits for the socket with at most ``WebSocketLimits/sendWatermark`` bytes of
+    /// others, and suspends until then.
+    ///
+    /// Messages of one task arrive in its order. A message is compressed where that was agreed and makes it smaller, and
+    /// is sent in fragments of 64 KiB (RFC 6455 section 5.4).
+    ///
+    /// - Throws: ``WebSocketError/notOpen`` when the connection is closed, or is being closed; `CancellationError` when
+    ///   the task is cancelled while it waits: the message is then not sent, and the connection stays open.
+    public func send(_ message: WebSocketMessage) async throws {
+        switch message {
+        case .text(let text): try await self.send(Array(text.utf8), as: .text)
+        case .binary(let bytes): try await self.send(bytes, as: .binary)
+        }
+    }
+
+    /// Sends one text message, like `send(_:)` of a message.
+    public func send(_ text: String) async throws { try await self.send(Array(text.utf8), as: .text) }
+
+    /// Sends one binary message, like `send(_:)` of a message.
+    public func send(_ bytes: [UInt8]) async throws { try await self.send(bytes, as: .binary) }
+
+    private func send(_ payload: [UInt8], as kind: OutboundKind) async throws {
+        guard self.state.withLock({ $0.end == nil && !$0.hasClosed }) else { throw WebSocketError.notOpen }
+        switch await self.exchange.send(payload, as: kind, upTo: self.sendWatermark) {
+        case .queued: self.state.withLock { $0.sentMessageCount += 1 }
+        case .ended: throw WebSocketError.notOpen
+        case .cancelled: throw CancellationError()
+        }
+    }
+
+    /// Sends a ping (RFC 6455 section 5.5.2), and returns the time until its pong.
+    ///
+    /// While what arrives is not received, and reading has stopped at the high watermark, the pong is not read. A pong
+    /// answers the older pings of this side as well.
+    ///
+    /// - Throws: ``WebSocketError/notOpen`` when the connection ends before the pong; `CancellationError` when the task is
+    ///   cancelled while it waits: the connection stays open.
+    @discardableResult
+    public func ping() async throws -> Duration {
+        guard self.state.withLock({ $0.end == nil && !$0.hasClosed }) else { throw WebSocketError.notOpen }
+        if let time = await self.exchange.roundTrip() { return time }
+        if Task.isCancelled { throw CancellationError() }
+        throw WebSocketError.notOpen
+    }
+
+    /// Performs the closing handshake (RFC 6455 section 7.1.2), behind the messages that wait to be sent, and returns how
+    /// the connection ended.
+    ///
+    /// Messages that arrive before the server's close frame can still be received, up to the high watermark. When the
+    /// server does not answer within ``WebSocketTimeouts/close``, the socket is closed and the code is 1006. Of a
+    /// connection that has ended the end is returned. Cancelling the task closes the socket.
+    ///
+    /// - Parameters:
+    ///   - code: a code that a close frame may carry (RFC 6455 section 7.4): 1000 to 1003, 1007 to 1014, 3000 to 4999; nil
+    ///     sends none.
+    ///   - reason: a text of at most 123 bytes, for the server's log; empty without a code.
+    /// - Throws: ``WebSocketError/invalidArgument(_:)`` for another code or a longer reason, with nothing sent;
+    ///   ``WebSocketError/transport(_:)`` when the connection had failed; `CancellationError`.
+    @discardableResult
+    public func close(code: Int? = 1000, reason: String = "") async throws -> WebSocketClose {
+        if let fault = Self.fault(ofCode: code, reason: reason) { throw WebSocketError.invalidArgument(fault) }
+        self.state.withLock { if $0.end == nil { $0.hasClosed = true } }
+        self.exchange.close(code: code.map { UInt16($0) }, reason: reason)
+        guard let announced = await self.exchange.announcedEnd() else {
+            self.cancel()
+            throw CancellationError()
+        }
+        switch self.end(announced) {
+        case .closed(let close): return close
+        case .failed(let error): throw error
+        case .cancelled: throw CancellationError()
+        }
+    }
+
+    /// Returns the fault of the content of a close frame; nil when it can be sent.
+    static func fault(ofCode code: Int?, reason: String) -> ChappieArgumentError? {
+        guard let code else {
+            return reason.isEmpty ? nil : ChappieArgumentError("reason", "cannot be sent without a code")
+        }
+        guard let number = UInt16(exactly: code), CloseCode(rawValue: number).isAllowedInFrame else {
+            return ChappieArgumentError("code", "is not one that a close frame may carry (RFC 6455 section 7.4)")
+        }
+        guard reason.utf8.count <= CloseFrame.reasonByteLimit else {
+            return ChappieArgumentError("reason", "is longer than \(CloseFrame.reasonByteLimit) bytes")
+        }
+        return nil
+    }
+}

@@ -1,0 +1,141 @@
+import StreamSession
+import StreamTransport
+import TransportSurface
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// The reason why a WebSocket could not be opened or used, or ended early.
+///
+/// The facts are derived from the case, a status code or a close code, never from a message. A minor version may add
+/// cases.
+public enum WebSocketError: Error, Sendable, Equatable {
+    /// An argument or a property of the configuration cannot be used; no connection was opened for it, and no frame
+    /// sent.
+    case invalidArgument(ChappieArgumentError)
+    /// The server answered the opening handshake with another status code than 101.
+    case refused(WebSocketRefusal)
+    /// The server closed the connection with a code that reports an error, or it was lost (1006).
+    case closed(WebSocketClose)
+    /// The connection failed: it could not be established, the server broke RFC 6455, or a limit was exceeded.
+    case transport(ChappieTransportFailure)
+    /// Another task receives at this moment.
+    case alreadyReceiving
+    /// The connection is closed, or is being closed; receiving ends with the reason.
+    case notOpen
+}
+
+extension WebSocketError {
+    /// The stable name of the problem, such as `connect.failed`, `http.403` or `ws.close.1011`.
+    public var tag: String {
+        switch self {
+        case .invalidArgument(let error): error.tag
+        case .refused(let refusal): "http.\(refusal.statusCode)"
+        case .closed(let close): "ws.close.\(close.code)"
+        case .transport(let failure): failure.tag
+        case .alreadyReceiving: "ws.already-receiving"
+        case .notOpen: "ws.not-open"
+        }
+    }
+
+    /// The kind of problem.
+    public var category: ChappieErrorCategory { self.facts.category }
+
+    /// Indicates whether the same call, or another connection, may succeed later without any change but the
+    /// credential's.
+    public var isRetryable: Bool { self.facts.retryGuidance != .none }
+
+    /// The advice before the same is tried again.
+    public var retryGuidance: ChappieRetryGuidance { self.facts.retryGuidance }
+
+    /// Indicates whether a person has to act, such as sign in or change a setting.
+    public var requiresUserAction: Bool { self.facts.requiresUserAction }
+
+    /// Indicates whether the error points to a defect of this program or of the server.
+    public var shouldReport: Bool { self.facts.shouldReport }
+
+    private var facts: ErrorFacts {
+        switch self {
+        case .invalidArgument, .alreadyReceiving: ErrorFacts(.validation, shouldReport: true)
+        case .refused(let refusal): ErrorFacts(statusCode: refusal.statusCode)
+        case .closed(let close): ErrorFacts(closeCode: close.code)
+        case .transport(let failure): failure.facts
+        case .notOpen: ErrorFacts(.network, .afterNetworkFailure)
+        }
+    }
+}
+
+extension WebSocketError: LocalizedError {
+    /// The problem, its place, and advice, in sentences that are fit to show.
+    ///
+    /// It contains neither the server's words nor a part of a message.
+    public var safeDescription: String {
+        switch self {
+        case .invalidArgument(let error): error.safeDescription
+        case .refused(let refusal):
+            "The server answered the opening handshake with status code \(refusal.statusCode). " + refusal.advice
+        case .closed(let close): close.sentences
+        case .transport(let failure) where failure.code == .eventTooLarge:
+            "The server sent a message larger than the limit of \(failure.details.limit ?? 0) bytes. Raise the limit "
+                + "if the server is right."
+        case .transport(let failure): failure.safeDescription
+        case .alreadyReceiving:
+            "Another task receives from this WebSocket at this moment. Receive in one task, and send from any."
+        case .notOpen: "The WebSocket is closed, or is being closed. Open another one."
+        }
+    }
+
+    /// The server's message about it: to be logged with care, not to be shown.
+    public var unsafeMessage: String? {
+        switch self {
+        case .refused(let refusal): refusal.body.isEmpty ? nil : refusal.body
+        case .closed(let close): close.reason.isEmpty ? nil : close.reason
+        case .transport(let failure): failure.details.issuer
+        case .invalidArgument, .alreadyReceiving, .notOpen: nil
+        }
+    }
+
+    /// The same as `safeDescription`.
+    public var errorDescription: String? { self.safeDescription }
+}
+
+extension WebSocketError: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The stable tag and the safe description, without the server's words.
+    public var description: String { "\(self.tag): \(self.safeDescription)" }
+    /// The same as `description`.
+    public var debugDescription: String { "WebSocketError(\(self.description))" }
+    /// The tag alone.
+    public var customMirror: Mirror { Mirror(self, children: ["tag": self.tag]) }
+}
+
+extension WebSocketRefusal {
+    fileprivate var advice: String {
+        switch self.statusCode {
+        case 300..<400: "It names another address: see its field Location."
+        case 401, 403: "Check the credential, and what it allows."
+        case 404, 405, 426: "Check the address: there may be no WebSocket."
+        case 407: "Check the user name and password in the proxy's URL."
+        case 429: "Wait a little, and open fewer connections."
+        case 500..<600: "Try again in a moment."
+        default: "See what the server says, and check the address."
+        }
+    }
+}
+
+extension WebSocketClose {
+    fileprivate var sentences: String {
+        guard self.isClean else {
+            return "The connection was lost: it ended without a closing handshake. Try again in a moment."
+        }
+        let problem = "The server closed the WebSocket with code \(self.code)."
+        switch self.code {
+        case 1002, 1003, 1007, 1010: return "\(problem) It could not process what was sent."
+        case 1008: return "\(problem) Check what the credential allows, and what was sent."
+        case 1009: return "\(problem) Send smaller messages."
+        default: return "\(problem) Try again in a moment."
+        }
+    }
+}
