@@ -110,7 +110,7 @@ let package = Package(
             name: "CTLSServer", path: "Tests/CTLSServer",
             linkerSettings: [.linkedLibrary("crypto"), .linkedLibrary("ssl")]),
         .executableTarget(
-            name: "autobahn-client", dependencies: ["LibwebsocketsTransport", "StreamTransport"],
+            name: "autobahn-client", dependencies: ["WebSocketClient"],
             path: "Tests/AutobahnClient", swiftSettings: baseSettings),
         .executableTarget(
             name: "http-oracle", dependencies: ["HTTPProtocol"], path: "Tests/HTTPOracle",
@@ -193,7 +193,8 @@ let package = Package(
             name: "LoopbackTests",
             dependencies: [
                 "CTLSHandshake", "CTestServerTLS", "Chappie", "ChappieCommand", "ChappieSignIn", "ChappieTestServer",
-                "ChappieTransport", "Deflate", "LibwebsocketsTransport", "StreamTransport", "WebSocketProtocol",
+                "ChappieTransport", "Deflate", "LibwebsocketsTransport", "StreamTransport", "WebSocketClient",
+                "WebSocketProtocol",
             ],
             swiftSettings: baseSettings),
     ],

@@ -1,0 +1,89 @@
+import Foundation
+import StreamTransport
+import Testing
+import WebSocketClient
+
+/// A connection of the client, and its server's end.
+struct OpenedWebSocket {
+    let connection: WebSocketConnection
+    let peer: RawPeer
+    /// The head of the opening handshake.
+    let head: String
+
+    /// Establishes a WebSocket without compression; `fields` are field lines of the answer besides those it must have.
+    init(
+        to server: RawServer, answering fields: [String] = [],
+        _ change: (inout WebSocketConfiguration) -> Void = { _ in }
+    ) async throws {
+        let configuration = try WebSocketConfiguration.loopback(server, change)
+        let opening = Task { try await WebSocketConnection.open(configuration) }
+        self.peer = try await server.accept()
+        self.head = await self.peer.read(until: "\r\n\r\n")
+        self.peer.write(RawPeer.acceptance(of: self.head, fields))
+        self.connection = try await opening.value
+    }
+
+    /// Echoes `count` messages, and answers pings meanwhile.
+    func echo(count: Int) async {
+        var echoed = 0
+        while echoed < count, let frame = await self.peer.readMessage() {
+            if frame.opcode == 9 {
+                self.peer.write(RawPeer.frame(10, frame.payload))
+            } else {
+                self.peer.write(RawPeer.frame(frame.opcode, frame.payload))
+                echoed += 1
+            }
+        }
+    }
+
+    /// Returns when nothing moves any more in either direction.
+    func settle() async throws {
+        var before = WebSocketConnection.Counts(self.connection)
+        while true {
+            // Rounds of the loop, in each of which it would read or write on if it could.
+            for _ in 0..<3 { try await RawServer.fence() }
+            let now = WebSocketConnection.Counts(self.connection)
+            if now == before { return }
+            before = now
+        }
+    }
+}
+
+extension WebSocketConnection {
+    /// What has moved so far.
+    struct Counts: Equatable {
+        let received: Int
+        let sent: Int
+        let messages: Int
+
+        init(_ connection: WebSocketConnection) {
+            let report = connection.report
+            (self.received, self.sent) = (report.receivedByteCount, report.sentByteCount)
+            self.messages = report.sentMessageCount
+        }
+    }
+
+    /// The messages to the end, and the error that it ends with.
+    func messagesToEnd() async -> (messages: [WebSocketMessage], error: (any Error)?) {
+        var received: [WebSocketMessage] = []
+        do {
+            for try await message in self.messages { received.append(message) }
+            return (received, nil)
+        } catch {
+            return (received, error)
+        }
+    }
+}
+
+extension WebSocketConfiguration {
+    /// The configuration for a server on loopback, without a proxy and without compression.
+    static func loopback(
+        _ server: RawServer, _ change: (inout WebSocketConfiguration) -> Void = { _ in }
+    ) throws -> Self {
+        var configuration = Self(url: try #require(URL(string: "ws://127.0.0.1:\(server.port)/chat?room=1")))
+        configuration.proxy = .none
+        configuration.compression = .disabled
+        change(&configuration)
+        return configuration
+    }
+}

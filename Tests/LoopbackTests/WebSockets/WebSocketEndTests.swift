@@ -1,0 +1,196 @@
+// The ends of the client's connections over real sockets: closing by either side, loss, and cancellation.
+
+import Dispatch
+import StreamTransport
+import Testing
+import WebSocketClient
+
+@Suite(.timeLimit(.minutes(1))) struct WebSocketEndTests {
+    private static func payload(_ code: UInt16, _ reason: String = "") -> [UInt8] {
+        [UInt8(code >> 8), UInt8(code & 0xFF)] + Array(reason.utf8)
+    }
+
+    @Test(arguments: [1000, 1001, 1011, 3000, 4999])
+    func thisSideCloses(code: Int) async throws {
+        let opened = try await OpenedWebSocket(to: RawServer())
+        let connection = opened.connection
+        let closing = Task { try await connection.close(code: code, reason: "why 😀") }
+        #expect(
+            await opened.peer.readFrame()
+                == RawPeer.Frame(opcode: 8, payload: Self.payload(UInt16(code), "why 😀")))
+        // What comes before the server's close frame can still be received.
+        opened.peer.writeText("last")
+        opened.peer.writeFrame(opcode: 8, Self.payload(UInt16(code), "bye"))
+        let close = try await closing.value
+        #expect(close == WebSocketClose(code: code, reason: "bye", initiator: .client))
+        #expect(try await connection.receive() == .text("last"))
+        #expect(try await connection.receive() == nil)
+        #expect(connection.closed == close)
+        await #expect(throws: WebSocketError.notOpen) { try await connection.send("late") }
+        opened.peer.close()
+    }
+
+    @Test func thisSideClosesWithoutACode() async throws {
+        let opened = try await OpenedWebSocket(to: RawServer())
+        let connection = opened.connection
+        let closing = Task { try await connection.close(code: nil) }
+        #expect(await opened.peer.readFrame() == RawPeer.Frame(opcode: 8, payload: []))
+        opened.peer.writeFrame(opcode: 8)
+        #expect(try await closing.value == WebSocketClose(code: 1005, initiator: .client))
+    }
+
+    @Test func messagesAreSentBeforeTheCloseFrame() async throws {
+        let opened = try await OpenedWebSocket(to: RawServer())
+        let connection = opened.connection
+        let payload = [UInt8].counting(300_000)
+        try await connection.send("short")
+        try await connection.send(payload)
+        let closing = Task { try await connection.close() }
+        #expect(await opened.peer.readMessage() == RawPeer.Frame(opcode: 1, payload: Array("short".utf8)))
+        #expect(await opened.peer.readMessage() == RawPeer.Frame(opcode: 2, payload: payload))
+        #expect(await opened.peer.readCloseCode() == 1000)
+        opened.peer.writeFrame(opcode: 8, Self.payload(1000))
+        #expect(try await closing.value.isClean)
+    }
+
+    @Test func aPeerThatDoesNotAnswerIsGivenUp() async throws {
+        let opened = try await OpenedWebSocket(to: RawServer()) { $0.timeouts.close = .milliseconds(50) }
+        let close = try await opened.connection.close()
+        #expect(close == WebSocketClose(code: 1006, initiator: .client))
+        #expect(!close.isClean)
+    }
+
+    @Test(arguments: [(1000, true), (1001, true), (1008, false), (1011, false), (4000, false)])
+    func theServerCloses(code: Int, isNormal: Bool) async throws {
+        let opened = try await OpenedWebSocket(to: RawServer())
+        opened.peer.writeText("one")
+        opened.peer.writeFrame(opcode: 8, Self.payload(UInt16(code), "why 😀"))
+        let (messages, error) = await opened.connection.messagesToEnd()
+        #expect(messages == [.text("one")])
+        let close = WebSocketClose(code: code, reason: "why 😀", initiator: .server)
+        #expect(error as? WebSocketError == (isNormal ? nil : .closed(close)))
+        #expect(opened.connection.closed == close)
+        #expect(await opened.peer.readFrame() == RawPeer.Frame(opcode: 8, payload: Self.payload(UInt16(code))))
+        // Closing what is closed has the same end.
+        #expect(try await opened.connection.close() == close)
+    }
+
+    /// Both close at once: the end is that of a handshake that this side began.
+    @Test func bothSidesClose() async throws {
+        let opened = try await OpenedWebSocket(to: RawServer())
+        let connection = opened.connection
+        let closing = Task { try await connection.close(code: 3000) }
+        _ = await opened.peer.readFrame()
+        opened.peer.writeFrame(opcode: 8, Self.payload(4000))
+        #expect(try await closing.value == WebSocketClose(code: 4000, initiator: .client))
+        #expect(await connection.messagesToEnd().error == nil)
+    }
+
+    @Test(arguments: [false, true])
+    func aLostConnectionIsAnError(isReset: Bool) async throws {
+        let opened = try await OpenedWebSocket(to: RawServer())
+        opened.peer.writeText("one")
+        #expect(try await opened.connection.receive() == .text("one"))
+        if isReset { opened.peer.reset() } else { opened.peer.close() }
+        let (messages, error) = await opened.connection.messagesToEnd()
+        #expect(messages.isEmpty)
+        #expect(error as? WebSocketError == .closed(WebSocketClose(code: 1006, initiator: .network)))
+        #expect((error as? WebSocketError)?.isRetryable == true)
+    }
+
+    // MARK: Cancellation
+
+    @Test func cancellingTheReceivingTaskClosesWith1001() async throws {
+        let opened = try await OpenedWebSocket(to: RawServer())
+        let connection = opened.connection
+        let receiving = Task { try await connection.receive() }
+        receiving.cancel()
+        await #expect(throws: CancellationError.self) { try await receiving.value }
+        #expect(await opened.peer.readCloseCode() == 1001)
+    }
+
+    @Test func droppingTheConnectionClosesWith1001() async throws {
+        let server = try RawServer()
+        let peer: RawPeer
+        do { peer = try await OpenedWebSocket(to: server).peer }
+        #expect(await peer.readCloseCode() == 1001)
+    }
+
+    /// The socket is closed, whatever the phase.
+    @Test func cancellingTheOpeningTaskClosesTheSocket() async throws {
+        let server = try RawServer()
+        let configuration = try WebSocketConfiguration.loopback(server)
+        let opening = Task { try await WebSocketConnection.open(configuration) }
+        let peer = try await server.accept()
+        _ = await peer.read(until: "\r\n\r\n")
+        opening.cancel()
+        await #expect(throws: CancellationError.self) { try await opening.value }
+        #expect(await peer.readToEnd().bytes.isEmpty)
+    }
+
+    @Test func aCancelledSenderLeavesTheConnectionOpen() async throws {
+        let opened = try await OpenedWebSocket(to: RawServer()) { $0.limits.sendWatermark = 1 }
+        let connection = opened.connection
+        // The peer does not read, so sooner or later the sender waits.
+        let sending = Task { while true { try await connection.send([UInt8](repeating: 0, count: 100_000)) } }
+        try await opened.settle()
+        sending.cancel()
+        await #expect(throws: CancellationError.self) { try await sending.value }
+        opened.peer.writeText("still here")
+        #expect(try await connection.receive() == .text("still here"))
+        connection.cancel()
+    }
+
+    // MARK: Back-pressure
+
+    /// What waits to be sent never exceeds the watermark by more than a message, however little the peer reads.
+    @Test func sendingWaitsForThePeer() async throws {
+        let watermark = 200_000
+        let size = 50_000
+        let opened = try await OpenedWebSocket(to: RawServer()) { $0.limits.sendWatermark = watermark }
+        let connection = opened.connection
+        let sending = Task { while true { try await connection.send([UInt8](repeating: 0, count: size)) } }
+        for _ in 0..<20 {
+            try await opened.settle()
+            let sent = connection.report.sentMessageCount * size
+            // The count of bytes is the later one, so that it cannot be too small.
+            #expect(sent - connection.report.sentByteCount <= watermark + size)
+            for _ in 0..<4 { _ = await opened.peer.readMessage() }
+        }
+        sending.cancel()
+        await #expect(throws: CancellationError.self) { try await sending.value }
+        #expect(connection.report.sentMessageCount >= 80)
+        connection.cancel()
+    }
+
+    /// What is not received stays in the sockets, and nothing of it is lost.
+    @Test func readingStopsAtTheWatermark() async throws {
+        let opened = try await OpenedWebSocket(to: RawServer()) { configuration in
+            configuration.limits.highWatermark = 64 << 10
+            configuration.limits.lowWatermark = 16 << 10
+        }
+        let connection = opened.connection
+        let peer = opened.peer
+        let count = 20_000
+        let writing = Task {
+            let frame = RawPeer.frame(2, [UInt8](repeating: 7, count: 1_000))
+            await Self.write(Array(repeating: frame, count: count), to: peer)
+        }
+        try await opened.settle()
+        // The watermark, one read above it, and the frames' headers.
+        #expect(connection.report.receivedByteCount <= 192 << 10)
+        var received = 0
+        while received < count, let byteCount = try await connection.withNextMessage({ $1.byteCount }) {
+            #expect(byteCount == 1_000)
+            received += 1
+        }
+        #expect(received == count)
+        await writing.value
+        connection.cancel()
+    }
+
+    /// Writes frames, on a thread of its own, for as long as the client takes to read them.
+    private static func write(_ frames: [[UInt8]], to peer: RawPeer) async {
+        await DispatchQueue.global().blocking { for frame in frames { peer.write(frame) } }
+    }
+}

@@ -1,0 +1,214 @@
+// Messages of the client over real sockets: both ways, in fragments, compressed, and broken.
+
+import Foundation
+import StreamTransport
+import Testing
+import WebSocketClient
+
+@Suite(.timeLimit(.minutes(1))) struct WebSocketMessageTests {
+    @Test func messagesGoBothWays() async throws {
+        let opened = try await OpenedWebSocket(to: RawServer())
+        let echo = Task { await opened.echo(count: 4) }
+        let messages: [WebSocketMessage] = [.text("one"), .binary([0, 255]), .text(""), .text("zwölf 😀")]
+        for message in messages {
+            try await opened.connection.send(message)
+            #expect(try await opened.connection.receive() == message)
+        }
+        await echo.value
+        let report = opened.connection.report
+        #expect(report.sentMessageCount == 4 && report.receivedMessageCount == 4)
+        let times = [report.resolved, report.tcpConnected, report.connected, report.opened, report.firstMessage]
+        let known = times.compactMap(\.self)
+        #expect(known.count == 5 && known == known.sorted(), "\(times)")
+        opened.connection.cancel()
+    }
+
+    @Test func theOpeningHandshakeHasWhatWasConfigured() async throws {
+        let opened = try await OpenedWebSocket(
+            to: RawServer(), answering: ["Sec-WebSocket-Protocol: v1.chat", "X-Node: n1"]
+        ) { configuration in
+            configuration.additionalFields = [("Authorization", "Bearer secret"), ("Origin", "https://o.example")]
+            configuration.subprotocols = ["v2.chat", "v1.chat"]
+            configuration.capturedFieldNames = ["X-Node"]
+        }
+        let lines = opened.head.components(separatedBy: "\r\n")
+        #expect(lines.first == "GET /chat?room=1 HTTP/1.1")
+        for line in [
+            "Authorization: Bearer secret", "Origin: https://o.example", "Sec-WebSocket-Protocol: v2.chat, v1.chat",
+            "Sec-WebSocket-Version: 13", "Upgrade: websocket",
+        ] { #expect(lines.contains(line), "\(line)") }
+        #expect(!opened.head.contains("Extensions"))
+        #expect(opened.connection.subprotocol == "v1.chat" && !opened.connection.isCompressed)
+        #expect(opened.connection.fields.map(\.value) == ["n1"])
+        opened.connection.cancel()
+    }
+
+    /// A message arrives whole, whatever its fragments and the control frames between them (RFC 6455 section 5.4).
+    @Test func fragmentsAreOneMessage() async throws {
+        let opened = try await OpenedWebSocket(to: RawServer())
+        opened.peer.write(
+            RawPeer.frame(1, Array("fra".utf8), isFinal: false) + RawPeer.frame(9, [7])
+                + RawPeer.frame(0, Array("gmen".utf8), isFinal: false) + RawPeer.frame(0, Array("ts".utf8))
+                + RawPeer.frame(2, [1, 2, 3]))
+        #expect(try await opened.connection.receive() == .text("fragments"))
+        let sum = try await opened.connection.withNextMessage { kind, bytes in
+            bytes.withUnsafeBytes { $0.reduce(0) { $0 + Int($1) } } + (kind == .binary ? 100 : 0)
+        }
+        #expect(sum == 106)
+        #expect(await opened.peer.readFrame() == RawPeer.Frame(opcode: 10, payload: [7]))
+        opened.connection.cancel()
+    }
+
+    @Test func aLongMessageIsSentInFragments() async throws {
+        let opened = try await OpenedWebSocket(to: RawServer())
+        let payload = [UInt8].counting(300_000)
+        let read = Task { await opened.peer.readMessage() }
+        try await opened.connection.send(payload)
+        #expect(await read.value == RawPeer.Frame(opcode: 2, payload: payload))
+        opened.connection.cancel()
+    }
+
+    @Test func compressedMessagesAreReadAndSent() async throws {
+        let opened = try await OpenedWebSocket(
+            to: RawServer(), answering: ["Sec-WebSocket-Extensions: permessage-deflate; server_no_context_takeover"]
+        ) { $0.compression = .enabled }
+        #expect(opened.head.contains("Sec-WebSocket-Extensions: permessage-deflate"))
+        #expect(opened.connection.isCompressed)
+        let text = String(repeating: "compress me ", count: 100)
+        opened.peer.write(RawPeer.frame(1, try RawCompression.message(Array(text.utf8)), reserved: 4))
+        #expect(try await opened.connection.receive() == .text(text))
+        try await opened.connection.send(text)
+        let frame = try #require(await opened.peer.readFrame())
+        #expect(frame.isCompressed && frame.payload.count < text.utf8.count)
+        #expect(try RawCompression.inflate(frame) == Array(text.utf8))
+        let report = opened.connection.report
+        #expect(try #require(report.inflatedByteCount) > report.receivedByteCount)
+        opened.connection.cancel()
+    }
+
+    // MARK: Two tasks at once
+
+    /// One task receives while others send and ping.
+    @Test func tasksReceiveAndSendAtOnce() async throws {
+        let opened = try await OpenedWebSocket(to: RawServer())
+        let count = 600
+        let echo = Task { await opened.echo(count: count) }
+        let connection = opened.connection
+        let receiving = Task {
+            var texts: [String] = []
+            for try await message in connection.messages {
+                if case .text(let text) = message { texts.append(text) }
+                if texts.count == count { break }
+            }
+            return texts
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for sender in 0..<3 {
+                group.addTask {
+                    for number in 0..<count / 3 { try await connection.send("\(sender) \(number)") }
+                }
+            }
+            group.addTask { for _ in 0..<10 { try await connection.ping() } }
+            try await group.waitForAll()
+        }
+        let texts = try await receiving.value
+        // The messages of each task are in its order.
+        for sender in 0..<3 {
+            #expect(texts.filter { $0.hasPrefix("\(sender) ") } == (0..<count / 3).map { "\(sender) \($0)" })
+        }
+        await echo.value
+        connection.cancel()
+    }
+
+    @Test func aPingReturnsWithItsPong() async throws {
+        let opened = try await OpenedWebSocket(to: RawServer())
+        let connection = opened.connection
+        let ping = Task { try await connection.ping() }
+        let frame = try #require(await opened.peer.readFrame())
+        #expect(frame.opcode == 9)
+        // One that nobody has asked for does not answer it.
+        opened.peer.write(RawPeer.frame(10, [1]) + RawPeer.frame(10, frame.payload))
+        #expect(try await ping.value > .zero)
+        // It is not a message.
+        opened.peer.writeText("next")
+        #expect(try await connection.receive() == .text("next"))
+        connection.cancel()
+    }
+
+    @Test func aPingEndsWithTheConnection() async throws {
+        let opened = try await OpenedWebSocket(to: RawServer())
+        let connection = opened.connection
+        let ping = Task { try await connection.ping() }
+        _ = await opened.peer.readFrame()
+        opened.peer.reset()
+        await #expect(throws: WebSocketError.notOpen) { try await ping.value }
+    }
+
+    // MARK: Bad data
+
+    @Test(arguments: [false, true])
+    func textThatIsNotUTF8IsRefused(inFragments: Bool) async throws {
+        let opened = try await OpenedWebSocket(to: RawServer())
+        opened.peer.writeText("good")
+        opened.peer.write(
+            inFragments
+                ? RawPeer.frame(1, [0x61, 0xF0], isFinal: false) + RawPeer.frame(0, [0x9F])
+                : RawPeer.frame(1, [0x61, 0xFF]))
+        let (messages, error) = await opened.connection.messagesToEnd()
+        #expect(messages == [.text("good")])
+        #expect((error as? WebSocketError)?.tag == "ws.protocol-violation")
+        #expect(await opened.peer.readCloseCode() == 1007)
+    }
+
+    private static let violations: [(String, [UInt8], Int)] = [
+        ("a reserved bit", RawPeer.frame(1, [0x61], reserved: 2), 1002),
+        ("a reserved opcode", RawPeer.frame(3), 1002),
+        ("a masked frame", [0x81, 0x81, 0, 0, 0, 0, 0x61], 1002),
+        ("a continuation of nothing", RawPeer.frame(0, [0x61]), 1002),
+        ("a ping in fragments", RawPeer.frame(9, [0x61], isFinal: false), 1002),
+        ("a long ping", RawPeer.frame(9, [UInt8](repeating: 0, count: 126)), 1002),
+        ("a close frame of one byte", RawPeer.frame(8, [3]), 1002),
+        ("a close frame with 1005", RawPeer.frame(8, [0x03, 0xED]), 1002),
+        ("an endless length", [0x82, 127] + [UInt8](repeating: 0xFF, count: 8), 1002),
+    ]
+
+    @Test(arguments: Self.violations)
+    func aBrokenFrameFailsTheConnection(name: String, bytes: [UInt8], code: Int) async throws {
+        let opened = try await OpenedWebSocket(to: RawServer())
+        opened.peer.write(RawPeer.frame(1, Array("before".utf8)) + bytes)
+        let (messages, error) = await opened.connection.messagesToEnd()
+        #expect(messages == [.text("before")])
+        guard case .transport(let failure) = error as? WebSocketError else {
+
+            Issue.record("\(name): \(String(describing: error))")
+            return
+        }
+        #expect(failure.phase == .stream && failure.replaySafety == .outputDelivered)
+        #expect(await opened.peer.readCloseCode() == code)
+    }
+
+    @Test func aMessageOverTheLimitFailsTheConnection() async throws {
+        let opened = try await OpenedWebSocket(to: RawServer()) { $0.limits.messageByteCount = 1_000 }
+        opened.peer.write(RawPeer.frame(2, [UInt8](repeating: 0, count: 1_000)))
+        opened.peer.write(RawPeer.frame(2, [UInt8](repeating: 0, count: 1_001)))
+        let (messages, error) = await opened.connection.messagesToEnd()
+        #expect(messages.count == 1)
+        #expect((error as? WebSocketError)?.tag == "event.too-large")
+        #expect(await opened.peer.readCloseCode() == 1009)
+    }
+
+    /// Some kilobytes that inflate to 64 MiB are given up at the limit.
+    @Test func aDeflateBombFailsTheConnection() async throws {
+        let opened = try await OpenedWebSocket(
+            to: RawServer(), answering: ["Sec-WebSocket-Extensions: permessage-deflate"]
+        ) { configuration in
+            configuration.compression = .enabled
+            configuration.limits.messageByteCount = 1 << 20
+        }
+        opened.peer.write(RawPeer.frame(2, try RawCompression.zeros(mebibytes: 64), reserved: 4))
+        let (messages, error) = await opened.connection.messagesToEnd()
+        #expect(messages.isEmpty)
+        #expect((error as? WebSocketError)?.tag == "event.too-large")
+        #expect(await opened.peer.readCloseCode() == 1009)
+    }
+}
