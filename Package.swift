@@ -75,7 +75,10 @@ let package = Package(
             resources: [.embedInCode("Scenarios")], swiftSettings: baseSettings),
         .executableTarget(
             name: "ChappieCommand",
-            dependencies: ["Chappie", "ChappieSignIn", "ChappieTestServer", "ChappieTransport", "ServerSentEvents"],
+            dependencies: [
+                "Chappie", "ChappieSignIn", "ChappieTestServer", "ChappieTransport", "ServerSentEvents",
+                "WebSocketClient",
+            ],
             swiftSettings: memorySafeSettings
         ),
 
@@ -186,7 +189,7 @@ let package = Package(
             name: "ChappieCommandTests",
             dependencies: [
                 "Chappie", "ChappieCommand", "ChappieSignIn", "ChappieTestServer", "ChappieTransport",
-                "ServerSentEvents", "TransportSurface",
+                "ServerSentEvents", "TransportSurface", "WebSocketClient",
             ],
             swiftSettings: baseSettings),
         .testTarget(

@@ -3,6 +3,7 @@
 // Values without an owner.
 import Chappie
 import ChappieSignIn
+import WebSocketClient
 
 /// The exit code of a command, for its parent process.
 ///
@@ -34,6 +35,7 @@ extension ExitCode {
         switch error {
         case let error as ChappieClientError: self.init(tag: error.tag, category: error.category)
         case let error as ChappieAuthError: self.init(tag: error.tag, category: error.category)
+        case let error as WebSocketError: self.init(tag: error.tag, category: error.category)
         case let error as ChappieCredentialStorageError: self.init(error)
         case is SignedOutError, is NoServerError: self = .credentials
         case is CancellationError: self = .interrupted

@@ -4,8 +4,9 @@
 struct CommandDispatch: Sendable {
     /// Every command's syntax, in the order of the help.
     static let commands = [
-        StreamCommand.syntax, ServeCommand.syntax, SSECommand.syntax, DemoCommand.syntax, LoginCommand.syntax,
-        LogoutCommand.syntax, WhoamiCommand.syntax, UsageCommand.syntax, CompletionCommand.syntax, ManualCommand.syntax,
+        StreamCommand.syntax, ServeCommand.syntax, SSECommand.syntax, WebSocketCommand.syntax, DemoCommand.syntax,
+        LoginCommand.syntax, LogoutCommand.syntax, WhoamiCommand.syntax, UsageCommand.syntax, CompletionCommand.syntax,
+        ManualCommand.syntax,
     ]
 
     /// The process's environment.
@@ -57,6 +58,7 @@ struct CommandDispatch: Sendable {
             try await StreamCommand(console: console, environment: self.environment).run(arguments)
         case ServeCommand.syntax.name: try await ServeCommand(console: console).run(arguments)
         case SSECommand.syntax.name: try SSECommand(console: console).run(arguments)
+        case WebSocketCommand.syntax.name: try await WebSocketCommand(console: console).run(arguments)
         case LoginCommand.syntax.name:
             try await LoginCommand(console: console, environment: self.environment).run(arguments)
         case LogoutCommand.syntax.name:

@@ -1,6 +1,7 @@
 // The outputs of a command: data to standard output, all other text to standard error.
 import Chappie
 import ChappieSignIn
+import WebSocketClient
 
 #if canImport(Darwin)
     import Darwin
@@ -90,6 +91,9 @@ struct Console: Sendable {
             self.complain(error.safeDescription)
             if let message = error.serverMessage { self.note("  the server says: \(message.onOneLine())") }
         case let error as ChappieAuthError: self.complain(error.safeDescription)
+        case let error as WebSocketError:
+            self.complain(error.safeDescription)
+            if let message = error.unsafeMessage { self.note("  the server says: \(message.onOneLine(limit: 500))") }
         default: self.complain("an unexpected error; please report it")
         }
         return ExitCode(error)
