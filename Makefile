@@ -108,7 +108,7 @@ runner-tests: ### Test what makes results and reports of the benchmarks' figures
 		--top-level-directory Benchmarks
 
 # The other targets test values that one thread owns, or the test server, whose threads run in every loopback test.
-THREADED_TESTS := LoopbackTests ChappieTransportTests LibwebsocketsTransportTests
+THREADED_TESTS := LoopbackTests ChappieTransportTests LibwebsocketsTransportTests WebSocketClientTests
 # The others test modules that are memory safe by the compiler's word, or the test server; both run in LoopbackTests.
 UNSAFE_TESTS := ServerSentEventsTests HTTPProtocolTests WebSocketProtocolTests DeflateTests ResponseEventsTests \
 	LibwebsocketsTransportTests LoopbackTests
