@@ -59,6 +59,7 @@ extension WebSocketConnection {
     ///   - code: a code that a close frame may carry (RFC 6455 section 7.4): 1000 to 1003, 1007 to 1014, 3000 to 4999; nil
     ///     sends none.
     ///   - reason: a text of at most 123 bytes, for the server's log; empty without a code.
+    /// - Returns: the server's code and reason, and the side that began to close.
     /// - Throws: ``WebSocketError/invalidArgument(_:)`` for another code or a longer reason, with nothing sent;
     ///   ``WebSocketError/transport(_:)`` when the connection had failed; `CancellationError`.
     @discardableResult

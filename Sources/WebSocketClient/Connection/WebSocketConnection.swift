@@ -74,7 +74,8 @@ public final class WebSocketConnection: Sendable {
     }
 
     deinit {
-        self.exchange.cancel()
+        // A closing handshake that has begun ends by itself.
+        if self.state.withLock({ $0.end == nil }) { self.exchange.cancel() }
     }
 
     // MARK: Opening
