@@ -34,7 +34,7 @@ let package = Package(
         .target(name: "HTTPProtocol", swiftSettings: memorySafeSettings),
         .target(name: "WebSocketProtocol", swiftSettings: memorySafeSettings),
         .target(name: "Deflate", dependencies: ["CZlib", "WebSocketProtocol"], swiftSettings: baseSettings),
-        .target(name: "ResponseEvents", dependencies: ["CSimdjson"], swiftSettings: baseSettings),
+        .target(name: "ResponseEvents", dependencies: ["CSimdjson", "HTTPProtocol"], swiftSettings: baseSettings),
         .target(name: "StreamTransport", swiftSettings: memorySafeSettings),
         .target(name: "StreamSession", dependencies: ["StreamTransport"], swiftSettings: memorySafeSettings),
 
@@ -57,8 +57,8 @@ let package = Package(
         .target(
             name: "ChappieTransport",
             dependencies: [
-                "Deflate", "LibwebsocketsTransport", "ResponseEvents", "ServerSentEvents", "StreamSession",
-                "StreamTransport", "TransportSurface",
+                "Deflate", "HTTPProtocol", "LibwebsocketsTransport", "ResponseEvents", "ServerSentEvents",
+                "StreamSession", "StreamTransport", "TransportSurface",
             ],
             swiftSettings: memorySafeSettings
         ),
@@ -155,7 +155,8 @@ let package = Package(
         .testTarget(
             name: "DeflateTests", dependencies: ["Deflate", "CZlib", "WebSocketProtocol"],
             swiftSettings: baseSettings),
-        .testTarget(name: "ResponseEventsTests", dependencies: ["ResponseEvents"], swiftSettings: baseSettings),
+        .testTarget(
+            name: "ResponseEventsTests", dependencies: ["HTTPProtocol", "ResponseEvents"], swiftSettings: baseSettings),
         .testTarget(
             name: "StreamTransportTests", dependencies: ["StreamTransport"], swiftSettings: baseSettings),
         .testTarget(
@@ -272,7 +273,7 @@ if Context.environment["CHAPPIE_BENCHMARKS"] != nil {
         fuzz("FuzzResponseEvents", "ResponseEvents"),
         fuzz("FuzzReplayLedger", "StreamSession"),
         fuzz("FuzzInflater", "CZlib", "Deflate", "WebSocketProtocol"),
-        fuzz("FuzzHTTPFields", "ResponseEvents"),
+        fuzz("FuzzHTTPFields", "HTTPProtocol", "ResponseEvents"),
         fuzz("FuzzProxyGreeting", "LibwebsocketsTransport", "StreamTransport"),
         fuzz(
             "FuzzEngine", "CSanitizerOptions", "ChappieTransport", "LibwebsocketsTransport", "PromiseRecord",

@@ -1,5 +1,6 @@
 // How long servers ask to wait, and all the ways to say it wrongly.
 
+import HTTPProtocol
 import Testing
 
 @testable import ResponseEvents

@@ -1,5 +1,6 @@
 // Error bodies and error events in all their shapes.
 
+import HTTPProtocol
 import Testing
 
 @testable import ResponseEvents

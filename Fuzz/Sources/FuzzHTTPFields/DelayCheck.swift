@@ -1,5 +1,6 @@
 // Holds delays against a plain reading.
 
+import HTTPProtocol
 import Invariants
 import ResponseEvents
 

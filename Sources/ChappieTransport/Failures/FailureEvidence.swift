@@ -1,3 +1,4 @@
+import HTTPProtocol
 import ResponseEvents
 import StreamSession
 import StreamTransport

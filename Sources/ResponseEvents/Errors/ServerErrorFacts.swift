@@ -1,4 +1,5 @@
 // The facts that a server reports about an error, in any of its shapes. Pure, and never an error itself.
+import HTTPProtocol
 
 /// The facts that a server reports about an error.
 ///

@@ -1,4 +1,5 @@
 // Usage limits in header fields: those of an HTTP response, or inside an error event. Pure.
+import HTTPProtocol
 
 /// The usage limits in the header fields of one response.
 ///

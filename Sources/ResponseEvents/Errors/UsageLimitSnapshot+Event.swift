@@ -1,4 +1,5 @@
 // Usage limits in the `codex.rate_limits` event. Pure.
+import HTTPProtocol
 
 extension UsageLimitSnapshot {
     /// Reads an event; members that are missing, `null` or of another type are unknown.

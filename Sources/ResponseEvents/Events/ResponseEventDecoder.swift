@@ -2,6 +2,7 @@
 // escapes. Owned by the stream's one consumer.
 
 import CSimdjson
+import HTTPProtocol
 
 /// Decodes the events of a response stream, one at a time.
 ///

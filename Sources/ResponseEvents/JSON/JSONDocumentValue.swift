@@ -1,6 +1,7 @@
 // A small JSON document as values, for rare data: error bodies, usage limits, metadata. Pure.
 
 import CSimdjson
+import HTTPProtocol
 
 /// A JSON value of a small document.
 ///

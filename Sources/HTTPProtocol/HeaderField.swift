@@ -11,7 +11,7 @@ extension StringProtocol {
     /// The text without the white space around it that RFC 9110 section 5.5 allows.
     ///
     /// It compares bytes: of a space with a combining mark behind it, which is one character, the space is removed.
-    var withoutSurroundingSpace: Substring {
+    package var withoutSurroundingSpace: Substring {
         let text = Substring(self)
         let isContent: (UInt8) -> Bool = { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
         guard let first = text.utf8.firstIndex(where: isContent), let last = text.utf8.lastIndex(where: isContent)
@@ -22,7 +22,7 @@ extension StringProtocol {
 
 extension Bool {
     /// Reads `true`, `false`, `1` or `0` in any case; nil for any other text.
-    init?(lenient text: String) {
+    package init?(lenient text: String) {
         let text = text.withoutSurroundingSpace
         guard text.utf8.count <= 5 else { return nil }
         switch text.lowercased() {
@@ -35,7 +35,7 @@ extension Bool {
 
 extension Int {
     /// Reads an integer, or a number without a fractional part such as `300.0`.
-    init?(lenient text: String) {
+    package init?(lenient text: String) {
         let text = text.withoutSurroundingSpace
         if let integer = Int(text) {
             self = integer
@@ -51,7 +51,7 @@ extension Int {
 
 extension Double {
     /// Reads a finite number in decimal digits; nil for hexadecimal, `inf` and `nan`.
-    init?(finite text: String) {
+    package init?(finite text: String) {
         let text = text.withoutSurroundingSpace
         guard text.utf8.allSatisfy({ "0123456789.+-eE".utf8.contains($0) }) else { return nil }
         guard let number = Double(String(text)), number.isFinite else { return nil }

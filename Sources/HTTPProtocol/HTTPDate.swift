@@ -1,11 +1,11 @@
 // Dates in header fields, parsed without a calendar library. Pure.
 
 /// The three forms of a date in RFC 9110 section 5.6.7.
-enum HTTPDate {
+package enum HTTPDate {
     /// Returns seconds since 1970, or nil for a text that is not a date.
     ///
     /// `now` determines the century of a two-digit year: the latest in which the date is at most 50 years ahead.
-    static func secondsSince1970(_ text: String, now: Int) -> Int? {
+    package static func secondsSince1970(_ text: String, now: Int) -> Int? {
         let words = text.split { " ,-".contains($0) }
         switch words.count {
         // Sun, 06 Nov 1994 08:49:37 GMT; Sunday, 06-Nov-94 08:49:37 GMT
