@@ -18,6 +18,7 @@ package enum BodyFraming: Equatable, Sendable {
         switch head.statusCode {
         case 100..<200, 204, 304: self = .none
         case 200..<300 where method == .connect: self = .none
+        case _ where method == .head: self = .none
         default: self = try Self.announced(by: head)
         }
     }

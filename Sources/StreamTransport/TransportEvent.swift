@@ -51,7 +51,8 @@ package enum TransportEvent {
 package struct ResponseHead: Sendable, Equatable {
     /// The status code (RFC 9110 section 15).
     package let statusCode: Int
-    /// The fields that the request asked for (`TransportRequest.capturedFieldNames`), in the order of that list.
+    /// The fields that the request asked for (`TransportRequest.capturedFieldNames`), in the order of that list; or all
+    /// field lines (`capturesAllFields`).
     package let fields: [HTTPField]
     /// Indicates whether permessage-deflate (RFC 7692) or a content coding (RFC 9110 section 8.4) is in use.
     package let isCompressed: Bool

@@ -14,12 +14,20 @@ package struct TransportRequest: Sendable {
     package var endpoint: TransportEndpoint
     /// The kind of exchange.
     package var exchange: Exchange
+    /// The method in place of the exchange's own, a token other than `CONNECT`.
+    ///
+    /// Default nil: POST with a body, and GET otherwise. It has no effect on a WebSocket.
+    package var method: String?
     /// Fields of the request beside those that the transport writes itself (`Host`, `Content-Length`, `Upgrade`, …).
     package var fields: [HTTPField]
     /// Names of the response fields to report.
     ///
-    /// Other fields are not read.
+    /// Other fields are not read, unless `capturesAllFields` is true.
     package var capturedFieldNames: [String]
+    /// Indicates whether every field line of the response is reported, in the order of the response.
+    ///
+    /// Default false.
+    package var capturesAllFields = false
     /// The limits of what the peer may send.
     package var limits: TransportLimits
     /// The time limits of the transport.

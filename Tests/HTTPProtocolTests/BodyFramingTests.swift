@@ -38,6 +38,13 @@ import Testing
         #expect(response.byteCount == "HTTP/1.1 \(status)\r\n\(fields)\r\n".utf8.count)
     }
 
+    @Test(arguments: ["200 OK", "404 x", "503 x"], Self.announcements)
+    func answerToHeadEndsWithTheHead(status: String, fields: String) {
+        let response = Self.read(fields, body: "hello", status: status, to: .head)
+        #expect(response.framing == BodyFraming.none)
+        #expect(response.byteCount == "HTTP/1.1 \(status)\r\n\(fields)\r\n".utf8.count)
+    }
+
     @Test(arguments: ["300 x", "407 Proxy Authentication Required", "502 Bad Gateway"])
     func refusedConnectHasABody(status: String) {
         let response = Self.read("Content-Length: 2\r\n", body: "no", status: status, to: .connect)

@@ -90,3 +90,18 @@ import Testing
         #expect(throws: RequestHead.Failure.secondHost) { try Self.text(fields: [(name, "x")]) }
     }
 }
+
+@Suite struct RequestMethodTests {
+    @Test(arguments: ["GET", "REPORT", "m-search", "!#$%&'*+-.^_`|~09"])
+    func nameIsAToken(_ name: String) { #expect(RequestMethod(rawValue: name)?.rawValue == name) }
+
+    @Test(arguments: ["", " ", "A B", "A\r\n", "é", "A:", "A/B", "\0"])
+    func otherTextsAreNoMethods(_ name: String) { #expect(RequestMethod(rawValue: name) == nil) }
+
+    @Test(arguments: [
+        ("GET", true), ("REPORT", true), ("PUT", true), ("POST", false), ("PATCH", false), ("get", false),
+    ])
+    func repeatedRequestsAreHarmlessForSomeMethods(_ name: String, _ isIdempotent: Bool) {
+        #expect(RequestMethod(rawValue: name)?.isIdempotent == isIdempotent)
+    }
+}

@@ -102,6 +102,26 @@ import WebSocketProtocol
         #expect(try Self.head(of: request) == head)
     }
 
+    @Test(arguments: ["REPORT", "get", "M-SEARCH", "PROPFIND"])
+    func aRequestMayHaveAMethodOfItsOwn(_ method: String) throws {
+        var request = Self.request(body: [1, 2])
+        request.method = method
+        #expect(RequestFields.fault(in: request) == nil)
+        let head = try Self.head(of: request)
+        #expect(head.hasPrefix("\(method) / HTTP/1.1\r\n"))
+        #expect(head.contains("Content-Length: 2\r\n"))
+        request.exchange = .get
+        #expect(try Self.head(of: request).hasPrefix("\(method) / HTTP/1.1\r\n"))
+        #expect(try !Self.head(of: request).contains("Content-Length"))
+    }
+
+    @Test(arguments: ["", " ", "A B", "GET\r\nX: y", "é", "CONNECT", "A/B"])
+    func anImpossibleMethodIsRefused(_ method: String) {
+        var request = Self.request()
+        request.method = method
+        #expect(RequestFields.fault(in: request) != nil)
+    }
+
     @Test func anUpgradeHasTheHandshakesFieldsFirst() throws {
         var request = Self.request(fields: [HTTPField("A", "1")])
         request.exchange = .webSocket(offersCompression: false)

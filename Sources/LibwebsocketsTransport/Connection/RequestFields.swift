@@ -20,7 +20,16 @@ enum RequestFields {
         }
         if request.fields.contains(where: Self.isReserved) { return "a field is one that the transport writes itself" }
         if request.isHeld, !Self.canBeHeld(request.exchange) { return "only a POST can be held" }
-        return nil
+        return Self.fault(ofMethod: request.method)
+    }
+
+    /// Returns the fault of a method; nil for one that can be sent, and for the exchange's own.
+    ///
+    /// The answer to a CONNECT is no response that ends (RFC 9110 section 9.3.6).
+    private static func fault(ofMethod method: String?) -> String? {
+        guard let method else { return nil }
+        guard let method = RequestMethod(rawValue: method) else { return "the method is not a token" }
+        return method == .connect ? "the method is CONNECT" : nil
     }
 
     private static func canBeHeld(_ exchange: TransportRequest.Exchange) -> Bool {
@@ -64,17 +73,20 @@ enum RequestFields {
         if case .post(let body) = request.exchange { fields.append(("Content-Length", String(body.count))) }
         fields += request.fields.map { ($0.name, $0.value) }
         return try RequestHead.bytes(
-            method: request.exchange.method, target: request.endpoint.target, host: Self.host(of: request.endpoint),
+            method: request.sentMethod, target: request.endpoint.target, host: Self.host(of: request.endpoint),
             fields: fields)
     }
 }
 
-extension TransportRequest.Exchange {
-    /// The request's method.
-    var method: RequestMethod {
-        switch self {
-        case .webSocket, .get: .get
-        case .post: .post
+extension TransportRequest {
+    /// The method in the request line.
+    var sentMethod: RequestMethod {
+        switch self.exchange {
+        case .webSocket: .get
+        case .get: self.namedMethod ?? .get
+        case .post: self.namedMethod ?? .post
         }
     }
+
+    private var namedMethod: RequestMethod? { self.method.flatMap { RequestMethod(rawValue: $0) } }
 }

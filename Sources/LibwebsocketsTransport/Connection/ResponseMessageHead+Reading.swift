@@ -6,9 +6,10 @@ import WebSocketProtocol
 
 /// The parts of a response's head that an exchange reads.
 extension ResponseMessageHead {
-    /// Returns the response's fields with these names.
-    func fields(named names: [String]) -> [HTTPField] {
-        names.compactMap { name in self.fields.value(of: name).map { HTTPField(name, $0) } }
+    /// Returns the response's fields that a request asks for.
+    func fields(askedForBy request: TransportRequest) -> [HTTPField] {
+        guard !request.capturesAllFields else { return self.fields.map { HTTPField($0.name, $0.value) } }
+        return request.capturedFieldNames.compactMap { name in self.fields.value(of: name).map { HTTPField(name, $0) } }
     }
 
     /// The coding of the response's content (RFC 9110 section 8.4).

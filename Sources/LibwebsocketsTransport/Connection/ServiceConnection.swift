@@ -64,7 +64,7 @@ final class ServiceConnection {
         self.service = service
         let isUpgrade = if case .webSocket = plan.request.exchange { true } else { false }
         self.reader = ResponseReader(
-            method: plan.request.exchange.method, acceptsUpgrade: isUpgrade, limits: .responses)
+            method: plan.request.sentMethod, acceptsUpgrade: isUpgrade, limits: .responses)
         guard case .webSocket(let compression) = plan.request.exchange else {
             self.offer = nil
             self.handshake = nil
@@ -248,7 +248,7 @@ final class ServiceConnection {
             coding = head.contentCoding
             self.phase = .receivingBody
         }
-        let fields = head.fields(named: self.plan.request.capturedFieldNames)
+        let fields = head.fields(askedForBy: self.plan.request)
         self.plan.arena.open(
             ResponseHead(statusCode: head.statusCode, fields: fields, isCompressed: coding != .none), coding: coding)
         // The bytes that follow are not part of the response then (RFC 9112 section 6.3).
