@@ -55,6 +55,11 @@ let package = Package(
             ],
             swiftSettings: memorySafeSettings),
         .target(
+            name: "EventSource",
+            dependencies: ["HTTPProtocol", "ServerSentEvents", "StreamSession", "StreamTransport"],
+            swiftSettings: memorySafeSettings
+        ),
+        .target(
             name: "ChappieTransport",
             dependencies: [
                 "Deflate", "HTTPProtocol", "LibwebsocketsTransport", "ResponseEvents", "ServerSentEvents",
@@ -149,6 +154,10 @@ let package = Package(
             swiftSettings: baseSettings),
         .testTarget(
             name: "ServerSentEventsTests", dependencies: ["ServerSentEvents"], swiftSettings: baseSettings),
+        .testTarget(
+            name: "EventSourceTests",
+            dependencies: ["EventSource", "ServerSentEvents", "StreamSession", "StreamTransport"],
+            swiftSettings: baseSettings),
         .testTarget(name: "HTTPProtocolTests", dependencies: ["HTTPProtocol"], swiftSettings: baseSettings),
         .testTarget(
             name: "WebSocketProtocolTests", dependencies: ["WebSocketProtocol"], swiftSettings: baseSettings),

@@ -166,7 +166,7 @@ extension RefusalFacts {
 extension AttemptFailure {
     /// Indicates whether the server may have received the request of an attempt over HTTP that ended without a good
     /// answer.
-    var mayFollowPOST: Bool {
+    package var mayFollowPOST: Bool {
         switch self {
         case .transport(let failure):
             switch failure.phase {
