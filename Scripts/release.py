@@ -20,7 +20,7 @@ import re
 import subprocess
 import sys
 
-SOURCE = pathlib.Path("Sources/ChappieTransport/Requests/TransportRequestBuilder.swift")
+SOURCE = pathlib.Path("Sources/TransportSurface/ChappieTransportVersion.swift")
 MANUAL_DATE = pathlib.Path("Sources/ChappieCommand/PackageVersion.swift")
 CHANGELOG = pathlib.Path("CHANGELOG.md")
 BASELINE = pathlib.Path("Documentation/PublicAPI.txt")

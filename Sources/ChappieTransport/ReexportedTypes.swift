@@ -17,4 +17,5 @@
 @_exported public import struct TransportSurface.ChappieMetric
 @_exported public import enum TransportSurface.ChappieProxyPolicy
 @_exported public import struct TransportSurface.ChappieTransportFailure
+@_exported public import enum TransportSurface.ChappieTransportVersion
 @_exported public import struct TransportSurface.ChappieWebSocketCompression

@@ -140,9 +140,3 @@ extension HTTPField {
     /// Returns whether two field names are equal, without regard to case (RFC 9110 section 5.1).
     fileprivate func hasName(of other: HTTPField) -> Bool { self.name.lowercased() == other.name.lowercased() }
 }
-
-/// The version of this package.
-public enum ChappieTransportVersion {
-    /// The version, by Semantic Versioning 2.0.0.
-    public static let current = "0.1.0"
-}
