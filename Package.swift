@@ -56,9 +56,11 @@ let package = Package(
             swiftSettings: memorySafeSettings),
         .target(
             name: "EventSource",
-            dependencies: ["HTTPProtocol", "ServerSentEvents", "StreamSession", "StreamTransport"],
-            swiftSettings: memorySafeSettings
-        ),
+            dependencies: [
+                "HTTPProtocol", "LibwebsocketsTransport", "ServerSentEvents", "StreamSession", "StreamTransport",
+                "TransportSurface",
+            ],
+            swiftSettings: memorySafeSettings),
         .target(
             name: "ChappieTransport",
             dependencies: [

@@ -51,16 +51,5 @@ extension EventSourceSession {
     }
 
     /// The reason why a redirect is not followed.
-    package enum RedirectFault: String, Error, Sendable, Equatable, CaseIterable {
-        /// `Location` is absent or empty (RFC 9110 section 10.2.2).
-        case locationMissing = "location-missing"
-        /// `Location` is not an address of http or https, or has user information.
-        case locationInvalid = "location-invalid"
-        /// The redirect leads from https to http.
-        case insecure
-        /// The redirect leads to a request that was redirected before.
-        case loop
-        /// The limit of redirects is exceeded.
-        case tooMany = "too-many"
-    }
+    package typealias RedirectFault = EventSourceRedirectFault
 }

@@ -119,6 +119,11 @@ package struct EventSourceSession: Sendable {
         return self.connect()
     }
 
+    /// Indicates whether `restart()` would send the request again.
+    package var canRestart: Bool {
+        self.state != .ended && self.state != .idle && self.repeatedRequest(after: nil) != nil
+    }
+
     private mutating func connect() -> Action {
         self.state = .connecting
         self.attempt += 1

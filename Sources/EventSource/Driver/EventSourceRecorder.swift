@@ -1,0 +1,126 @@
+import StreamTransport
+import TransportSurface
+
+/// The account of an event source beside its events: report, log lines and measurements.
+///
+/// It belongs to the driver. The program's sinks are called with no lock held.
+struct EventSourceRecorder {
+    private let shared: LockedValue<EventSourceSharedState>
+    private let requestID: String
+    private let sink: (@Sendable (ChappieLogEntry) -> Void)?
+    private let meter: (@Sendable (ChappieMetric) -> Void)?
+
+    init(
+        _ shared: LockedValue<EventSourceSharedState>, _ configuration: EventSourceConfiguration, requestID: String
+    ) {
+        self.shared = shared
+        self.requestID = requestID
+        self.sink = configuration.log
+        self.meter = configuration.metrics
+        shared.withLock { $0.report.requestID = requestID }
+    }
+
+    // MARK: Attempts
+
+    /// Records that an attempt begins.
+    func began(_ number: Int) {
+        self.shared.withLock { state in
+            state.report.attemptCount = number
+            state.report.attempts.append(EventSourceReport.Attempt(number: number))
+            let excess = state.report.attempts.count - EventSourceReport.attemptLimit
+            if excess > 0 { state.report.attempts.removeFirst(excess) }
+        }
+    }
+
+    /// Records that a redirect is followed.
+    func redirected(_ head: ResponseHead, count: Int) {
+        self.update { $0.redirectCount = count }
+        self.log(.info, "attempt", "A redirect is followed.") { $0.tag = "http.\(head.statusCode)" }
+    }
+
+    /// Records that a stream is open.
+    func opened(after duration: Duration) {
+        self.log(.info, "connection", "An event stream is open.") { $0.duration = duration }
+    }
+
+    /// Records events of the current attempt.
+    func received(_ count: Int, at duration: Duration) {
+        self.shared.withLock { state in
+            state.report.eventCount += count
+            guard let last = state.report.attempts.indices.last else { return }
+            if state.report.attempts[last].eventCount == 0 {
+                state.report.attempts[last].firstEvent = duration.seconds
+            }
+            state.report.attempts[last].eventCount += count
+        }
+    }
+
+    /// Records that an attempt is over.
+    func ended(_ attempt: EventSourceAttempt, _ statistics: TransportStatistics, outcome: String, at now: Duration) {
+        let duration = now - attempt.startedAt
+        self.meter?(ChappieMetric(operation: "attempt", duration: duration, outcome: outcome))
+        self.update { entry in
+            entry.resolved = statistics.resolved?.seconds
+            entry.connected = statistics.connected?.seconds
+            entry.opened = statistics.opened?.seconds
+            entry.duration = duration.seconds
+            entry.receivedByteCount = statistics.receivedByteCount
+            entry.inflatedByteCount = statistics.inflatedByteCount
+            entry.statusCode = attempt.head?.statusCode
+            entry.outcome = outcome
+        }
+    }
+
+    /// Records that another attempt follows after a delay; the error is that of the attempt before, if it had one.
+    func reconnects(after delay: Duration, error: EventSourceError?) {
+        let message = "The event source reconnects after a delay."
+        self.log(error == nil ? .info : .warning, "attempt", message) { entry in
+            entry.delay = delay
+            if let error { entry.take(error) }
+        }
+    }
+
+    // MARK: The end
+
+    /// Records that the event source has ended.
+    func ended(with error: (any Error)?, after duration: Duration) {
+        let outcome = (error as? EventSourceError)?.tag ?? (error == nil ? "completed" : "cancelled")
+        self.meter?(ChappieMetric(operation: "event-source", duration: duration, outcome: outcome))
+        guard let error = error as? EventSourceError else {
+            return self.log(.info, "event-source", "An event source has ended.") { $0.duration = duration }
+        }
+        self.log(.error, "event-source", "An event source has failed.") { entry in
+            entry.duration = duration
+            entry.take(error)
+        }
+    }
+
+    private func update(_ change: (inout EventSourceReport.Attempt) -> Void) {
+        self.shared.withLock { state in
+            guard let last = state.report.attempts.indices.last else { return }
+            change(&state.report.attempts[last])
+        }
+    }
+
+    private func log(
+        _ level: ChappieLogEntry.Level, _ context: String, _ message: String,
+        _ fill: (inout ChappieLogEntry) -> Void
+    ) {
+        guard let sink = self.sink else { return }
+        var entry = ChappieLogEntry(level: level, context: context, message: message, requestID: self.requestID)
+        entry.attempt = self.shared.withLock { $0.report.attemptCount }
+        entry.transport = .httpSSE
+        fill(&entry)
+        sink(entry)
+    }
+}
+
+extension ChappieLogEntry {
+    /// Adds an error's facts; the server's words become the private message.
+    fileprivate mutating func take(_ error: EventSourceError) {
+        self.tag = error.tag
+        self.category = error.category
+        self.isRetryable = error.isRetryable
+        self.privateMessage = error.unsafeMessage
+    }
+}
