@@ -158,7 +158,7 @@ let package = Package(
             name: "ServerSentEventsTests", dependencies: ["ServerSentEvents"], swiftSettings: baseSettings),
         .testTarget(
             name: "EventSourceTests",
-            dependencies: ["EventSource", "ServerSentEvents", "StreamSession", "StreamTransport"],
+            dependencies: ["EventSource", "ServerSentEvents", "StreamSession", "StreamTransport", "TransportSurface"],
             swiftSettings: baseSettings),
         .testTarget(name: "HTTPProtocolTests", dependencies: ["HTTPProtocol"], swiftSettings: baseSettings),
         .testTarget(

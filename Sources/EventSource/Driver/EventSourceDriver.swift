@@ -99,7 +99,7 @@ import TransportSurface
             self.end(nil)
         case .fail(let failure):
             let error = self.error(for: failure)
-            self.closeAttempt(outcome: error.tag)
+            self.closeAttempt(outcome: failure.tag)
             self.end(error)
         }
     }
@@ -133,7 +133,7 @@ import TransportSurface
         _ delay: Duration, after failure: EventSourceSession.Failure?
     ) async {
         let error = failure.map { self.error(for: $0) }
-        self.closeAttempt(outcome: error?.tag ?? "ended")
+        self.closeAttempt(outcome: failure?.tag ?? "ended")
         self.shared.withLock { state in
             state.readyState = .connecting
             state.lastEventID = self.session.lastEventID
@@ -320,9 +320,19 @@ import TransportSurface
         let safety: ChappieReplaySafety =
             hasEvents ? .outputDelivered : failure.mayFollowPOST || self.session.attempt > 1 ? .sentNoOutput : .notSent
         return ChappieTransportFailure(
-            code: code, phase: failure.phase(hasEvents: attempt?.head != nil), transport: .httpSSE,
+            code: code, phase: failure.phase(hasEvents: hasEvents || attempt?.head != nil), transport: .httpSSE,
             progress: (attempts: self.session.attempt, replaySafety: safety), details: details
         ).replacingWords(self.redaction.words, inBody: self.redaction.body)
+    }
+}
+
+extension EventSourceSession.Failure {
+    /// The stable tag, for reports.
+    fileprivate var tag: String {
+        switch self {
+        case .attempt(let failure): failure.tag
+        case .redirect(let fault, _): "redirect.\(fault.rawValue)"
+        }
     }
 }
 
