@@ -21,6 +21,7 @@ let package = Package(
     products: [
         .library(name: "ServerSentEvents", targets: ["ServerSentEvents"]),
         .library(name: "WebSocketClient", targets: ["WebSocketClient"]),
+        .library(name: "EventSource", targets: ["EventSource"]),
         .library(name: "ChappieTransport", targets: ["ChappieTransport"]),
         .library(name: "Chappie", targets: ["Chappie"]),
         .library(name: "ChappieSignIn", targets: ["ChappieSignIn"]),
@@ -83,7 +84,7 @@ let package = Package(
         .executableTarget(
             name: "ChappieCommand",
             dependencies: [
-                "Chappie", "ChappieSignIn", "ChappieTestServer", "ChappieTransport", "ServerSentEvents",
+                "Chappie", "ChappieSignIn", "ChappieTestServer", "ChappieTransport", "EventSource", "ServerSentEvents",
                 "WebSocketClient",
             ],
             swiftSettings: memorySafeSettings
@@ -200,7 +201,7 @@ let package = Package(
         .testTarget(
             name: "ChappieCommandTests",
             dependencies: [
-                "Chappie", "ChappieCommand", "ChappieSignIn", "ChappieTestServer", "ChappieTransport",
+                "Chappie", "ChappieCommand", "ChappieSignIn", "ChappieTestServer", "ChappieTransport", "EventSource",
                 "ServerSentEvents", "TransportSurface", "WebSocketClient",
             ],
             swiftSettings: baseSettings),

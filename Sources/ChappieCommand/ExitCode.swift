@@ -3,6 +3,7 @@
 // Values without an owner.
 import Chappie
 import ChappieSignIn
+import EventSource
 import WebSocketClient
 
 /// The exit code of a command, for its parent process.
@@ -34,6 +35,7 @@ extension ExitCode {
     init(_ error: any Error) {
         switch error {
         case let error as ChappieClientError: self.init(tag: error.tag, category: error.category)
+        case let error as EventSourceError: self.init(tag: error.tag, category: error.category)
         case let error as ChappieAuthError: self.init(tag: error.tag, category: error.category)
         case let error as WebSocketError: self.init(tag: error.tag, category: error.category)
         case let error as ChappieCredentialStorageError: self.init(error)

@@ -4,7 +4,8 @@
 struct CommandDispatch: Sendable {
     /// Every command's syntax, in the order of the help.
     static let commands = [
-        StreamCommand.syntax, ServeCommand.syntax, SSECommand.syntax, WebSocketCommand.syntax, DemoCommand.syntax,
+        StreamCommand.syntax, ServeCommand.syntax, SSECommand.syntax, EventsCommand.syntax, WebSocketCommand.syntax,
+        DemoCommand.syntax,
         LoginCommand.syntax, LogoutCommand.syntax, WhoamiCommand.syntax, UsageCommand.syntax, CompletionCommand.syntax,
         ManualCommand.syntax,
     ]
@@ -56,6 +57,7 @@ struct CommandDispatch: Sendable {
         switch name {
         case StreamCommand.syntax.name:
             try await StreamCommand(console: console, environment: self.environment).run(arguments)
+        case EventsCommand.syntax.name: try await EventsCommand(console: console).run(arguments)
         case ServeCommand.syntax.name: try await ServeCommand(console: console).run(arguments)
         case SSECommand.syntax.name: try SSECommand(console: console).run(arguments)
         case WebSocketCommand.syntax.name: try await WebSocketCommand(console: console).run(arguments)

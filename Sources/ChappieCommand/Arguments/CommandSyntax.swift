@@ -51,6 +51,8 @@ struct CommandSyntax: Sendable {
     var operand: String?
     /// The words of which the operand has to be one; empty where it may be left out, or be any text.
     var operandValues: [String] = []
+    /// Indicates whether the operand must be given.
+    var requiresOperand = false
     /// Its own options, in the order of the help.
     var options: [Option]
     /// Further notes, after the options in the help.
@@ -67,7 +69,10 @@ struct CommandSyntax: Sendable {
     ]
 
     /// The operand as it is typed; nil when the command takes none.
-    var operandSpelling: String? { self.operand.map { self.operandValues.isEmpty ? "[\($0)]" : $0 } }
+    var operandSpelling: String? { self.operand.map { self.isOperandOptional ? "[\($0)]" : $0 } }
+
+    /// Indicates whether the operand may be left out.
+    var isOperandOptional: Bool { self.operandValues.isEmpty && !self.requiresOperand }
 
     /// Its own options, and those that every command has.
     var allOptions: [Option] { self.options + Self.sharedOptions }

@@ -24,7 +24,7 @@ enum ManualPage {
         for command in commands {
             lines += [".Nm", ".Cm \(command.name)", ".Op Ar options"]
             if let operand = command.operand {
-                lines.append(command.operandValues.isEmpty ? ".Op Ar \(operand)" : ".Ar \(operand)")
+                lines.append(command.isOperandOptional ? ".Op Ar \(operand)" : ".Ar \(operand)")
             }
         }
         lines += [
@@ -38,7 +38,7 @@ enum ManualPage {
         lines += [".Sh EXAMPLES"]
         for example in [
             "chappie stream --demo \"Why is the sky blue?\"", "chappie serve --port 8080 --scenario replay-same",
-            "curl -N https://example.com/events | chappie sse",
+            "chappie events https://example.com/events", "curl -N https://example.com/events | chappie sse",
         ] { lines.append(".Dl \(Self.argument(example))") }
         return lines.joined(separator: "\n") + "\n"
     }

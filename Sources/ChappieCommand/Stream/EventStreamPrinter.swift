@@ -51,7 +51,8 @@ struct EventStreamPrinter {
         }
     }
 
-    private static func line(_ event: ServerSentEvent) -> String {
+    /// Returns the line of an event.
+    static func line(_ event: ServerSentEvent) -> String {
         var writer = JSONLineWriter()
         writer.add("event", event.type)
         writer.add("data", event.data)

@@ -1,0 +1,97 @@
+// `chappie events`: an event source on the terminal.
+import Dispatch
+import EventSource
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// Prints the events of a server.
+struct EventsCommand {
+    /// The console for the output.
+    let console: Console
+
+    /// Prints events to the end of the event source.
+    func run(_ arguments: ParsedArguments) async throws -> ExitCode {
+        var options = try EventsOptions(arguments)
+        let reportFile = try options.reportPath.map { path throws(UsageError) in try OutputFile(path: path) }
+        if options.readsContent { options.request.body = try DescriptorReader.standardInput.readToEnd() }
+        let patience = OutputPatience(limit: options.configuration.timeouts.total)
+        let console = self.console.waiting { patience.error }
+        let printer = EventsPrinter(
+            printsJSON: options.printsJSON, terminals: console.terminals, style: console.errorStyle)
+        var configuration = options.configuration
+        configuration.log = { entry in
+            if let line = printer.line(for: entry) { console.note(line) }
+        }
+        let source = EventSource(options.request, configuration: configuration)
+        let watcher = self.watcher(of: source, patience)
+        let status = await self.print(
+            source, printer, on: console, limit: options.maximumEventCount, wasInterrupted: { patience.isInterrupted })
+        withExtendedLifetime(watcher) {}
+        try reportFile?.finish(Self.text(of: source.report))
+        return status
+    }
+
+    /// Ends the event source with the first SIGINT or SIGTERM, and the process with a second one.
+    private func watcher(of source: EventSource, _ patience: OutputPatience) -> SignalWatcher {
+        SignalWatcher([SIGINT, SIGTERM]) { count in
+            guard count == 1 else { _exit(ExitCode.interrupted.rawValue) }
+            patience.interrupt()
+            source.close()
+            // A write that is blocked in the system, such as one to a stopped terminal, cannot be interrupted.
+            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(900)) {
+                _exit(ExitCode.interrupted.rawValue)
+            }
+        }
+    }
+
+    private func print(
+        _ source: EventSource, _ printer: EventsPrinter, on console: Console, limit: Int?,
+        wasInterrupted: () -> Bool
+    ) async -> ExitCode {
+        var printer = printer
+        var count = 0
+        do {
+            for try await event in source {
+                try console.write(printer.printed(event).output)
+                count += 1
+                if count == limit { break }
+            }
+            source.close()
+            // A closed event source ends without an error.
+            if wasInterrupted() { throw CancellationError() }
+            return .success
+        } catch let error as DescriptorError {
+            source.close()
+            guard error == .interrupted || error == .late else {
+                return console.report(error, command: Self.syntax.name)
+            }
+            let failure = EventsFailure(error, attempts: source.report.attemptCount)
+            // Standard output may end in the middle of an event, to which no other text belongs.
+            self.console.note(String(printer.printed(failure).errorOutput.dropLast()))
+            return failure.status
+        } catch {
+            let failure = EventsFailure(error, attempts: source.report.attemptCount)
+            let text = printer.printed(failure)
+            self.console.note(String(text.errorOutput.dropLast()))
+            // A failure of this write could not be reported.
+            if !text.output.isEmpty { try? console.write(text.output) }
+            return failure.status
+        }
+    }
+
+    private static func text(of report: EventSourceReport) -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+        // Encoding fails only for numbers that are not finite, and times are.
+        return (try? encoder.encode(report)).map { String(decoding: $0, as: UTF8.self) + "\n" } ?? "{}\n"
+    }
+}

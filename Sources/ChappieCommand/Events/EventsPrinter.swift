@@ -1,0 +1,114 @@
+// The events of a server as text. Pure: values in, text out.
+import EventSource
+import ServerSentEvents
+
+/// Prints events to standard output, and all other text to standard error.
+///
+/// Into a pipe the output is an event stream from which a parser reads the same events. On a terminal it has no control
+/// characters.
+struct EventsPrinter: Sendable {
+    private let printsJSON: Bool
+    private let terminals: Console.Terminals
+    private let style: TerminalStyle
+    private var serializer = EventStreamSerializer()
+
+    /// Creates a printer for the kinds of outputs; the style is that of standard error.
+    init(printsJSON: Bool, terminals: Console.Terminals, style: TerminalStyle) {
+        self.printsJSON = printsJSON
+        self.terminals = terminals
+        self.style = style
+    }
+
+    /// Returns the text of an event.
+    mutating func printed(_ event: ServerSentEvent) -> PrintedText {
+        guard !self.printsJSON else { return PrintedText(output: EventStreamPrinter.line(event)) }
+        // An event that was parsed can be written.
+        guard let bytes = try? self.serializer.bytes(for: event) else { return PrintedText() }
+        let text = String(decoding: bytes, as: UTF8.self)
+        return PrintedText(output: self.terminals.output ? text.withoutControlCharacters : text)
+    }
+
+    /// Returns the line for a log entry; nil for those that are not shown.
+    func line(for entry: ChappieLogEntry) -> String? {
+        // The end is reported by the command itself, and a first connection is nothing to report into a file.
+        guard entry.context != "event-source" else { return nil }
+        guard entry.context != "connection" || self.terminals.errorOutput || entry.attempt ?? 1 > 1 else { return nil }
+        let delay = entry.delay.map { "in \(($0 / .milliseconds(1)).rounded() / 1_000) s" }
+        let facts = [entry.tag, delay].compactMap(\.self).joined(separator: ", ")
+        return self.style.dim("  \(entry.message)" + (facts.isEmpty ? "" : " (\(facts))"))
+    }
+
+    /// Returns the text of an event source that has failed or was interrupted.
+    func printed(_ failure: EventsFailure) -> PrintedText {
+        var facts = [failure.tag]
+        if let category = failure.category { facts.append("category \(category.rawValue)") }
+        if failure.attempts > 0 { facts.append(failure.attempts == 1 ? "1 attempt" : "\(failure.attempts) attempts") }
+        let hint = failure.isRetryable && failure.category != nil ? " The same request may succeed later." : ""
+        let said = failure.serverMessage.map { "  the server says: \($0.onOneLine(limit: 500))\n" } ?? ""
+        return PrintedText(
+            output: self.printsJSON ? Self.line(failure) : "",
+            errorOutput: self.style.red("chappie:") + " \(failure.safeDescription)\(hint)\n" + said
+                + self.style.dim("  " + facts.joined(separator: ", ")) + "\n")
+    }
+
+    private static func line(_ failure: EventsFailure) -> String {
+        var writer = JSONLineWriter()
+        writer.add("type", "error")
+        writer.add("tag", failure.tag)
+        writer.add("category", failure.category?.rawValue)
+        writer.add("retryable", failure.isRetryable)
+        writer.add("statusCode", failure.statusCode)
+        writer.add("safeDescription", failure.safeDescription)
+        writer.add("serverMessage", failure.serverMessage)
+        writer.add("attempts", failure.attempts)
+        return writer.line
+    }
+}
+
+/// The known facts about an event source that has failed or was interrupted.
+struct EventsFailure: Equatable {
+    /// A stable name of the failure.
+    var tag: String
+    /// The category of the failure; nil for an interruption.
+    var category: ChappieErrorCategory?
+    /// Indicates whether the same request may succeed later.
+    var isRetryable: Bool
+    /// The status code of the answer, where the failure is about one.
+    var statusCode: Int?
+    /// The problem and the advice, safe to show.
+    var safeDescription: String
+    /// The beginning of the answer's content; nil without one.
+    var serverMessage: String?
+    /// The number of attempts.
+    var attempts: Int
+    /// The exit code of the process.
+    var status: ExitCode
+
+    /// Collects the facts of an error.
+    init(_ error: any Error, attempts: Int) {
+        self.attempts = attempts
+        self.status = ExitCode(error)
+        switch error {
+        case let error as EventSourceError:
+            self.tag = error.tag
+            self.category = error.category
+            self.isRetryable = error.isRetryable
+            self.statusCode = error.statusCode
+            self.safeDescription = error.safeDescription
+            self.serverMessage = error.unsafeMessage
+        case is CancellationError, DescriptorError.interrupted:
+            self.tag = "cancelled"
+            self.isRetryable = true
+            self.safeDescription = "Interrupted."
+        case DescriptorError.late:
+            self.tag = "timeout.output"
+            self.isRetryable = true
+            self.safeDescription = "Time ran out before everything could be written: the output is not read."
+        default:
+            self.tag = "internal"
+            self.category = .internal
+            self.isRetryable = false
+            self.safeDescription = "The program failed in a way that it should not. Report this."
+        }
+    }
+}
