@@ -79,11 +79,8 @@ public final class EventSource: AsyncSequence, Sendable {
         )
         self.shared = shared
         let exchange = request.exchange(offersCompression: configuration.offersCompression)
-        if let fault = request.fault ?? configuration.tls.fault ?? (exchange == nil ? "url cannot be used" : nil) {
-            self.fault = EventSourceError(invalid: fault)
-        } else {
-            self.fault = nil
-        }
+        let unusable = exchange == nil ? ChappieArgumentError("url", "cannot be used") : nil
+        self.fault = (request.fault ?? configuration.fault ?? unusable).map { .invalidArgument($0) }
         guard self.fault == nil, let exchange else {
             self.driver = nil
             return
@@ -212,17 +209,5 @@ public final class EventSource: AsyncSequence, Sendable {
         guard isFree else { throw EventSourceError.alreadyRead }
         defer { self.shared.withLock { $0.isReading = false } }
         return try await driver.nextBatch()
-    }
-}
-
-extension EventSourceError {
-    /// Creates the error of a request that cannot be sent.
-    init(invalid fault: String) {
-        var details = ChappieTransportFailure.Details()
-        details.detail = fault
-        self = .transport(
-            ChappieTransportFailure(
-                code: .invalidRequest, phase: .send, transport: .httpSSE,
-                progress: (attempts: 0, replaySafety: .notSent), details: details))
     }
 }

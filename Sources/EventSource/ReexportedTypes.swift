@@ -7,6 +7,7 @@
 @_exported public import struct StreamTransport.ChappiePinnedKey
 @_exported public import struct StreamTransport.ChappieTLSPolicy
 @_exported public import enum StreamTransport.ChappieTransportPhase
+@_exported public import struct TransportSurface.ChappieArgumentError
 @_exported public import struct TransportSurface.ChappieLogEntry
 @_exported public import struct TransportSurface.ChappieMetric
 @_exported public import enum TransportSurface.ChappieProxyPolicy

@@ -167,14 +167,15 @@ import TransportSurface
             ])
         let source = EventSource(server)
         let error = try #require(await source.all().error as? EventSourceError)
-        guard case .status(let response, let body) = error else {
+        guard case .refused(let refusal) = error else {
             Issue.record("another error: \(error)")
             return
         }
+        let response = refusal.response
         #expect(response.statusCode == 404)
         #expect(response.fields.map(\.value) == ["text/plain", "1", "2"])
         #expect(response.value(of: "X-a") == "1")
-        #expect(body == "no such")
+        #expect(refusal.body == "no such")
         #expect(source.response == response)
         #expect(error.tag == "http.404")
         #expect(error.unsafeMessage == "no such")
@@ -203,8 +204,8 @@ import TransportSurface
         let error = try #require(await EventSource(server, request).all().error as? EventSourceError)
         #expect(error.unsafeMessage == "[redacted]?")
         #expect(error.retryGuidance == .refreshAuthThenRetry)
-        guard case .status(let response, _) = error else { return }
-        #expect(response.value(of: "x-echo")?.contains("hunter2") == false)
+        guard case .refused(let refusal) = error else { return }
+        #expect(refusal.response.value(of: "x-echo")?.contains("hunter2") == false)
     }
 
     @Test func otherContentIsAnErrorWithItsBeginning() async throws {

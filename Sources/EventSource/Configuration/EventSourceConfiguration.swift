@@ -111,6 +111,11 @@ public struct EventSourceLimits: Sendable, Hashable {
 }
 
 extension EventSourceConfiguration {
+    /// The fault of a property; nil when connections can be opened, as far as the texts tell.
+    var fault: ChappieArgumentError? {
+        self.tls.fault.map { ChappieArgumentError("tls", "cannot be used: \($0)") }
+    }
+
     /// The same configuration with every number in its range.
     var bounded: Self {
         var copy = self

@@ -1,4 +1,3 @@
-import HTTPProtocol
 import StreamTransport
 import TransportSurface
 
@@ -10,25 +9,35 @@ import TransportSurface
 
 // The request as it is sent, and what prevents it from being sent. No fault has a part of a value, which may be a secret.
 extension EventSourceRequest {
-    /// The fault of a property, with its name; nil when the request can be sent.
-    var fault: String? {
-        if let fault = TransportEndpoint.fault(of: self.url, named: "url") { return fault }
-        guard ["http", "https"].contains(self.url.scheme?.lowercased()) else {
-            return "url has another scheme than http and https"
+    /// The fault of a property; nil when the request can be sent.
+    var fault: ChappieArgumentError? {
+        if let reason = self.faultOfURL { return ChappieArgumentError("url", reason) }
+        if let reason = self.method == "CONNECT" ? "is CONNECT" : TextRule.token(self.method) {
+            return ChappieArgumentError("method", reason)
         }
-        guard self.url.user(percentEncoded: true) == nil, self.url.password(percentEncoded: true) == nil else {
-            return "url has user information, which belongs into the field Authorization"
+        if let fault = TextRule.fields(self.fields, named: "fields") {
+            return ChappieArgumentError("fields", "cannot be sent: \(fault)")
         }
-        guard let method = RequestMethod(rawValue: self.method), method != .connect else {
-            return "method is not a token, or is CONNECT"
-        }
-        if let fault = TextRule.fields(self.fields, named: "fields") { return fault }
         if self.fields.contains(where: { $0.name.lowercased() == "last-event-id" }) {
-            return "fields have a Last-Event-ID, which is the property lastEventID"
+            return ChappieArgumentError("fields", "have a Last-Event-ID, which is the property lastEventID")
         }
-        if let fault = TextRule.fieldValue(self.lastEventID) { return "lastEventID \(fault)" }
+        if let reason = self.faultOfLastEventID { return ChappieArgumentError("lastEventID", reason) }
+        return self.requestID.flatMap(TextRule.line).map { ChappieArgumentError("requestID", $0) }
+    }
+
+    private var faultOfURL: String? {
+        if let fault = TransportEndpoint.fault(of: self.url, named: "url") { return String(fault.dropFirst(4)) }
+        guard ["http", "https"].contains(self.url.scheme?.lowercased()) else {
+            return "has another scheme than http and https"
+        }
+        let hasUser = self.url.user(percentEncoded: true) != nil || self.url.password(percentEncoded: true) != nil
+        return hasUser ? "has user information, which belongs into the field Authorization" : nil
+    }
+
+    private var faultOfLastEventID: String? {
         let limit = EventSourceSession.lastEventIDByteCountLimit
-        return self.lastEventID.utf8.count > limit ? "lastEventID is longer than \(limit) bytes" : nil
+        return self.lastEventID.utf8.count > limit
+            ? "is longer than \(limit) bytes" : TextRule.fieldValue(self.lastEventID)
     }
 
     /// Returns the request as it is sent; nil when its address cannot be used.

@@ -288,7 +288,10 @@ import TransportSurface
         case .redirect(let fault, let statusCode): return .redirect(fault, statusCode: statusCode)
         case .attempt(.httpStatus(let facts)):
             let head = self.attempt?.head ?? ResponseHead(statusCode: facts.statusCode ?? 0)
-            return .status(EventSourceResponse(self.redaction.head(head)), body: self.refusalText)
+            return .refused(
+                EventSourceRefusal(
+                    EventSourceResponse(self.redaction.head(head)), retryAfter: facts.retryAfter,
+                    body: self.refusalText))
         case .attempt(let failure): return .transport(self.transportFailure(failure))
         }
     }

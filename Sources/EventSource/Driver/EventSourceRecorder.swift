@@ -6,17 +6,13 @@ import TransportSurface
 /// It belongs to the driver. The program's sinks are called with no lock held.
 struct EventSourceRecorder {
     private let shared: LockedValue<EventSourceSharedState>
-    private let requestID: String
-    private let sink: (@Sendable (ChappieLogEntry) -> Void)?
-    private let meter: (@Sendable (ChappieMetric) -> Void)?
+    private let watch: RequestWatch
 
     init(
         _ shared: LockedValue<EventSourceSharedState>, _ configuration: EventSourceConfiguration, requestID: String
     ) {
         self.shared = shared
-        self.requestID = requestID
-        self.sink = configuration.log
-        self.meter = configuration.metrics
+        self.watch = RequestWatch(requestID: requestID, log: configuration.log, metrics: configuration.metrics)
         shared.withLock { $0.report.requestID = requestID }
     }
 
@@ -58,9 +54,10 @@ struct EventSourceRecorder {
     /// Records that an attempt is over.
     func ended(_ attempt: EventSourceAttempt, _ statistics: TransportStatistics, outcome: String, at now: Duration) {
         let duration = now - attempt.startedAt
-        self.meter?(ChappieMetric(operation: "attempt", duration: duration, outcome: outcome))
+        self.watch.measure("attempt", duration, outcome: outcome)
         self.update { entry in
             entry.resolved = statistics.resolved?.seconds
+            entry.tcpConnected = statistics.tcpConnected?.seconds
             entry.connected = statistics.connected?.seconds
             entry.opened = statistics.opened?.seconds
             entry.duration = duration.seconds
@@ -85,7 +82,7 @@ struct EventSourceRecorder {
     /// Records that the event source has ended.
     func ended(with error: (any Error)?, after duration: Duration) {
         let outcome = (error as? EventSourceError)?.tag ?? (error == nil ? "completed" : "cancelled")
-        self.meter?(ChappieMetric(operation: "event-source", duration: duration, outcome: outcome))
+        self.watch.measure("event-source", duration, outcome: outcome)
         guard let error = error as? EventSourceError else {
             return self.log(.info, "event-source", "An event source has ended.") { $0.duration = duration }
         }
@@ -106,12 +103,13 @@ struct EventSourceRecorder {
         _ level: ChappieLogEntry.Level, _ context: String, _ message: String,
         _ fill: (inout ChappieLogEntry) -> Void
     ) {
-        guard let sink = self.sink else { return }
-        var entry = ChappieLogEntry(level: level, context: context, message: message, requestID: self.requestID)
-        entry.attempt = self.shared.withLock { $0.report.attemptCount }
-        entry.transport = .httpSSE
-        fill(&entry)
-        sink(entry)
+        guard self.watch.isLogging else { return }
+        let number = self.shared.withLock { $0.report.attemptCount }
+        self.watch.log(level, context, message) { entry in
+            entry.attempt = number
+            entry.transport = .httpSSE
+            fill(&entry)
+        }
     }
 }
 

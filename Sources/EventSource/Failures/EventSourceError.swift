@@ -12,8 +12,10 @@ public import TransportSurface
 /// Beside it, an event source throws only `CancellationError`. The printed form has no words of the server. A minor
 /// version may add cases.
 public enum EventSourceError: Error, Sendable, Equatable {
-    /// The status code of the answer is neither 200 nor 204, with the answer and the beginning of its content.
-    case status(EventSourceResponse, body: String)
+    /// The request or a property of the configuration cannot be used; no connection was opened for it.
+    case invalidArgument(ChappieArgumentError)
+    /// The server answered with another status code than 200 and 204.
+    case refused(EventSourceRefusal)
     /// A redirect is not followed, with the status code of the answer.
     case redirect(EventSourceRedirectFault, statusCode: Int)
     /// The connection failed, the answer is no event stream, or a limit was exceeded.
@@ -45,7 +47,8 @@ extension EventSourceError {
     /// The stable name of the problem, such as `http.404`, `redirect.loop` or `connect.failed`.
     public var tag: String {
         switch self {
-        case .status(let response, _): "http.\(response.statusCode)"
+        case .invalidArgument(let error): error.tag
+        case .refused(let refusal): "http.\(refusal.statusCode)"
         case .redirect(let fault, _): "redirect.\(fault.rawValue)"
         case .transport(let failure): failure.tag
         case .alreadyRead: "event-source.already-read"
@@ -69,20 +72,20 @@ extension EventSourceError {
 
     private var facts: ErrorFacts {
         switch self {
-        case .status(let response, _): ErrorFacts(statusCode: response.statusCode)
+        case .invalidArgument, .alreadyRead: ErrorFacts(.validation, shouldReport: true)
+        case .refused(let refusal): ErrorFacts(statusCode: refusal.statusCode)
         case .redirect: ErrorFacts(.server, requiresUserAction: true)
         case .transport(let failure): failure.facts
-        case .alreadyRead: ErrorFacts(.validation, shouldReport: true)
         }
     }
 
     /// The status code of the answer, where the error is about one.
     public var statusCode: Int? {
         switch self {
-        case .status(let response, _): response.statusCode
+        case .refused(let refusal): refusal.statusCode
         case .redirect(_, let statusCode): statusCode
         case .transport(let failure): failure.details.statusCode
-        case .alreadyRead: nil
+        case .invalidArgument, .alreadyRead: nil
         }
     }
 }
@@ -96,9 +99,9 @@ extension EventSourceError: LocalizedError {
     /// The server's words about it: to be logged with care, not to be shown.
     public var unsafeMessage: String? {
         switch self {
-        case .status(_, let body): body.isEmpty ? nil : body
+        case .refused(let refusal): refusal.body.isEmpty ? nil : refusal.body
         case .transport(let failure): failure.details.serverMessage ?? failure.details.issuer
-        case .redirect, .alreadyRead: nil
+        case .invalidArgument, .redirect, .alreadyRead: nil
         }
     }
 
@@ -111,8 +114,10 @@ extension EventSourceError: LocalizedError {
 
     private var problem: String {
         switch self {
-        case .status(let response, let body):
-            "The server answered with status code \(response.statusCode)\(WebPage(body).map { ", and \($0.words)" } ?? "")."
+        case .invalidArgument(let error): "An argument cannot be used: \(error.fault)."
+        case .refused(let refusal):
+            "The server answered with status code \(refusal.statusCode)"
+                + "\(WebPage(refusal.body).map { ", and \($0.words)" } ?? "")."
         case .redirect(let fault, let statusCode):
             "The redirect with status code \(statusCode) \(fault.words)."
         case .transport(let failure): failure.problem
@@ -122,8 +127,9 @@ extension EventSourceError: LocalizedError {
 
     private var advice: String {
         switch self {
-        case .status(let response, let body):
-            WebPage(body)?.advice(statusCode: response.statusCode) ?? self.category.advice
+        case .invalidArgument: "Correct it."
+        case .refused(let refusal):
+            WebPage(refusal.body)?.advice(statusCode: refusal.statusCode) ?? self.category.advice
         case .redirect(.tooMany, _): "Check the address, or raise the limit."
         case .redirect: "Check the address, or ask the server's operator."
         case .transport(let failure): failure.advice

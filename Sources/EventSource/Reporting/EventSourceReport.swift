@@ -12,7 +12,9 @@ public struct EventSourceReport: Sendable, Equatable, Codable {
         public var redirectCount = 0
         /// The time at which name resolution was over.
         public var resolved: Double?
-        /// The time at which TCP and TLS were established.
+        /// The time at which TCP was established, to the proxy where there is one.
+        public var tcpConnected: Double?
+        /// The time at which TLS and the proxy's tunnel were established, and the request could be written.
         public var connected: Double?
         /// The time at which the answer's header section came.
         public var opened: Double?
