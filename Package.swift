@@ -209,8 +209,8 @@ let package = Package(
             name: "LoopbackTests",
             dependencies: [
                 "CTLSHandshake", "CTestServerTLS", "Chappie", "ChappieCommand", "ChappieSignIn", "ChappieTestServer",
-                "ChappieTransport", "Deflate", "LibwebsocketsTransport", "StreamTransport", "WebSocketClient",
-                "WebSocketProtocol",
+                "ChappieTransport", "Deflate", "EventSource", "LibwebsocketsTransport", "StreamTransport",
+                "WebSocketClient", "WebSocketProtocol",
             ],
             swiftSettings: baseSettings),
     ],

@@ -43,7 +43,7 @@ import Testing
     }
 
     /// A port that is taken without a listener, so that no other test can get it meanwhile.
-    private final class ClosedPort {
+    final class ClosedPort {
         private let descriptor: CInt
         let baseURL: String
 
