@@ -11,7 +11,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # A module follows those that its documentation links to.
-readonly modules=(ServerSentEvents ChappieTransport WebSocketClient Chappie ChappieSignIn ChappieTestServer)
+readonly modules=(ServerSentEvents ChappieTransport WebSocketClient EventSource Chappie ChappieSignIn ChappieTestServer)
 readonly work=.build/documentation
 readonly site=$work/site
 

@@ -334,7 +334,7 @@ import TransportSurface
         do {
             var iterator = EventSource(server).makeAsyncIterator()
             #expect(try await iterator.next()?.data == "a")
-            #expect(server.connections.first?.isCancelled == false)
+            withExtendedLifetime(iterator) { #expect(server.connections.first?.isCancelled == false) }
         }
         #expect(server.connections.first?.isCancelled == true)
     }
