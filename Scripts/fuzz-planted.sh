@@ -143,7 +143,7 @@ EDITS
             ;;
         FuzzHTTPFields/days-of-november) # November has 31 days.
             cat <<'EDITS'
->>> Sources/ResponseEvents/Errors/HTTPDate.swift
+>>> Sources/HTTPProtocol/HTTPDate.swift
         case 4, 6, 9, 11: 30
 ---
         case 4, 6, 9: 30
@@ -152,7 +152,7 @@ EDITS
             ;;
         FuzzHTTPFields/rounded-down) # A part of a millisecond is not waited for.
             cat <<'EDITS'
->>> Sources/ResponseEvents/Errors/RetryDelay.swift
+>>> Sources/HTTPProtocol/RetryDelay.swift
         return Double(whole) < milliseconds ? min(whole + 1, self.maximum) : whole
 ---
         return whole

@@ -58,8 +58,8 @@ sources_of() {
         FuzzResponseEvents) echo Sources/CSimdjson Sources/ResponseEvents/{Events,JSON/JSONScanner.swift} ;;
         FuzzReplayLedger) echo Sources/StreamSession/{Replay,Order/SlotExtents.swift} ;;
         FuzzInflater) echo Sources/Deflate/{ContentDecoder,Inflater,MessageInflater}.swift ;;
-        FuzzHTTPFields) echo Sources/ResponseEvents/Errors/{HTTPDate,HeaderField,RetryDelay,UsageLimitHeaders,UsageLimitSnapshot}.swift ;;
-        FuzzHTTPMessages) echo Sources/HTTPProtocol ;;
+        FuzzHTTPFields) echo Sources/{HTTPProtocol/{HTTPDate,HeaderField,RetryDelay},ResponseEvents/Errors/{RetryDelay+Message,UsageLimitHeaders,UsageLimitSnapshot}}.swift ;;
+        FuzzHTTPMessages) echo Sources/HTTPProtocol/{B,C,F,HTTPE,HTTPL,Request,Response,U}*.swift ;;
         FuzzProxyGreeting) echo Sources/LibwebsocketsTransport/Connecting/{ProxyGreeting,SOCKSHandshake,TunnelHandshake}.swift ;;
         FuzzEngine) echo Sources/{ChappieTransport,LibwebsocketsTransport,WebSocketProtocol} ;;
         *) fail "says nothing of what $1 is about" ;;

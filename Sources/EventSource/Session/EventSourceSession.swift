@@ -162,6 +162,7 @@ package struct EventSourceSession: Sendable {
     /// - Parameters:
     ///   - head: the head, with all its fields.
     ///   - retryAfter: the delay of its `Retry-After`, if it has one.
+    /// - Returns: the next step: another request, the reading of the content, or the end.
     package mutating func head(_ head: ResponseHead, retryAfter: Duration? = nil) -> Action {
         guard self.state == .connecting else { preconditionFailure("no answer was awaited") }
         switch head.statusCode {

@@ -30,6 +30,7 @@ struct ReconnectionSchedule: Sendable {
     ///   - minimum: the delay that the server requested.
     ///   - now: the present time.
     ///   - fraction: randomness, from 0 to 1.
+    /// - Returns: the delay, or nil when the policy allows no other attempt.
     mutating func delay(
         wasFruitless: Bool, streamTime: Duration?, minimum: Duration?, at now: Duration, fraction: Double
     ) -> Duration? {
