@@ -2,6 +2,7 @@ import LibwebsocketsTransport
 public import ServerSentEvents
 import StreamSession
 package import StreamTransport
+import Synchronization
 import TransportSurface
 
 #if canImport(FoundationEssentials)
@@ -42,6 +43,8 @@ public final class EventSource: AsyncSequence, Sendable {
     }
 
     private let shared: LockedValue<EventSourceSharedState>
+    /// Indicates whether `close()` was called; beside the shared state, because it is read for each event.
+    private let closing = Atomic(false)
     private let driver: EventSourceDriver?
     /// The error of a request that cannot be sent.
     private let fault: EventSourceError?
@@ -124,6 +127,7 @@ public final class EventSource: AsyncSequence, Sendable {
     ///
     /// It may be called from any task, and again.
     public func close() {
+        self.closing.store(true, ordering: .relaxed)
         let connection = self.shared.withLock { state -> (any TransportConnection)? in
             state.isClosed = true
             state.readyState = .closed
@@ -187,7 +191,7 @@ public final class EventSource: AsyncSequence, Sendable {
         public mutating func next() async throws -> ServerSentEvent? { try await self.next(isolation: nil) }
     }
 
-    private var isClosed: Bool { self.shared.withLock { $0.isClosed } }
+    private var isClosed: Bool { self.closing.load(ordering: .relaxed) }
 
     nonisolated(nonsending) private func nextBatch() async throws -> [ServerSentEvent]? {
         if let fault = self.fault {

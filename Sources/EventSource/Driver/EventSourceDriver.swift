@@ -117,7 +117,7 @@ import TransportSurface
         }
         self.shared.withLock { state in
             state.connection = connection
-            state.readyState = .connecting
+            state.advance(to: .connecting)
             state.canReconnect = self.session.canRestart
         }
     }
@@ -126,7 +126,7 @@ import TransportSurface
         guard let attempt = self.attempt else { return }
         self.attempt?.stage = .streaming
         self.recorder.opened(after: self.clock.now() - attempt.startedAt)
-        self.shared.withLock { $0.readyState = .open }
+        self.shared.withLock { $0.advance(to: .open) }
     }
 
     private nonisolated(nonsending) func wait(
@@ -135,7 +135,7 @@ import TransportSurface
         let error = failure.map { self.error(for: $0) }
         self.closeAttempt(outcome: failure?.tag ?? "ended")
         self.shared.withLock { state in
-            state.readyState = .connecting
+            state.advance(to: .connecting)
             state.lastEventID = self.session.lastEventID
             state.reconnectionTime = self.session.reconnectionTime ?? state.reconnectionTime
             state.canReconnect = self.session.canRestart
@@ -167,7 +167,13 @@ import TransportSurface
 
     /// Reconnects at the program's wish.
     private func restart() {
-        guard self.attempt != nil, let action = self.session.restart() else { return }
+        guard self.attempt != nil else { return }
+        guard let action = self.session.restart() else {
+            // The stream has withdrawn its ID meanwhile, and the connection is cut already.
+            let failure = TransportFailure(phase: .stream, cause: .connectionLost)
+            self.action = self.session.ended(.failed(failure), at: self.moment)
+            return
+        }
         self.closeAttempt(outcome: "restarted")
         self.action = action
     }

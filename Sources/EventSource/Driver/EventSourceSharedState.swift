@@ -24,8 +24,13 @@ struct EventSourceSharedState: Sendable {
     /// The task that waits for the next attempt.
     var sleeper: Task<Void, any Error>?
 
-    /// Ends whatever the consumer waits for.
-    mutating func interrupt() -> (any TransportConnection)? {
+    /// Changes the state, unless the program has closed the event source.
+    mutating func advance(to state: EventSource.ReadyState) {
+        if !self.isClosed { self.readyState = state }
+    }
+
+    /// Ends whatever the consumer waits for, and returns the connection that is to be cancelled.
+    func interrupt() -> (any TransportConnection)? {
         self.sleeper?.cancel()
         return self.connection
     }
