@@ -5,9 +5,8 @@ struct CommandDispatch: Sendable {
     /// Every command's syntax, in the order of the help.
     static let commands = [
         StreamCommand.syntax, ServeCommand.syntax, SSECommand.syntax, EventsCommand.syntax, WebSocketCommand.syntax,
-        DemoCommand.syntax,
-        LoginCommand.syntax, LogoutCommand.syntax, WhoamiCommand.syntax, UsageCommand.syntax, CompletionCommand.syntax,
-        ManualCommand.syntax,
+        DemoCommand.syntax, LoginCommand.syntax, LogoutCommand.syntax, WhoamiCommand.syntax, UsageCommand.syntax,
+        CompletionCommand.syntax, ManualCommand.syntax,
     ]
 
     /// The process's environment.

@@ -10,6 +10,7 @@ struct WebSocketCommand {
         summary:
             "Opens a WebSocket, sends each line of standard input as a message, and prints each message on a line.",
         operand: "URL",
+        requiresOperand: true,
         options: [
             .init("field", "FIELD", "a field of the opening handshake, such as 'Origin: https://example.org'; several"),
             .init("subprotocol", "NAME", "offer a subprotocol, the preferred one first; several"),
