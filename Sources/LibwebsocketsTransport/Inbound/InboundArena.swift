@@ -218,10 +218,11 @@ final class InboundArena: Sendable {
     func noteWritten(byteCount: Int) {
         let admitted: [Sender] = self.state.withLock { state in
             state.outboundByteCount -= byteCount
-            guard !state.senders.isEmpty else { return [] }
-            let count = state.senders.prefix { state.admitOutbound(byteCount: $0.byteCount, upTo: $0.watermark) }.count
-            defer { state.senders.removeFirst(count) }
-            return Array(state.senders.prefix(count))
+            let waiting = state.senders
+            guard !waiting.isEmpty else { return [] }
+            let admitted = waiting.prefix { state.admitOutbound(byteCount: $0.byteCount, upTo: $0.watermark) }
+            state.senders.removeFirst(admitted.count)
+            return Array(admitted)
         }
         for sender in admitted { sender.continuation.resume(returning: .queued) }
     }

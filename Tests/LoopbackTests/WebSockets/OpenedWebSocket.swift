@@ -23,16 +23,11 @@ struct OpenedWebSocket {
         self.connection = try await opening.value
     }
 
-    /// Echoes `count` messages, and answers pings meanwhile.
-    func echo(count: Int) async {
-        var echoed = 0
-        while echoed < count, let frame = await self.peer.readMessage() {
-            if frame.opcode == 9 {
-                self.peer.write(RawPeer.frame(10, frame.payload))
-            } else {
-                self.peer.write(RawPeer.frame(frame.opcode, frame.payload))
-                echoed += 1
-            }
+    /// Echoes messages, and answers pings, until the client closes.
+    func echo() async {
+        while let frame = await self.peer.readMessage() {
+            self.peer.write(RawPeer.frame(frame.opcode == 9 ? 10 : frame.opcode, frame.payload))
+            if frame.opcode == 8 { return self.peer.close() }
         }
     }
 

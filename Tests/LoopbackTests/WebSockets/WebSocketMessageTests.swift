@@ -8,19 +8,19 @@ import WebSocketClient
 @Suite(.timeLimit(.minutes(1))) struct WebSocketMessageTests {
     @Test func messagesGoBothWays() async throws {
         let opened = try await OpenedWebSocket(to: RawServer())
-        let echo = Task { await opened.echo(count: 4) }
+        let echo = Task { await opened.echo() }
         let messages: [WebSocketMessage] = [.text("one"), .binary([0, 255]), .text(""), .text("zwölf 😀")]
         for message in messages {
             try await opened.connection.send(message)
             #expect(try await opened.connection.receive() == message)
         }
-        await echo.value
         let report = opened.connection.report
         #expect(report.sentMessageCount == 4 && report.receivedMessageCount == 4)
         let times = [report.resolved, report.tcpConnected, report.connected, report.opened, report.firstMessage]
         let known = times.compactMap(\.self)
         #expect(known.count == 5 && known == known.sorted(), "\(times)")
-        opened.connection.cancel()
+        #expect(try await opened.connection.close() == WebSocketClose(code: 1000, initiator: .client))
+        await echo.value
     }
 
     @Test func theOpeningHandshakeHasWhatWasConfigured() async throws {
@@ -92,7 +92,7 @@ import WebSocketClient
     @Test func tasksReceiveAndSendAtOnce() async throws {
         let opened = try await OpenedWebSocket(to: RawServer())
         let count = 600
-        let echo = Task { await opened.echo(count: count) }
+        let echo = Task { await opened.echo() }
         let connection = opened.connection
         let receiving = Task {
             var texts: [String] = []
@@ -116,8 +116,8 @@ import WebSocketClient
         for sender in 0..<3 {
             #expect(texts.filter { $0.hasPrefix("\(sender) ") } == (0..<count / 3).map { "\(sender) \($0)" })
         }
-        await echo.value
         connection.cancel()
+        await echo.value
     }
 
     @Test func aPingReturnsWithItsPong() async throws {
