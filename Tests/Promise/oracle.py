@@ -242,7 +242,10 @@ class Reading:
                         and other.index == event.get("output_index") and other.call == call_of(value))
                 item = next(same, item)
             has_place = item.id is not None or "output_index" in event
-            if item.done and (item.id != value.get("id") or is_another_call(item, value, has_place)):
+            # A position that is not said is the first one.
+            is_elsewhere = not has_place and item.call is not None and item.index not in (None, 0) \
+                and not value.get("call_id")
+            if item.done and (item.id != value.get("id") or is_elsewhere or is_another_call(item, value, has_place)):
                 item = self._new(value.get("id"), event.get("output_index"))
             known = item.call
             self._describe(item, value)

@@ -423,6 +423,13 @@ class OracleTests(unittest.TestCase):
         first, second = done(0, call_id=None), done(0, call_id=None, name="m")
         self.accept([exchange(steps(first, second, first, second))], handed(first, second))
         self.refuse(oracle.TOOLS, [exchange(steps(first, second, first))], handed(first, second, first))
+        unplaced = done(0, call_id=None)
+        del unplaced["output_index"]   # which stands for the first position
+        self.accept([exchange(steps(first, unplaced))], handed(first))
+        self.refuse(oracle.TOOLS, [exchange(steps(first, unplaced))], handed(first, unplaced))
+        behind = done(2, call_id=None)
+        self.accept([exchange(steps(behind, unplaced))], handed(behind, unplaced))
+        self.refuse(oracle.TOOLS, [exchange(steps(behind, unplaced))], handed(behind))
         first, second = done(0, call_id=None, id="i"), done(0, call_id=None, id="i", name="m")
         self.accept([exchange(steps(first, first))], handed(first))
         self.refuse(oracle.CONTRADICTED, [exchange(steps(first, second))], handed(first, second))
