@@ -34,7 +34,7 @@ package struct SecretRedaction: Sendable {
 
     /// Creates a redaction of the secrets among a program's own fields, and those of its proxies.
     package init(fields: [(name: String, value: String)], proxy: ChappieProxyPolicy) {
-        for field in fields where Self.namesSecret(field.name) { self.add(field.value) }
+        for field in fields where Self.namesSecret(field.name) { self.add(Self.secret(of: field)) }
         for secret in proxy.secrets { self.add(secret) }
     }
 
@@ -58,6 +58,14 @@ package struct SecretRedaction: Sendable {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): 2
         default: 3
         }
+    }
+
+    /// The value of a field, without the scheme of credentials (RFC 9110 section 11.4): servers name it in their answers.
+    private static func secret(of field: (name: String, value: String)) -> String {
+        guard ["authorization", "proxy-authorization"].contains(field.name.lowercased()),
+            let end = field.value.firstIndex(of: " ")
+        else { return field.value }
+        return String(field.value[end...].drop { $0 == " " })
     }
 
     private static func namesSecret(_ fieldName: String) -> Bool {
