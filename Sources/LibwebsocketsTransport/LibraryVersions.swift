@@ -6,6 +6,10 @@ package enum LibraryVersions {
     package static var libwebsockets: String { Self.number(clws_version()) }
     /// OpenSSL, such as `3.0.19`.
     package static var tls: String { Self.number(clws_tls_version()) }
+    /// The names and versions of both.
+    package static var ofConnections: [(name: String, version: String)] {
+        [("libwebsockets", Self.libwebsockets), ("OpenSSL", Self.tls)]
+    }
 
     /// Returns the text without what distributors append to the number.
     private static func number(_ text: UnsafePointer<CChar>?) -> String {

@@ -131,7 +131,7 @@ extension ChappieClientError: LocalizedError {
         case .alreadyRunning: "Read that turn to its end or cancel it, or use another client."
         case .runTimeLimitExceeded: "Raise the limit, or ask for less at a time."
         case .requestRefused: "See the reason, and change the request or the rule."
-        case .transport(let failure): failure.advice
+        case .transport(let failure): failure.advice(naming: ChappieLinkedLibraries.versions)
         }
     }
 }

@@ -16,7 +16,13 @@ extension ChappieTransportFailure {
     private var event: String { self.specificProblem ?? self.sentences.problem.filled(by: self.words) }
 
     /// The advice about the problem.
-    package var advice: String { self.specificAdvice ?? self.sentences.advice.filled(by: self.words) }
+    package var advice: String { self.advice(naming: LibraryVersions.ofConnections) }
+
+    /// Returns the advice about the problem, which names these libraries where one may be the cause.
+    package func advice(naming libraries: [(name: String, version: String)]) -> String {
+        if self.code == .unavailable, let fault = self.environmentFault { return fault.advice(naming: libraries) }
+        return self.specificAdvice ?? self.sentences.advice.filled(by: self.words)
+    }
 
     private var sentences: FailureRow.Sentences {
         let row = self.code.kind.row
@@ -62,7 +68,6 @@ extension ChappieTransportFailure {
         case .webSocketClosed where self.details.closeCode == 1009: return "Use HTTP, or send a smaller request."
         case .outputTooLarge where self.details.detail == Self.detailOfItems:
             return "Ask the server's operator: this limit is fixed."
-        case .unavailable: return self.environmentFault?.advice
         default: return nil
         }
     }
@@ -127,17 +132,15 @@ extension TransportFailure.EnvironmentFault {
         }
     }
 
-    fileprivate var advice: String {
-        switch self {
+    fileprivate func advice(naming libraries: [(name: String, version: String)]) -> String {
+        let names = libraries.map { "\($0.name) \($0.version)" }.joined(separator: ", ")
+        return switch self {
         case .thread, .service:
-            "Check the limits of threads and memory (ulimit -u, ulimit -v), and the libraries: \(Self.libraries)."
+            "Check the limits of threads and memory (ulimit -u, ulimit -v), and the libraries: \(names)."
         case .socket:
-            "The network is not at fault: check what the sandbox allows, and the libraries: \(Self.libraries)."
+            "The network is not at fault: check what the sandbox allows, and the libraries: \(names)."
         }
     }
-
-    private static let libraries =
-        "libwebsockets \(LibraryVersions.libwebsockets), OpenSSL \(LibraryVersions.tls)"
 }
 
 extension OtherAPI {

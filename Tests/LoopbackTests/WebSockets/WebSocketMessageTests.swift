@@ -74,7 +74,7 @@ import WebSocketClient
         ) { $0.compression = .enabled }
         #expect(opened.head.contains("Sec-WebSocket-Extensions: permessage-deflate"))
         #expect(opened.connection.isCompressed)
-        let text = String(repeating: "compress me ", count: 100)
+        let text = String(repeating: "compress me ", count: 1_000)
         opened.peer.write(RawPeer.frame(1, try RawCompression.message(Array(text.utf8)), reserved: 4))
         #expect(try await opened.connection.receive() == .text(text))
         try await opened.connection.send(text)
