@@ -3,13 +3,17 @@ import StreamSession
 import StreamTransport
 import TransportSurface
 
-/// One GET beside `/responses`: over the same transport, with the same credential, and with the same errors.
+/// One GET or POST beside `/responses`: over the same transport, with the same credential, and with the same errors.
 ///
 /// It is tried once, and once more with a fresh credential when the server rejects the first one.
 struct DocumentFetch {
     let engine: Engine
     /// The path that is appended to the base URL, with or without a query.
     let path: String
+    /// Indicates whether the request is a POST without content.
+    private let isPost: Bool
+    /// The identifier of a response that is a part of the path, which is checked before anything is sent.
+    private let responseID: String?
     private let reader: DocumentReader
     private let identity = RequestIdentity()
 
@@ -17,6 +21,17 @@ struct DocumentFetch {
     init(engine: Engine, path: String) {
         self.engine = engine
         self.path = path
+        self.isPost = false
+        self.responseID = nil
+        self.reader = DocumentReader(engine: engine)
+    }
+
+    /// Creates a fetch of a kept response that begins now; with `cancels`, the response is cancelled before.
+    init(engine: Engine, responseID: String, cancels: Bool) {
+        self.engine = engine
+        self.path = "/responses/" + PercentEncoding.encode(responseID) + (cancels ? "/cancel" : "")
+        self.isPost = cancels
+        self.responseID = responseID
         self.reader = DocumentReader(engine: engine)
     }
 
@@ -33,6 +48,18 @@ struct DocumentFetch {
         } catch {
             throw redaction.error(error)
         }
+    }
+
+    /// Fetches the document, and reads the response that it describes.
+    func response() async throws -> ChappieResponse {
+        let document = try await self.document()
+        guard let retrieved = ResponseDocument(document.body) else { throw ChappieClientError.invalidResponse }
+        guard !retrieved.isOutputCut else {
+            throw self.error(.tooManyItems(limit: ResponseSummary.maximumOutputCount), hasHead: true, attempt: 1)
+        }
+        var response = retrieved.response
+        response.requestID = ResponseHead(statusCode: document.statusCode, fields: document.fields).requestID
+        return response
     }
 
     private func document(_ redaction: inout SecretRedaction) async throws -> FetchedDocument {
@@ -64,8 +91,10 @@ struct DocumentFetch {
         let builder = TransportRequestBuilder(
             configuration: self.engine.configuration, credential: credential, identity: self.identity)
         let fault = self.engine.fault ?? credential?.fault
-        guard fault == nil, let request = builder.document(at: self.path) else {
-            let words = fault ?? "the document's path does not begin with a slash, or is not percent-encoded"
+        let faultOfID = self.responseID.flatMap { id in fault == nil ? builder.fault(ofResponseID: id) : nil }
+        guard fault == nil, faultOfID == nil, let request = builder.document(at: self.path, isPost: self.isPost) else {
+            let words =
+                fault ?? faultOfID ?? "the document's path does not begin with a slash, or is not percent-encoded"
             throw ChappieClientError(invalidRequest: words, transport: .httpSSE, of: self.identity)
         }
         try await self.ask(request, attempt: attempt)

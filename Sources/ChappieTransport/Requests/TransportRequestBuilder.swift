@@ -50,12 +50,20 @@ struct TransportRequestBuilder {
         return request.map { $0.endpoint.target.utf8.count <= TransportEndpoint.targetByteCountLimit } ?? false
     }
 
+    /// Returns the fault of a response's identifier that is to be a part of a request's address; nil without one.
+    func fault(ofResponseID responseID: String) -> String? {
+        if let fault = TextRule.word(responseID) { return "responseID \(fault)" }
+        return self.canResume(responseID) ? nil : "responseID cannot be a part of an address"
+    }
+
     /// Returns the request for a document beside `/responses`, such as `/models`; nil when its address cannot be used.
-    func document(at path: String) -> TransportRequest? {
+    ///
+    /// With `isPost` it is a POST without content.
+    func document(at path: String, isPost: Bool = false) -> TransportRequest? {
         guard path.first == "/", path.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "#") }) else {
             return nil
         }
-        var request = self.request(.get, for: .httpSSE, at: path)
+        var request = self.request(isPost ? .post(body: []) : .get, for: .httpSSE, at: path)
         request?.fields.removeAll { $0.hasName(of: HTTPField("Accept", "")) }
         request?.fields.append(HTTPField("Accept", "application/json"))
         return request

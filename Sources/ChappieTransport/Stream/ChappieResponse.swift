@@ -1,10 +1,11 @@
 public import ResponseEvents
 
-/// A response as the server described it at its end.
+/// A response as the server described it: at its end, or when it was retrieved.
 public struct ChappieResponse: Sendable, Equatable {
     /// The response's identifier.
     public let id: String?
-    /// The status in the server's spelling: `completed`, `failed`, `incomplete`, `cancelled`.
+    /// The status in the server's spelling: `completed`, `failed`, `incomplete`, `cancelled`; of a response that was
+    /// retrieved while it is made, also `queued` and `in_progress`.
     public let status: String
     /// The model that answered.
     public package(set) var model: String?
@@ -12,6 +13,8 @@ public struct ChappieResponse: Sendable, Equatable {
     public package(set) var serviceTier: String?
     /// The text of the whole turn; empty for a response that is not a success, and in `ChappieStreamHandle.response`.
     public package(set) var outputText = ""
+    /// The items of the output in order, each as the JSON text that the server sent; only of a retrieved response.
+    public internal(set) var outputItems: [String] = []
     /// The tokens of the response, if the server counted them; of a turn with several responses, their sum.
     public package(set) var usage: ChappieTokenUsage?
     /// The server's name for the request (`x-request-id`).
@@ -47,14 +50,20 @@ extension ChappieResponse {
     /// Creates a response that failed or is incomplete, with `status` where it does not say so itself.
     init(_ summary: ResponseSummary, status: String, requestID: String?, byteCountLimit: Int) {
         self.init(
-            id: summary.id, status: summary.status.flatMap { $0 == "completed" ? nil : $0 } ?? status,
-            errorCode: summary.errorCode,
-            errorMessage: summary.errorMessage, incompleteReason: summary.incompleteReason)
+            summary, statedStatus: summary.status.flatMap { $0 == "completed" ? nil : $0 } ?? status,
+            byteCountLimit: byteCountLimit)
+        self.requestID = requestID
+    }
+
+    /// Creates a response with a status, without its output.
+    init(_ summary: ResponseSummary, statedStatus status: String, byteCountLimit: Int) {
+        self.init(
+            id: summary.id, status: status, errorCode: summary.errorCode, errorMessage: summary.errorMessage,
+            incompleteReason: summary.incompleteReason)
         self.errorType = summary.errorType
         self.model = summary.model
         self.serviceTier = summary.serviceTier
         self.usage = summary.usage
         self.errorPayload = summary.errorPayload(byteCountLimit: byteCountLimit)
-        self.requestID = requestID
     }
 }

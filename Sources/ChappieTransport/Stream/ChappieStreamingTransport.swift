@@ -7,7 +7,7 @@ import TransportSurface
 /// An instance remembers when WebSockets do not work, and keeps one connection for its next turn. It may be used from
 /// any task; concurrent turns use connections of their own.
 public final class ChappieStreamingTransport: Sendable {
-    private let engine: Engine
+    let engine: Engine
 
     /// Creates an instance; no connection is made before the first stream is read.
     public convenience init(configuration: ChappieTransportConfiguration) {

@@ -193,5 +193,5 @@ extension FailureRow {
     // It concerns the answer to a resumption, whose status code decides the class.
     fileprivate static let responseExpired = FailureRow(
         .fatal, .validation, user: true, "The server has the response no more, or streams it no more",
-        "Ask for the response by its identifier, or send the request again.")
+        "Ask for the response itself with retrieve(_:), or send the request again.")
 }

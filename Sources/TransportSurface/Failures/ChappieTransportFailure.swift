@@ -105,7 +105,7 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable, LocalizedErro
         /// outputs are sent only after a response is complete.
         public static let toolOutputAwaited = Self(.toolOutputAwaited)
         /// The response cannot be resumed any more: servers keep a background response's stream for five minutes, and
-        /// the response for about ten; it may be complete, and can be requested without streaming.
+        /// the response for about ten; it may be complete: `ChappieStreamingTransport.retrieve(_:)` returns it.
         public static let responseExpired = Self(.responseExpired)
         /// The turn was not tried, because earlier turns failed; `details.retryAfter` is the time until one will be.
         public static let circuitOpen = Self(.circuitOpen)

@@ -293,7 +293,7 @@ private let codeRows: [Row] = [
     Row(
         .responseExpired, "resume.expired", .validation, .none, .user,
         "The server has the response no more, or streams it no more",
-        "Ask for the response by its identifier, or send the request again."),
+        "Ask for the response itself with retrieve(_:), or send the request again."),
     Row(
         .circuitOpen, "circuit.open", .network, .retryWithBackoff(afterSeconds: 41.5), .none,
         "The request was not tried, because those before it failed", "Try again in 42 s."

@@ -1,0 +1,91 @@
+import Chappie
+import ChappieTestServer
+import ChappieTransport
+import Foundation
+import Testing
+
+/// Responses that the server keeps: their state, and their cancellation.
+@Suite(.timeLimit(.minutes(1))) struct KeptResponseTests {
+    static let request = ChappieTransportRequest(body: Array(#"{"background":true,"store":true,"input":"hi"}"#.utf8))
+
+    static func configuration(_ change: (inout ChappieTestServer.Configuration) -> Void = { _ in })
+        -> ChappieTestServer.Configuration
+    {
+        var configuration = ChappieTestServer.Configuration(model: .scripted(LoopbackTurn.model))
+        change(&configuration)
+        return configuration
+    }
+
+    @Test func completeResponseIsRetrievedWithItsTextAndItems() async throws {
+        try await withServer(Self.configuration()) { server in
+            let transport = ChappieStreamingTransport(configuration: .loopback(server.baseURL))
+            let handle = transport.streamHandle(Self.request)
+            for try await _ in handle.events {}
+            let id = try #require(handle.response?.id)
+            let response = try await transport.retrieve(id)
+            #expect(response.id == id)
+            #expect(response.status == "completed")
+            #expect(response.outputText == LoopbackTurn.model.fullText)
+            #expect(response.usage == handle.response?.usage)
+            #expect(response.model == handle.response?.model)
+            #expect(response.outputItems.count == 1)
+            // The end of a response is not changed by a cancellation.
+            let cancelled = try await transport.cancel(id)
+            #expect(cancelled.id == id)
+            #expect(cancelled.status == "completed")
+            #expect(cancelled.outputText == response.outputText)
+            #expect(server.log.map(\.method) == ["POST", "GET", "POST"])
+        }
+    }
+
+    @Test func cancelledResponseEndsItsStreamWithThatStatus() async throws {
+        try await withServer(Self.configuration { $0.eventsPerSecond = 20 }) { server in
+            let transport = ChappieStreamingTransport(configuration: .loopback(server.baseURL) { $0.rawEvents = .all })
+            var end: (any Error)?
+            var responses: [ChappieResponse] = []
+            do {
+                for try await event in transport.stream(Self.request) {
+                    guard responses.isEmpty, case .raw(_, let payload) = event,
+                        let id = ChappieJSONValue(jsonText: payload)?["response"]?["id"]?.string
+                    else { continue }
+                    responses.append(try await transport.retrieve(id))
+                    responses.append(try await transport.cancel(id))
+                    responses.append(try await transport.cancel(id))
+                }
+            } catch {
+                end = error
+            }
+            #expect(responses.map(\.status) == ["in_progress", "cancelled", "cancelled"])
+            guard case .responseTerminalFailure(let response)? = end as? ChappieClientError else {
+                Issue.record("another end: \(String(describing: end))")
+                return
+            }
+            #expect(response.status == "cancelled")
+        }
+    }
+
+    @Test func clientRetrievesAndCancelsToo() async throws {
+        try await withServer(Self.configuration()) { server in
+            let transport = ChappieStreamingTransport(configuration: .loopback(server.baseURL))
+            let handle = transport.streamHandle(Self.request)
+            for try await _ in handle.events {}
+            let id = try #require(handle.response?.id)
+            let client = Chappie.client(configuration: .loopback(server))
+            let retrieved = try await client.retrieve(id)
+            #expect(retrieved.outputText == LoopbackTurn.model.fullText)
+            let cancelled = try await client.cancel(id)
+            #expect(cancelled.outputItems == retrieved.outputItems)
+            #expect(client.context.items.isEmpty)
+        }
+    }
+
+    @Test func responseThatTheServerDoesNotHaveIs404() async throws {
+        try await withServer(Self.configuration()) { server in
+            let transport = ChappieStreamingTransport(configuration: .loopback(server.baseURL))
+            await #expect { try await transport.retrieve("resp_0") } throws: { error in
+                guard case .httpError(404, _)? = error as? ChappieClientError else { return false }
+                return true
+            }
+        }
+    }
+}
