@@ -18,4 +18,24 @@ extension ChappieClient {
     public func cancel(_ responseID: String) async throws -> ChappieResponse {
         try await self.transport.cancel(responseID)
     }
+
+    /// Returns the events of a response that the server keeps behind one of its events.
+    ///
+    /// It is no turn of the conversation, and does not change it: calls of tools do not run, and come as `.raw`. See
+    /// `ChappieStreamingTransport.resume(_:after:)`.
+    ///
+    /// - Parameters:
+    ///   - responseID: the response's identifier.
+    ///   - sequenceNumber: the number of the last event that was delivered; nil, the default, for all events.
+    public func resume(
+        _ responseID: String, after sequenceNumber: Int? = nil
+    ) -> AsyncThrowingStream<ChappieStreamEvent, any Error> {
+        self.transport.resume(responseID, after: sequenceNumber)
+    }
+
+    /// Returns the events of a kept response behind a position, like `resume(_:after:)`, with a handle that can cancel
+    /// the stream and report on it.
+    public func streamHandle(resuming point: ChappieResumePoint) -> ChappieStreamHandle {
+        self.transport.streamHandle(resuming: point)
+    }
 }

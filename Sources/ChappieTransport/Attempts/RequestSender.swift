@@ -72,8 +72,11 @@ final class RequestSender {
         self.engine.availability(for: self.outgoing, self.credential)
     }
 
-    /// The fault of the configuration or the credential; nil when a request can be sent.
-    var fault: String? { self.engine.fault ?? self.credential?.fault }
+    /// The fault of the configuration, the credential or a response's identifier; nil when a request can be sent.
+    var fault: String? {
+        self.engine.fault ?? self.credential?.fault
+            ?? self.request.resumption.flatMap { self.builder.fault(ofResponseID: $0.responseID) }
+    }
 
     /// A builder of requests for the transport, with the turn's current state.
     private var builder: TransportRequestBuilder {

@@ -15,6 +15,20 @@ extension EventReader {
         case steered
     }
 
+    /// Begins the reading of an event, of which nothing is passed on when another turn has delivered it.
+    mutating func begin(_ event: ResponseEvent) {
+        self.isWithheld = self.machine.delivery.wasDelivered(event.sequenceNumber)
+    }
+
+    /// Returns the position behind an event that was read.
+    ///
+    /// A half of a surrogate pair that waits was not passed on.
+    mutating func position(behind event: ResponseEvent) -> Delivery.Position {
+        self.isWithheld = false
+        self.machine.delivery.read(event.sequenceNumber)
+        return self.half == nil ? self.machine.delivery.position() : .unchanged
+    }
+
     /// Passes an event on unchanged, where the consumer wants every one.
     mutating func passOnBeforehand(_ event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int) {
         if self.options.rawEvents == .all, !event.isFinishedCall {

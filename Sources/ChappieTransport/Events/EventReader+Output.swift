@@ -11,6 +11,7 @@ extension EventReader {
         if !wasVerified, self.machine.isReplayVerifiedInPlace() { self.replayVerified() }
         switch action {
         case .deliver(let offset):
+            if self.isWithheld { return }
             self.queue.append(text.dropping(first: offset), of: slot.kind)
             self.hasDelivered = true
         case .ignore:

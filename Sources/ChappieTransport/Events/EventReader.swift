@@ -124,6 +124,8 @@ struct EventReader: ~Copyable {
     private var hasQueued = false
     /// Indicates whether output was delivered by `handle` since the driver's last query.
     var hasDelivered = false
+    /// Indicates whether another turn has delivered the current event, so that nothing of it is passed on.
+    var isWithheld = false
     /// The number of bytes of replayed output that were compared when the replay caught up; nil after the driver has
     /// taken it.
     var verifiedByteCount: Int?
@@ -174,6 +176,14 @@ struct EventReader: ~Copyable {
     ///
     /// All events that are not output pass here, so that they contain no secret of the turn.
     mutating func deliver(_ event: ChappieStreamEvent) {
+        if self.isWithheld {
+            switch event {
+            case .raw, .usageLimits: return
+            case .textDelta, .reasoningDelta, .refusalDelta, .toolCallRequested, .approvalRequested,
+                .toolCallCompleted, .diagnostic, .completed:
+                break
+            }
+        }
         self.queue.append(self.redaction.event(event))
     }
 

@@ -1,3 +1,4 @@
+package import StreamSession
 import TransportSurface
 
 /// One request to the Responses API: a body as JSON, and fields that replace those of the body.
@@ -39,6 +40,8 @@ public struct ChappieTransportRequest: Sendable {
     package var turnState: String?
     /// Indicates whether the request only prepares the server: no output is generated.
     package var isWarmUp = false
+    /// The position at which a kept response is continued: then the turn requests that one, and the body is not used.
+    package var resumption: ResumeCursor?
     /// The lane whose newest response this one may continue, if its own lane has none.
     package var forkedFrom: String?
     /// Indicates whether the request belongs to a turn that was admitted as a whole.

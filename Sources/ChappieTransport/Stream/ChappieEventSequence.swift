@@ -59,7 +59,7 @@ public struct ChappieEventSequence: AsyncSequence, Sendable {
             // The memory of events that were taken is not kept while the consumer waits.
             if self.position == self.batch.count { (self.batch, self.position) = ([], 0) }
             do {
-                if let batch = try await self.source.nextBatch() { (self.batch, self.position) = (batch, 0) }
+                if let batch = try await self.source.nextOfSequence() { (self.batch, self.position) = (batch, 0) }
             } catch {
                 (self.batch, self.position) = ([], 0)
                 throw error
@@ -104,6 +104,12 @@ final class EventSource: Sendable {
 
     /// Indicates whether the turn or the current task was cancelled.
     @usableFromInline var isCancelled: Bool { self.cancellation.isRequested || Task.isCancelled }
+
+    /// Returns the next events for an iterator; nil after the end.
+    nonisolated(nonsending) func nextOfSequence() async throws -> [ChappieStreamEvent]? {
+        if Task.isCancelled { self.turn.cancel() }
+        return try await self.turn.nextOfSequence()
+    }
 
     /// Returns the next events, at least one; nil after the end.
     nonisolated(nonsending) func nextBatch() async throws -> [ChappieStreamEvent]? {

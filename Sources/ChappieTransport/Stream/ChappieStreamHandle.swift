@@ -11,6 +11,9 @@ package protocol StreamedTurn: AnyObject, Sendable {
     /// Returns the events that are ready, at least one; nil after the batch with `.completed`.
     nonisolated(nonsending) func nextBatch() async throws -> [ChappieStreamEvent]?
 
+    /// Returns the next events for a sequence that hands them out one by one.
+    nonisolated(nonsending) func nextOfSequence() async throws -> [ChappieStreamEvent]?
+
     /// Closes the connection and ends the stream with `CancellationError`.
     func cancel()
 
@@ -23,8 +26,21 @@ package protocol StreamedTurn: AnyObject, Sendable {
     /// The complete response, without its text; nil while the stream runs, and when it has failed.
     var response: ChappieResponse? { get }
 
+    /// The position behind the events that the consumer has taken; nil when another turn could not continue there.
+    var resumePoint: ChappieResumePoint? { get }
+
     /// The turn's report so far.
     var report: ChappieStreamReport { get }
+}
+
+extension StreamedTurn {
+    /// Returns the next batch.
+    nonisolated(nonsending) package func nextOfSequence() async throws -> [ChappieStreamEvent]? {
+        try await self.nextBatch()
+    }
+
+    /// Nil, as for a turn of several responses.
+    package var resumePoint: ChappieResumePoint? { nil }
 }
 
 /// A running stream that can be cancelled.
@@ -107,6 +123,17 @@ public struct ChappieStreamHandle: Sendable {
     /// `usage` is the sum of all its responses, and the other properties are those of the last one. `outputText` is
     /// empty, as the stream has delivered the text. May be read from any task.
     public var response: ChappieResponse? { self.turn.response }
+
+    /// The position behind the events that the program has taken so far, from which another process can continue
+    /// (`ChappieStreamingTransport.resume(_:after:)`).
+    ///
+    /// Known for a response that the server keeps (`background` and `store` in the request) once it has numbered events;
+    /// nil before, for any other response, for a client's turn, and behind output without a number. It stays readable
+    /// after the end of the stream, and behind a failure or a cancellation it is the position that was reached. With
+    /// `batches()` it is behind the whole batch. One event of the server may lead to several here: the position changes
+    /// with the last of them, so a program stores it when it changes, together with all that it has made of the events
+    /// up to there. May be read from any task.
+    public var resumePoint: ChappieResumePoint? { self.turn.resumePoint }
 
     /// The stream's report so far.
     public var report: ChappieStreamReport { self.turn.report }

@@ -27,4 +27,63 @@ extension ChappieStreamingTransport {
     public func cancel(_ responseID: String) async throws -> ChappieResponse {
         try await DocumentFetch(engine: self.engine, responseID: responseID, cancels: true).response()
     }
+
+    // MARK: The rest of the events
+
+    /// Returns the events of a response that the server keeps behind one of its events: a process continues where
+    /// another one has stopped.
+    ///
+    /// Servers keep the events of a response that was requested with `background` and `store`, about five minutes long.
+    /// The stream has what `stream(_:)` would have delivered behind that event, with the same promise: nothing is
+    /// repeated, nothing is skipped, no output of another response is mixed in. It is recovered like any stream of a
+    /// kept response. To know how the output begins, the turn reads all events of the response, and passes on nothing
+    /// of those up to the number; so the closing events are compared with the whole output, and calls of tools that were
+    /// delivered are not delivered again. That the other process has delivered those events as they are read here is
+    /// not known and not verified. At the last event of a response its end follows at once: `.completed`, or its
+    /// failure.
+    ///
+    /// It goes over HTTP. The errors are those of `stream(_:)`; `.transport` with the tag `resume.expired` when the
+    /// server no longer streams the response (`retrieve(_:)` may still return it), `event.sequence-gap` when its events
+    /// have no numbers from the beginning on, and `request.invalid` for an identifier that cannot be a part of an
+    /// address and a number below 0.
+    ///
+    /// ```swift
+    /// for try await event in transport.resume("resp_1", after: 42) {
+    ///     if case .textDelta(let text) = event { print(text, terminator: "") }
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - responseID: the response's identifier.
+    ///   - sequenceNumber: the number of the last event that was delivered (`ChappieResumePoint.sequenceNumber`); nil,
+    ///     the default, for all events.
+    public func resume(
+        _ responseID: String, after sequenceNumber: Int? = nil
+    ) -> AsyncThrowingStream<ChappieStreamEvent, any Error> {
+        self.stream(resuming: ChappieResumePoint(responseID: responseID, sequenceNumber: sequenceNumber))
+    }
+
+    /// Returns the events of a kept response behind a position, like `resume(_:after:)`.
+    public func stream(
+        resuming point: ChappieResumePoint
+    ) -> AsyncThrowingStream<ChappieStreamEvent, any Error> {
+        self.streamHandle(resuming: point).events
+    }
+
+    /// Returns the events of a kept response behind a position, like `resume(_:after:)`, as a sequence whose elements
+    /// cost less.
+    public func events(resuming point: ChappieResumePoint) -> ChappieEventSequence {
+        self.streamHandle(resuming: point).sequence()
+    }
+
+    /// Returns the events of a kept response behind a position, like `resume(_:after:)`, with a handle that can cancel
+    /// the stream and report on it.
+    ///
+    /// Its `resumePoint` is the given position until an event behind it was delivered. Cancelling the stream does not
+    /// cancel the response.
+    public func streamHandle(resuming point: ChappieResumePoint) -> ChappieStreamHandle {
+        var request = ChappieTransportRequest(body: Array("{}".utf8))
+        request.resumption = point.cursor
+        return ChappieStreamHandle(turn: self.turn(request))
+    }
 }

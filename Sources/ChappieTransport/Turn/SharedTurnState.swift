@@ -19,6 +19,8 @@ struct SharedTurnState {
     var connections: [any TransportConnection] = []
     /// Events that the consumer can take at once.
     var ready = EventQueue()
+    /// The positions at which another turn can continue.
+    var points = ResumePoints()
     var serverMessage: String?
     /// The complete response; nil before its end.
     var response: ChappieResponse?
@@ -46,6 +48,7 @@ struct SharedTurnState {
         if self.ready.count == 0 {
             self.ready.removeAll()
             swap(&self.ready, &read)
+            self.points.moved(self.ready.count)
         }
         var event = ChappieStreamEvent.completed
         guard self.ready.take(into: &event) else { return nil }
@@ -55,10 +58,22 @@ struct SharedTurnState {
 
     /// Takes all ready events or, when there are none, all that were read meanwhile; returns nil when there are none.
     mutating func takeAll(orOf read: inout EventQueue) -> [ChappieStreamEvent]? {
+        if self.ready.count == 0 { self.points.moved(read.count) }
         let batch = self.ready.count > 0 ? self.ready.takeAll() : read.takeAll()
         guard !batch.isEmpty else { return nil }
         self.isBusy = false
         return batch
+    }
+
+    /// Drops the ready events, which the consumer does not get.
+    mutating func dropReady() {
+        self.points.moved(-self.ready.count)
+        self.ready.removeAll()
+    }
+
+    /// The position behind the events that the consumer has taken; nil when there is none.
+    var resumePoint: ChappieResumePoint? {
+        self.points.newest(leaving: self.ready.count).map(ChappieResumePoint.init)
     }
 }
 

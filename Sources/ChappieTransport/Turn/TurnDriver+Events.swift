@@ -109,6 +109,7 @@ extension TurnDriver {
     }
 
     private func handle(_ event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int) {
+        if self.isKept { self.reader.begin(event) }
         if !event.kind.isContentFree {
             self.reader.machine.contentReceived(attempt: attempt)
             if !event.kind.isTerminal { self.serverAnswered() }
@@ -136,7 +137,24 @@ extension TurnDriver {
         if let byteCount = self.reader.verifiedByteCount.take() {
             self.recorder.replayed(byteCount, in: self.attempts.current)
         }
+        if self.isKept { self.notePosition(behind: event) }
         self.followEnd()
+    }
+
+    /// Records the position behind an event of a response that can be resumed.
+    private func notePosition(behind event: ResponseEvent) {
+        let waitingCount = self.reader.queue.count
+        switch self.reader.position(behind: event) {
+        case .unchanged: return
+        case .unknown: self.note(nil, waitingCount)
+        case .known(let cursor): self.note(cursor, waitingCount)
+        }
+    }
+
+    private func note(_ cursor: ResumeCursor?, _ waitingCount: Int) {
+        self.shared.withLock {
+            $0.points.note(cursor, waitingCount: waitingCount, readyCount: $0.ready.count)
+        }
     }
 
     private func named(_ responseID: String, attempt: Int) {

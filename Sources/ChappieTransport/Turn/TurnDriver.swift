@@ -8,8 +8,8 @@ import TransportSurface
 ///
 /// It has no policy. `next()` belongs to the stream's one consumer, whose task does all the work; `cancel()`,
 /// `steer(_:)`, `serverMessage` and `report` may be called from any task.
-/// - Safety: variables are accessed by the consumer's task (`next()`, `nextBatch()`, `redaction`, `completedResponse`) and
-///   `deinit`; `shared.isBusy` admits one `next()` at a time.
+/// - Safety: variables are accessed by the consumer's task (`next()`, `nextBatch()`, `nextOfSequence()`, `redaction`,
+///   `completedResponse`) and `deinit`; `shared.isBusy` admits one `next()` at a time.
 @safe package final class TurnDriver: StreamedTurn, @unchecked Sendable {
     let engine: Engine
     private let request: ChappieTransportRequest
@@ -44,6 +44,8 @@ import TransportSurface
     var hasFailed = false
     /// Indicates whether the circuit breaker has permitted the turn as a probe of the server.
     private var isProbe = false
+    /// Indicates whether the server keeps the response, so that another turn can continue it.
+    private(set) var isKept = false
     var parser: EventStreamParser
     /// The transport of the newest attempt.
     var transport: ChappieTransportKind
@@ -73,7 +75,8 @@ import TransportSurface
         self.recorder = TurnRecorder(watch, report: self.liveReport)
         self.deadlines = Deadlines(
             configuration.timeouts, tellsOfStalls: configuration.reportsDiagnostics || watch.isLogging)
-        self.transport = configuration.policy.prefersWebSocket ? .webSocket : .httpSSE
+        self.transport =
+            configuration.policy.prefersWebSocket && request.resumption == nil ? .webSocket : .httpSSE
         self.reader = EventReader(
             machine: TurnStateMachine(policy: RetryPolicy(configuration)),
             options: EventReader.Options(configuration, request), redaction: engine.redaction,
@@ -81,6 +84,7 @@ import TransportSurface
                 clientRequestID: self.identity.requestID, bodyByteCountLimit: configuration.limits.errorBodyByteCount,
                 unixTime: engine.clock.unixTime),
             steering: self.steering)
+        if let point = request.resumption { self.shared.withLock { $0.points = ResumePoints(point) } }
         self.parser = EventStreamParser(maximumEventByteCount: configuration.limits.eventByteCount)
     }
 
@@ -134,13 +138,30 @@ import TransportSurface
     /// When none is ready, it returns those of the next step: up to 64 KiB of available messages, and the one that
     /// exceeds this. It and `next()` take from the same queue.
     nonisolated(nonsending) package func nextBatch() async throws -> [ChappieStreamEvent]? {
+        self.beginReading()
+        return try await self.work { self.shared.withLock { $0.takeAll(orOf: &self.reader.queue) } }
+    }
+
+    /// Returns the next events for a sequence that hands them out one by one.
+    ///
+    /// Of a response that can be resumed it is one event, so that `resumePoint` is exact behind each.
+    nonisolated(nonsending) package func nextOfSequence() async throws -> [ChappieStreamEvent]? {
+        self.beginReading()
+        return try await self.work {
+            self.shared.withLock { shared in
+                guard self.isKept else { return shared.takeAll(orOf: &self.reader.queue) }
+                return shared.takeFirst(refillingFrom: &self.reader.queue).map { [$0] }
+            }
+        }
+    }
+
+    private func beginReading() {
         self.shared.withLock { shared in
             precondition(!shared.isBusy, "a stream is read by one task at a time")
             shared.isBusy = true
         }
         // The consumer's time for the previous batch is not the server's.
         self.tookLastOfBatch()
-        return try await self.work { self.shared.withLock { $0.takeAll(orOf: &self.reader.queue) } }
     }
 
     @inline(__always)
@@ -258,10 +279,13 @@ import TransportSurface
         guard !self.request.isWarmUp || configuration.policy.prefersWebSocket && availability == .available else {
             return self.end(invalid: "a warm-up needs a WebSocket")
         }
+        self.isKept =
+            self.request.resumption != nil
+            || sender.outgoing.isResumable && configuration.policy.recovery != .never
         self.reader.machine = TurnStateMachine(
             policy: self.request.isWarmUp ? .once : RetryPolicy(configuration), webSocket: availability,
             isResumable: sender.outgoing.isResumable, asksBeforeSending: self.permission.isAsked,
-            outputByteCountLimit: configuration.limits.outputByteCount)
+            outputByteCountLimit: configuration.limits.outputByteCount, resuming: self.request.resumption)
         self.action = self.reader.machine.started()
     }
 
@@ -303,7 +327,7 @@ import TransportSurface
         _ = self.reader.machine.cancelled()
         // Decoded events that were not taken are no longer wanted.
         self.reader.queue.removeAll()
-        self.shared.withLock { $0.ready.removeAll() }
+        self.shared.withLock { $0.dropReady() }
         self.closeAttempt(outcome: "cancelled")
         self.end(.failed(self.steering.refusal ?? CancellationError()))
     }
@@ -401,6 +425,9 @@ import TransportSurface
 
     /// The complete response, without its text; nil before its end.
     package var response: ChappieResponse? { self.shared.withLock { $0.response } }
+
+    /// The position behind the events that the consumer has taken; nil when another turn could not continue there.
+    package var resumePoint: ChappieResumePoint? { self.shared.withLock { $0.resumePoint } }
 
     /// The turn's report so far.
     package var report: ChappieStreamReport { self.liveReport.withLock { $0 } }

@@ -216,6 +216,9 @@ package struct ResponseOrder: Sendable {
     /// Returns whether the response had this oddity.
     package func hasSeen(_ oddity: Oddity) -> Bool { self.seenOddities & (1 << oddity.rawValue) != 0 }
 
+    /// Begins a response that is fetched by its identifier.
+    mutating func expects(responseID: String) { self.responseID = responseID }
+
     /// Continues the response, which is resumed where it broke.
     package mutating func resumed() {
         self.isResumed = true

@@ -27,26 +27,35 @@ package struct Delivery: ~Copyable, Sendable {
     /// Other modules change it in place.
     package var order = ResponseOrder()
     /// The server's identifier for that response.
-    private var responseID: String?
+    private(set) var responseID: String?
     /// Indicates whether the current event has a number.
     private var isEventNumbered = false
     /// Indicates whether output was delivered since the last event with a number.
-    private var hasUnnumberedOutput = false
+    private(set) var hasUnnumberedOutput = false
     /// Indicates whether the server was asked for the events behind a number, and has not sent a later number since.
     private var awaitsNumber = false
     /// The number of finished items of the current attempt, counted from the first one without a gap.
     private var finishedItemCount = 0
     /// Indicates whether a call of a broken attempt was run, to be given back with its output.
     private(set) var hasCarriedCall = false
+    /// Indicates whether the turn continues a response that another turn has requested.
+    let isResumption: Bool
+    /// The events that the other turn has delivered; nil when there are none.
+    var earlier: EarlierDelivery?
 
     /// Creates the value before the first event.
     ///
     /// - Parameters:
     ///   - isResumable: whether the server can be asked for the rest of a broken response.
     ///   - outputByteCountLimit: the maximum output of each kind, in bytes.
-    init(isResumable: Bool, outputByteCountLimit: Int) {
+    ///   - point: the position at which a response is continued that another turn has requested; nil for a request.
+    init(isResumable: Bool, outputByteCountLimit: Int, resuming point: ResumeCursor? = nil) {
         self.ledger = ReplayLedger(byteCountLimit: outputByteCountLimit)
         self.tracker = SequenceTracker(isResumable: isResumable)
+        self.isResumption = point != nil
+        self.responseID = point?.responseID
+        self.earlier = point?.lastSequenceNumber.map { EarlierDelivery(upTo: $0) }
+        if let point { self.order.expects(responseID: point.responseID) }
     }
 
     // MARK: The delivered output
@@ -183,6 +192,9 @@ package struct Delivery: ~Copyable, Sendable {
     /// Returns whether numbers are evaluated; false for a server that does not count.
     package mutating func readsNumbers() -> Bool { !self.tracker.ignoresNumbers }
 
+    /// The highest number that has come; nil when there is none.
+    var lastNumber: Int? { self.tracker.last }
+
     /// Returns whether numbers of a resumable response are missing before this one.
     package mutating func leavesNumbersOut(_ number: Int?) -> Bool { self.tracker.leavesNumbersOut(number) }
 
@@ -209,6 +221,9 @@ package struct Delivery: ~Copyable, Sendable {
     /// Judges an event by its number.
     mutating func judge(_ number: Int?, fingerprint: UInt64, isOutput: Bool) -> NumberVerdict {
         if self.awaitsNumber, let failure = self.judgeRest(number, isOutput: isOutput) { return .fails(failure) }
+        if let earlier, self.tracker.last == nil, let fault = earlier.fault(ofFirst: number, isOutput: isOutput) {
+            return .fails(fault)
+        }
         self.isEventNumbered = number != nil
         let verdict = self.tracker.received(number, fingerprint: fingerprint, isOutput: isOutput)
         switch self.tracker.consequence(of: verdict) {

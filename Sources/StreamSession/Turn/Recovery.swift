@@ -130,8 +130,11 @@ struct Recovery: Sendable {
         after failure: AttemptFailure, _ request: RequestProgress, _ delivery: borrowing Delivery
     ) -> TurnStateMachine.Opening.Rung? {
         if request == .steered { return nil }
-        if let cursor = delivery.cursor(after: failure) { return .resume(cursor) }
         let recovery = self.policy.streaming.recovery
+        // A turn that continues the response of another one has no request that could be sent again.
+        if delivery.isResumption, recovery == .never, request >= .sent, !failure.isRefusal { return nil }
+        if let cursor = delivery.cursor(after: failure) { return .resume(cursor) }
+        if delivery.isResumption { return nil }
         let carriedItemCount = self.policy.streaming.carriesFinishedItems ? delivery.carriedItemCount : 0
         guard delivery.hasDelivered else {
             guard request >= .sent else { return .first }

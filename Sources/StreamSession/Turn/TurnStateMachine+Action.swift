@@ -74,6 +74,12 @@ extension TurnStateMachine {
             self.rung = rung
         }
 
+        /// Creates the first opening of a turn that continues a response; nil for any other turn.
+        init?(first cursor: ResumeCursor?) {
+            guard let cursor else { return nil }
+            self.init(attempt: 1, transport: .httpSSE, reason: .first, rung: .resume(cursor))
+        }
+
         /// The recovery step that an attempt performs.
         package enum Rung: Equatable, Sendable {
             /// None: no attempt has failed after the request was sent.

@@ -76,20 +76,20 @@ package struct TurnStateMachine: ~Copyable, Sendable {
     ///   - policy: the limits and delays of retries.
     ///   - webSocket: whether a WebSocket may be used.
     ///   - isResumable: whether the server can be asked for the rest of a broken response.
-    ///   - asksBeforeSending: whether the program is asked before a request is sent: then only `requestSent` means that
-    ///     the server may have it.
+    ///   - asksBeforeSending: whether the program permits requests: then only `requestSent` means that one was sent.
     ///   - outputByteCountLimit: the maximum output of each kind, in bytes.
+    ///   - point: the position at which another turn's response is continued; nil for a request.
     package init(
         policy: RetryPolicy, webSocket: WebSocketAvailability = .available, isResumable: Bool = false,
-        asksBeforeSending: Bool = false, outputByteCountLimit: Int = .max
+        asksBeforeSending: Bool = false, outputByteCountLimit: Int = .max, resuming point: ResumeCursor? = nil
     ) {
         self.recovery = Recovery(policy)
         self.webSocket = webSocket
         self.asksBeforeSending = asksBeforeSending
         self.outputByteCountLimit = outputByteCountLimit
         self.delivery = Delivery(
-            isResumable: isResumable && policy.streaming.recovery != .never,
-            outputByteCountLimit: outputByteCountLimit)
+            isResumable: point != nil || isResumable && policy.streaming.recovery != .never,
+            outputByteCountLimit: outputByteCountLimit, resuming: point)
     }
 }
 
@@ -463,10 +463,8 @@ extension TurnStateMachine {
     }
 
     private mutating func openFirst() -> Action {
-        guard self.policy.streaming.prefersWebSocket else {
-            return self.open(Opening(attempt: 1, transport: .httpSSE, reason: .first))
-        }
-        switch self.webSocket {
+        if let opening = Opening(first: self.delivery.firstCursor) { return self.open(opening) }
+        switch self.policy.streaming.prefersWebSocket ? self.webSocket : .condemned {
         case .available:
             return self.open(Opening(attempt: 1, transport: .webSocket, reason: .first))
         case .condemned, .background:
@@ -549,8 +547,8 @@ extension TurnStateMachine {
         return .ignore
     }
 
-    /// Handles a failure of an exchange: for a lent connection that died unnoticed, or a continued response that the
-    /// server has forgotten, a fresh connection replaces it, and no retry is spent.
+    /// Handles a failure of an exchange: a fresh connection, without a retry, replaces a lent one that died unnoticed, and
+    /// one whose continued response is forgotten.
     private mutating func failed(_ failure: AttemptFailure, in exchange: Exchange, jitter: Double) -> Action {
         let isSteered = self.request == .steered
         let hasDied =

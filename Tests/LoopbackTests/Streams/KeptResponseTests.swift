@@ -88,4 +88,83 @@ import Testing
             }
         }
     }
+
+    // MARK: Another process
+
+    /// Behind each event of a response, another engine continues; meanwhile the server still makes the rest.
+    @Test(arguments: [nil, 400.0]) func anotherProcessContinuesBehindEveryEvent(eventsPerSecond: Double?) async throws {
+        try await withServer(Self.configuration { $0.eventsPerSecond = eventsPerSecond }) { server in
+            let transport = ChappieStreamingTransport(configuration: .loopback(server.baseURL))
+            let handle = transport.streamHandle(Self.request)
+            var texts: [(point: ChappieResumePoint, text: String)] = []
+            var text = ""
+            for try await event in handle.sequence() {
+                if case .textDelta(let delta) = event { text += delta }
+                if let point = handle.resumePoint, point != texts.last?.point { texts.append((point, text)) }
+            }
+            #expect(text == LoopbackTurn.model.fullText)
+            #expect(texts.count > 20)
+            let last = try #require(texts.last?.point)
+            #expect(last == handle.resumePoint)
+            for (point, before) in texts {
+                let another = ChappieStreamingTransport(configuration: .loopback(server.baseURL))
+                let rest = another.streamHandle(resuming: point)
+                var end = ""
+                var completions = 0
+                for try await event in rest.events {
+                    if case .textDelta(let delta) = event { end += delta }
+                    if event == .completed { completions += 1 }
+                }
+                #expect(before + end == text, "behind \(point)")
+                #expect(completions == 1)
+                #expect(rest.resumePoint == last)
+                #expect(rest.response?.usage == handle.response?.usage)
+            }
+        }
+    }
+
+    /// The first process ends in the middle, and the second one loses its connection.
+    @Test func resumedStreamIsRecovered() async throws {
+        let faults = [
+            ChappieTestServer.Fault(.cutAfterEvent(event: 25), attempts: 2...2),
+            ChappieTestServer.Fault(.cutAfterEvent(event: 5), attempts: 3...3),
+        ]
+        try await withServer(Self.configuration { $0.faults = faults }) { server in
+            let client = Chappie.client(configuration: .loopback(server))
+            let transport = ChappieStreamingTransport(configuration: .loopback(server.baseURL))
+            let handle = transport.streamHandle(Self.request)
+            var text = ""
+            for try await event in handle.events {
+                if case .textDelta(let delta) = event { text += delta }
+                if text.utf8.count > 60 { break }
+            }
+            let stored = try #require(handle.resumePoint?.description)
+            let point = try #require(ChappieResumePoint(stored))
+            let rest = client.streamHandle(resuming: point)
+            for try await event in rest.events {
+                if case .textDelta(let delta) = event { text += delta }
+            }
+            #expect(text == LoopbackTurn.model.fullText)
+            #expect(rest.report.attempts.map(\.outcome) == ["connection.lost", "connection.lost", "completed"])
+            #expect(client.context.items.isEmpty)
+        }
+    }
+
+    @Test func responseWhoseEventsAreGoneIsRetrieved() async throws {
+        try await withServer(Self.configuration { $0.resumeLifetime = .zero }) { server in
+            let transport = ChappieStreamingTransport(configuration: .loopback(server.baseURL))
+            let handle = transport.streamHandle(Self.request)
+            for try await _ in handle.events {}
+            let point = try #require(handle.resumePoint)
+            var tag: String?
+            do {
+                for try await _ in transport.resume(point.responseID, after: point.sequenceNumber) {}
+            } catch {
+                tag = (error as? ChappieClientError)?.tag
+            }
+            #expect(tag == "resume.expired")
+            let response = try await transport.retrieve(point.responseID)
+            #expect(response.outputText == LoopbackTurn.model.fullText)
+        }
+    }
 }
