@@ -48,7 +48,9 @@ import Testing
         #expect(try Self.offers(["chappie", "completion", ""]) == ["bash", "zsh", "fish"])
         #expect(try Self.offers(["chappie", "completion", "--h"]) == ["--help"])
         #expect(try Self.offers(["chappie", "serve", "--color", ""]) == ["auto", "always", "never"])
-        // Bash itself offers files there.
+        #expect(try Self.offers(["chappie", "serve", "--scenario", "resume-cut-"]) == ["resume-cut-twice"])
+        // Bash itself offers files there, and where no scenario has such a name.
+        #expect(try Self.offers(["chappie", "serve", "--scenario", "./"]).isEmpty)
         #expect(try Self.offers(["chappie", "stream", "--request", ""]).isEmpty)
         #expect(try Self.offers(["chappie", "stream", "hi"]).isEmpty)
     }

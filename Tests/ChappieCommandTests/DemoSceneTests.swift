@@ -44,6 +44,22 @@ private func failedClaims(_ scene: DemoScene, _ turns: [DemoObservation]) -> Int
         #expect(failedClaims(.divergence, [observation("the whole", error: ChappieClientError.invalidResponse)]) == 2)
     }
 
+    @Test(arguments: [nil, 120, 80, 60, 40, 10]) func linesAreAsWideAsTheTerminal(columnCount: Int?) {
+        let width = min(100, max(40, columnCount ?? 100))
+        let printer = DemoPrinter(style: TerminalStyle(isColored: false), columnCount: columnCount)
+        for scene in DemoScene.allCases {
+            let checks = [
+                DemoScene.Check("What is claimed at some length about a scene, and what came out of it.", true)
+            ]
+            let lines = printer.text(scene, [], checks).split(separator: "\n").map(String.init)
+            #expect(lines.allSatisfy { $0.count <= width }, "\(lines)")
+            #expect(lines[0].hasPrefix("\(scene.rawValue)  \(scene.title.prefix(10))"))
+            #expect(lines.contains { $0.hasPrefix("   ✓ What is claimed") })
+            let whole = "\(scene.rawValue) \(scene.title) wire \(scene.wire) ✓ \(checks[0].claim)"
+            #expect(lines.flatMap { $0.split(separator: " ") }.joined(separator: " ") == whole)
+        }
+    }
+
     @Test func theSummaryCountsTheScenes() {
         let printer = DemoPrinter(style: TerminalStyle(isColored: false))
         #expect(printer.summary(sceneCount: 4, failedCount: 0) == "All 4 came out as promised.\n")

@@ -10,15 +10,21 @@ struct CommandSyntax: Sendable {
         let valueName: String?
         /// Its effect, in a few words.
         let summary: String
-        /// The words that its value may be; empty where it may be any text.
-        let values: [String]
+        /// The words that completions offer for its value: all, or beside files; empty where it may be any text.
+        ///
+        /// They are made when they are read: only completions need them.
+        var values: [String] { self.makeValues() }
+        private let makeValues: @Sendable () -> [String]
 
         /// Creates an option with a value.
-        init(_ name: String, _ valueName: String, _ summary: String, values: [String] = []) {
+        init(
+            _ name: String, _ valueName: String, _ summary: String,
+            values: @autoclosure @escaping @Sendable () -> [String] = []
+        ) {
             self.name = name
             self.valueName = valueName
             self.summary = summary
-            self.values = values
+            self.makeValues = values
         }
 
         /// Creates an option without a value.
@@ -26,7 +32,7 @@ struct CommandSyntax: Sendable {
             self.name = name
             self.valueName = nil
             self.summary = summary
-            self.values = []
+            self.makeValues = { [] }
         }
 
         /// The option as it is typed.

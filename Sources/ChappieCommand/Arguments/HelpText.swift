@@ -9,8 +9,11 @@ struct HelpText {
     private let width: Int
 
     /// Creates help for a terminal with a number of columns; nil for a pipe.
-    init(columnCount: Int? = nil) {
-        self.width = max(Self.minimumWidth, min(Self.maximumWidth, columnCount ?? .max))
+    init(columnCount: Int? = nil) { self.width = Self.width(ofColumns: columnCount) }
+
+    /// Returns the width of lines for a terminal with a number of columns, 40 to 100; nil for a pipe.
+    static func width(ofColumns columnCount: Int?) -> Int {
+        max(Self.minimumWidth, min(Self.maximumWidth, columnCount ?? .max))
     }
 
     /// Returns the help of one command.

@@ -119,8 +119,10 @@ private enum ZshCompletion {
             text.append(character)
         }
         guard let name = option.valueName else { return Self.quoted("*--\(option.name)[\(summary)]") }
-        let words = option.values.isEmpty ? "" : "(\(option.values.joined(separator: " ")))"
-        let action = option.takesFolder ? "_files -/" : option.takesFile ? "_files" : words
+        let values = option.values.joined(separator: " ")
+        let words = values.isEmpty ? "" : "(\(values))"
+        let files = values.isEmpty ? "_files" : "{compadd -- \(values); _files}"
+        let action = option.takesFolder ? "_files -/" : option.takesFile ? files : words
         return Self.quoted("*--\(option.name)=[\(summary)]:\(name.replacing(":", with: "\\:")):\(action)")
     }
 

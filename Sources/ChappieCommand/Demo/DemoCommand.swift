@@ -23,7 +23,7 @@ struct DemoCommand {
 
     /// Plays every scene; returns `ExitCode.defect` when a check of one has failed.
     func run() async throws -> ExitCode {
-        let printer = DemoPrinter(style: self.console.outputStyle)
+        let printer = DemoPrinter(style: self.console.outputStyle, columnCount: self.console.output.columnCount)
         var failedCount = 0
         for scene in DemoScene.allCases {
             let turns = try await Self.play(scene)

@@ -5,10 +5,18 @@ import Chappie
 struct DemoPrinter {
     /// The colour and weight of text.
     let style: TerminalStyle
+    /// The columns of a line.
+    let width: Int
+
+    /// Creates a printer for a terminal with a number of columns; nil for a pipe.
+    init(style: TerminalStyle, columnCount: Int? = nil) {
+        self.style = style
+        self.width = HelpText.width(ofColumns: columnCount)
+    }
 
     /// Returns the text of a scene: the fault, the observations, the report, and the checks.
     func text(_ scene: DemoScene, _ turns: [DemoObservation], _ checks: [DemoScene.Check]) -> String {
-        var lines = [self.style.bold("\(scene.rawValue)  \(scene.title)")]
+        var lines = [self.style.bold("\(scene.rawValue)  " + self.wrapped(scene.title, behind: 3))]
         lines.append(self.row("wire", scene.wire))
         for turn in turns {
             lines.append(self.row("consumer", Self.words(for: turn)))
@@ -27,7 +35,8 @@ struct DemoPrinter {
             if let text = turn.divergedText { lines.append(self.row("delivered", Self.excerpt(text))) }
         }
         lines += checks.map { check in
-            "   " + (check.holds ? self.style.green("✓") : self.style.red("✗")) + " " + check.claim
+            "   " + (check.holds ? self.style.green("✓") : self.style.red("✗")) + " "
+                + self.wrapped(check.claim, behind: 5)
         }
         return lines.joined(separator: "\n") + "\n\n"
     }
@@ -40,7 +49,14 @@ struct DemoPrinter {
     }
 
     private func row(_ name: String, _ value: String) -> String {
-        "   " + self.style.dim(name + String(repeating: " ", count: max(1, 11 - name.count))) + value
+        let blanks = String(repeating: " ", count: max(1, 11 - name.count))
+        return "   " + self.style.dim(name + blanks) + self.wrapped(value, behind: 3 + name.count + blanks.count)
+    }
+
+    /// Returns the lines of a text whose first one stands behind other text of a number of columns, and the others under
+    /// it.
+    private func wrapped(_ text: String, behind column: Int) -> String {
+        String(HelpText.wrapped(text, indentation: column, width: self.width).dropFirst(column).dropLast())
     }
 
     private static func words(for turn: DemoObservation) -> String {

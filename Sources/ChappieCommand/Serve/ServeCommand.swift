@@ -17,7 +17,9 @@ struct ServeCommand {
         options: [
             .init("port", "N", "the TCP port; default 0: any free one"),
             .init("recording", "FILE", "events to serve, one JSON object a line; several are served in turn"),
-            .init("scenario", "NAME|FILE", "what goes wrong: a built-in scenario, or a file with one as JSON"),
+            .init(
+                "scenario", "NAME|FILE", "what goes wrong: a built-in scenario, or a file with one as JSON",
+                values: ChappieTestServer.builtInScenarios.map(\.name)),
             .init("upstream", "URL", "relay to this server instead: a URL (http, https, ws, wss) or HOST:PORT"),
             .init("fault", "SPEC", "what goes wrong on the way, at an exact byte; may be given several times"),
             .init("list-scenarios", "print the built-in scenarios by subject, and exit"),
