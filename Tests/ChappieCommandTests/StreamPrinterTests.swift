@@ -110,6 +110,18 @@ private let toolEvents: [ChappieStreamEvent] = [
         #expect(!printer.printed(failure(ChappieClientError.httpError(400, ""))).output.contains("serverMessage"))
     }
 
+    @Test func detailOfAFailureStandsBehindItsCategory() {
+        var details = ChappieTransportFailure.Details()
+        details.detail = "lane is empty"
+        let error = ChappieClientError.transport(
+            ChappieTransportFailure(
+                code: .invalidRequest, phase: .send, transport: .httpSSE,
+                progress: (attempts: 0, replaySafety: .notSent), details: details))
+        var printer = StreamJSONPrinter()
+        let line = printer.printed(failure(error)).output
+        #expect(line.contains(#""tag":"request.invalid","category":"validation","detail":"lane is empty","#), "\(line)")
+    }
+
     @Test func aDivergenceBehindAnEndInOrderNamesThatCause() {
         var report = ChappieStreamReport()
         report.endedWithoutTerminalEvent = true

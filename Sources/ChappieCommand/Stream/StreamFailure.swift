@@ -13,6 +13,8 @@ struct StreamFailure: Equatable {
     var isRetryable: Bool
     /// The problem and the advice, safe to show.
     var safeDescription: String
+    /// The fact that distinguishes failures of one tag, such as the property that cannot be sent; nil without one.
+    var detail: String?
     /// The server's description, on one line; nil without one.
     var serverMessage: String?
     /// Indicates whether sending the request again is safe.
@@ -101,6 +103,7 @@ struct StreamFailure: Equatable {
             self.attempts = failure.attempts
             self.requestID = failure.details.requestID ?? self.requestID
             self.issuer = failure.details.issuer
+            self.detail = failure.details.detail
             if failure.details.detail == "ended-in-order" {
                 let advice = [Self.deliveredWords] + (failure.attempts > 1 ? [Self.onceWords] : [])
                 self.safeDescription = ([error.failureReason ?? ""] + advice).joined(separator: " ")

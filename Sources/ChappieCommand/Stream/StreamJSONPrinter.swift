@@ -42,6 +42,7 @@ struct StreamJSONPrinter: StreamPrinter {
         writer.add("type", "error")
         writer.add("tag", failure.tag)
         writer.add("category", failure.category?.rawValue)
+        writer.add("detail", failure.detail)
         writer.add("retryable", failure.isRetryable)
         writer.add("safeDescription", failure.safeDescription)
         writer.add("serverMessage", failure.serverMessage)
