@@ -152,13 +152,17 @@ final class Engine: Sendable {
     }
 
     /// Handles the events in the background since the last turn, and with `begins` begins a probe when one is due.
-    func prepare(for credential: ChappieCredential?, lane: Lane, begins: Bool) {
+    ///
+    /// The configuration is the engine's with the fields and time limits of the turn's request.
+    func prepare(
+        for credential: ChappieCredential?, _ configuration: ChappieTransportConfiguration, lane: Lane, begins: Bool
+    ) {
         self.settlePendingUpgrade()
         let now = self.clock.now()
         guard begins, self.configuration.policy.prefersWebSocket,
             self.state.withLock({ $0.standing.beginsProbe(now: now) })
         else { return }
-        let builder = TransportRequestBuilder(configuration: self.configuration, credential: credential)
+        let builder = TransportRequestBuilder(configuration: configuration, credential: credential)
         guard let request = builder.upgrade() else { return self.probeEnded(succeeded: false) }
         self.park(
             PendingUpgrade(

@@ -68,10 +68,17 @@ struct KeptExchange {
     }
 }
 
-/// The name of a lane; turns of different lanes never share a connection.
+/// The name of a lane, and the fields of its requests; turns of different lanes never share a connection.
 struct Lane: Hashable {
     /// Nil for the lane without a name.
     let name: String?
+    /// The requests' own fields, which the opening handshake has; a secret may be among them.
+    let fieldLines: [String]
+
+    init(name: String?, fieldLines: [String] = []) {
+        self.name = name
+        self.fieldLines = fieldLines
+    }
 }
 
 /// An opening handshake that no turn waits for.

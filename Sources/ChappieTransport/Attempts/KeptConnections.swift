@@ -1,5 +1,8 @@
 /// The WebSockets that wait for the next turn of their lane, one each.
 ///
+/// Of those that were opened with requests' own fields, one for each name of a lane: such fields may be different each
+/// time.
+///
 /// A value of the engine's state. Every connection that it takes is returned by one of its functions, to be closed or
 /// used.
 struct KeptConnections {
@@ -11,6 +14,11 @@ struct KeptConnections {
     /// Keeps a connection; returns the one that it replaces.
     mutating func keep(_ connection: KeptConnection) -> KeptConnection? {
         if let known = self.connections.updateValue(connection, forKey: connection.lane) { return known }
+        if !connection.lane.fieldLines.isEmpty,
+            let other = self.connections.keys.first(where: { $0.hasOtherFields(than: connection.lane) })
+        {
+            return self.connections.removeValue(forKey: other)
+        }
         guard self.connections.count > Self.maximumCount,
             let oldest = self.connections.values.min(by: { $0.keptAt < $1.keptAt })
         else { return nil }
@@ -28,4 +36,11 @@ struct KeptConnections {
 
     /// The connection of a lane, without taking it.
     subscript(lane: Lane) -> KeptConnection? { self.connections[lane] }
+}
+
+extension Lane {
+    /// Returns whether both have the same name, and own fields that differ.
+    fileprivate func hasOtherFields(than other: Self) -> Bool {
+        self.name == other.name && !self.fieldLines.isEmpty && self.fieldLines != other.fieldLines
+    }
 }

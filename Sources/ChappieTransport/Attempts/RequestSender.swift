@@ -30,6 +30,8 @@ final class RequestSender {
     }
 
     private let engine: Engine
+    /// The engine's configuration with the request's own fields and time limits.
+    let configuration: ChappieTransportConfiguration
     private let request: ChappieTransportRequest
     private let identity: RequestIdentity
     private let shared: LockedValue<SharedTurnState>
@@ -55,6 +57,7 @@ final class RequestSender {
         shared: LockedValue<SharedTurnState>, questions: ProgramQuestions, permission: SendingPermission
     ) throws(ResponseRequestBodyError) {
         self.engine = engine
+        self.configuration = request.applied(to: engine.configuration)
         self.request = request
         self.identity = identity
         self.shared = shared
@@ -81,7 +84,7 @@ final class RequestSender {
     /// A builder of requests for the transport, with the turn's current state.
     private var builder: TransportRequestBuilder {
         TransportRequestBuilder(
-            configuration: self.engine.configuration, credential: self.credential, turnState: self.outgoing.turnState,
+            configuration: self.configuration, credential: self.credential, turnState: self.outgoing.turnState,
             identity: self.identity)
     }
 
@@ -189,7 +192,7 @@ final class RequestSender {
             return shared.isCancelled
         }
         if isCancelled { return nil }
-        let limit = self.engine.configuration.timeouts.livenessCheck
+        let limit = self.configuration.timeouts.livenessCheck
         let remaining = end.map { max(.zero, $0 - self.engine.clock.now()) }
         return await kept.isAlive(within: min(limit, remaining ?? limit), self.engine.clock)
     }
@@ -283,7 +286,7 @@ final class RequestSender {
     private func exchange(before attempt: Attempt) -> KeptExchange? {
         if let exchange = attempt.kept?.exchange { return exchange }
         guard let source = self.request.forkedFrom,
-            let kept = self.engine.keptConnection(of: Lane(name: source), for: self.credential),
+            let kept = self.engine.keptConnection(of: self.outgoing.lane(source), for: self.credential),
             kept.connection.socketIdentity == attempt.connection.socketIdentity
         else { return nil }
         return kept.exchange

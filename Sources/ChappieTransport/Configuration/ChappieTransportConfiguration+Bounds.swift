@@ -45,7 +45,8 @@ extension ChappieCircuitBreakerPolicy {
 }
 
 extension ChappieTimeouts {
-    fileprivate var bounded: Self {
+    /// The same time limits, each in its range.
+    var bounded: Self {
         var copy = self
         copy.connect = self.connect?.bounded
         copy.firstEvent = self.firstEvent?.bounded

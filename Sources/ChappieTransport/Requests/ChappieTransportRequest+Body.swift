@@ -42,6 +42,7 @@ extension ChappieTransportRequest {
         for case (let name, let text?) in words {
             if let fault = TextRule.line(text) { return "\(name) \(fault)" }
         }
+        if let fault = TextRule.fields(self.fields, named: "fields") { return fault }
         if let number = self.resumption?.lastSequenceNumber, number < 0 { return "sequenceNumber is below 0" }
         return self.lane.flatMap(TextRule.lane).map { "lane \($0)" }
     }

@@ -15,6 +15,7 @@ struct OutgoingRequest {
 
     private let lane: String?
     private let usesLanes: Bool
+    private let fieldLines: [String]
     private let original: RequestBodies
     /// The original with the carried items behind its input.
     private var bodies: RequestBodies
@@ -37,6 +38,7 @@ struct OutgoingRequest {
     ) throws(ResponseRequestBodyError) {
         self.lane = request.lane
         self.usesLanes = usesLanes
+        self.fieldLines = request.fieldLines
         self.turnState = request.turnState
         self.original = try RequestBodies(request, usesLanes: usesLanes, metadata: metadata)
         self.bodies = self.original
@@ -54,7 +56,10 @@ struct OutgoingRequest {
     var isResumable: Bool { self.bodies.isResumable }
 
     /// The lane whose kept connection the turn uses: the one that the request, or its body, names.
-    var keptLane: Lane { Lane(name: self.lane ?? (self.usesLanes ? self.laneOfBody : nil)) }
+    var keptLane: Lane { self.lane(self.lane ?? (self.usesLanes ? self.laneOfBody : nil)) }
+
+    /// Returns the lane of this name whose connections have the request's own fields.
+    func lane(_ name: String?) -> Lane { Lane(name: name, fieldLines: self.fieldLines) }
 
     /// The lane that the request names; nil when lanes are not used.
     var laneName: String? { self.usesLanes ? self.lane ?? self.laneOfBody : nil }

@@ -38,7 +38,7 @@ extension TurnDriver {
         guard let connection = self.attempts.current?.connection else { return }
         var messages = EventReader.Messages(connection: connection, payload: first)
         // The total budget is checked before each message: the consumer's time counts as well.
-        if self.engine.configuration.timeouts.total != nil { messages.remainingByteCount = 0 }
+        if self.deadlines.end != nil { messages.remainingByteCount = 0 }
         do throws(ResponseEventError) {
             let reading = try self.reader.read(&messages, attempt: attempt)
             if let event = messages.unhandled { self.attempts.current?.unhandled = event }

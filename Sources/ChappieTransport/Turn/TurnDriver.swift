@@ -74,12 +74,13 @@ import TransportSurface
         let watch = RequestWatch(configuration, identity: self.identity)
         self.recorder = TurnRecorder(watch, report: self.liveReport)
         self.deadlines = Deadlines(
-            configuration.timeouts, tellsOfStalls: configuration.reportsDiagnostics || watch.isLogging)
+            request.timeouts?.bounded ?? configuration.timeouts,
+            tellsOfStalls: configuration.reportsDiagnostics || watch.isLogging)
         self.transport =
             configuration.policy.prefersWebSocket && request.resumption == nil ? .webSocket : .httpSSE
         self.reader = EventReader(
             machine: TurnStateMachine(policy: RetryPolicy(configuration)),
-            options: EventReader.Options(configuration, request), redaction: engine.redaction,
+            options: EventReader.Options(configuration, request), redaction: engine.redaction.adding(request.fields),
             evidence: FailureEvidence(
                 clientRequestID: self.identity.requestID, bodyByteCountLimit: configuration.limits.errorBodyByteCount,
                 unixTime: engine.clock.unixTime),
@@ -274,7 +275,8 @@ import TransportSurface
         if let fault = sender.fault { return self.end(invalid: fault) }
         let configuration = self.engine.configuration
         self.engine.prepare(
-            for: sender.credential, lane: sender.outgoing.keptLane, begins: !self.request.isWarmUp)
+            for: sender.credential, sender.configuration, lane: sender.outgoing.keptLane, begins: !self.request.isWarmUp
+        )
         let availability = sender.webSocketAvailability
         guard !self.request.isWarmUp || configuration.policy.prefersWebSocket && availability == .available else {
             return self.end(invalid: "a warm-up needs a WebSocket")

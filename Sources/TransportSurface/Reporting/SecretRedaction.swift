@@ -34,8 +34,15 @@ package struct SecretRedaction: Sendable {
 
     /// Creates a redaction of the secrets among a program's own fields, and those of its proxies.
     package init(fields: [(name: String, value: String)], proxy: ChappieProxyPolicy) {
-        for field in fields where Self.namesSecret(field.name) { self.add(Self.secret(of: field)) }
+        self = self.adding(fields)
         for secret in proxy.secrets { self.add(secret) }
+    }
+
+    /// Returns the redaction of the secrets among fields as well.
+    package func adding(_ fields: [(name: String, value: String)]) -> Self {
+        var copy = self
+        for field in fields where Self.namesSecret(field.name) { copy.add(Self.secret(of: field)) }
+        return copy
     }
 
     /// Adds a field's value, and the last word of it: a scheme may precede the secret.
