@@ -41,7 +41,7 @@ struct TurnRecorder {
     /// Records that the turn is complete, has failed with an error or was cancelled.
     func ended(with error: (any Error)?, after duration: Duration, _ facts: Facts) {
         if error is CancellationError { return self.cancelled(after: duration, facts) }
-        self.watch.measure("turn", duration, outcome: error.map(RequestWatch.outcome(of:)) ?? "completed")
+        self.watch.measure("turn", duration, error: error)
         guard let error else {
             return self.watch.log(.info, "turn", "A turn is complete.") { $0.fill(with: facts, duration) }
         }
@@ -138,10 +138,13 @@ struct TurnRecorder {
         return limit
     }
 
-    /// Records that an attempt is over; `statistics` are its connection's counts.
-    func ended(_ attempt: Attempt, _ statistics: TransportStatistics, outcome: String, at now: Duration) {
+    /// Records that an attempt is over; `statistics` are its connection's counts, `category` is that of its failure.
+    func ended(
+        _ attempt: Attempt, _ statistics: TransportStatistics, outcome: String, category: ChappieErrorCategory?,
+        at now: Duration
+    ) {
         let duration = now - attempt.startedAt
-        self.watch.measure("attempt", duration, outcome: outcome)
+        self.watch.measure("attempt", duration, outcome: outcome, category: category)
         self.update(attempt.number) { entry in
             if attempt.kept == nil {
                 entry.resolved = statistics.resolved?.seconds
@@ -192,7 +195,7 @@ struct TurnRecorder {
 
     /// Records that a rejected credential was replaced, or could not be, because of an error.
     func refreshed(in duration: Duration, error: (any Error)? = nil) {
-        self.watch.measure("refresh", duration, outcome: error.map(RequestWatch.outcome(of:)) ?? "completed")
+        self.watch.measure("refresh", duration, error: error)
         guard let error else {
             return self.watch.log(.info, "credential", "The credential was refreshed.") { $0.duration = duration }
         }

@@ -287,15 +287,16 @@ extension TurnDriver {
                 deliveredText: self.reader.machine.delivery.deliveredText))
         let message = self.reader.evidence.serverMessage(for: failure, error, redaction: self.redaction)
         self.shared.withLock { $0.serverMessage = message }
-        self.closeAttempt(outcome: failure.failure?.tag ?? (error as? ChappieClientError)?.tag ?? "failed")
+        let known = error as? ChappieClientError
+        self.closeAttempt(outcome: failure.failure?.tag ?? known?.tag ?? "failed", category: known?.category)
         self.end(.failed(error))
     }
 
-    /// Closes the attempt's connection, if there is one, and records its outcome.
-    func closeAttempt(outcome: String) {
+    /// Closes the attempt's connection, if there is one, and records its outcome, with the category of its failure.
+    func closeAttempt(outcome: String, category: ChappieErrorCategory? = nil) {
         self.closeOther(outcome: "lost-race")
         guard let attempt = self.attempts.takeCurrent() else { return }
-        self.noteStatistics(of: attempt, outcome: outcome)
+        self.noteStatistics(of: attempt, outcome: outcome, category: category)
         self.reader.evidence.isOver(hasEvents: attempt.hasEvents)
         if !attempt.closesByItself { attempt.connection.cancel() }
         self.endSteering()
@@ -303,9 +304,10 @@ extension TurnDriver {
     }
 
     /// Reports the outcome of an attempt and the counts of its connection.
-    func noteStatistics(of attempt: Attempt, outcome: String) {
+    func noteStatistics(of attempt: Attempt, outcome: String, category: ChappieErrorCategory? = nil) {
         self.recorder.ended(
-            attempt, self.attempts.statistics(of: attempt), outcome: outcome, at: self.engine.clock.now())
+            attempt, self.attempts.statistics(of: attempt), outcome: outcome, category: category,
+            at: self.engine.clock.now())
     }
 
     /// Ends the steering; a request that was steered is not sent again.

@@ -259,7 +259,8 @@ extension TurnDriver {
         case .open, .openHedge, .release, .park, .send, .receive, .deliver, .wait, .refreshCredential, .finish:
             // The upgrade beside a failed POST may still serve a later turn.
             if self.attempts.current?.transport == .httpSSE { self.parkOther() }
-            self.closeAttempt(outcome: failure.tag)
+            let error = self.reader.evidence.error(for: failure, self.circumstances)
+            self.closeAttempt(outcome: failure.tag, category: error.category)
             if self.reader.machine.condemnsWebSocket { self.engine.condemnWebSocket() }
         }
     }

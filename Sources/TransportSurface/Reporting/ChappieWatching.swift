@@ -63,11 +63,14 @@ public struct ChappieMetric: Sendable, Equatable {
     public let duration: Duration
     /// `completed`, `cancelled`, or the stable tag of the failure.
     public let outcome: String
+    /// The category of the failure; nil for an operation that did not fail, and for an error of the program's own.
+    public let category: ChappieErrorCategory?
 
     /// Creates a measured operation.
-    package init(operation: String, duration: Duration, outcome: String) {
+    package init(operation: String, duration: Duration, outcome: String, category: ChappieErrorCategory? = nil) {
         self.operation = operation
         self.duration = duration
         self.outcome = outcome
+        self.category = category
     }
 }

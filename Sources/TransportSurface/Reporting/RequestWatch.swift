@@ -1,3 +1,5 @@
+package import StreamSession
+
 /// Reports the course of one request to the program's sinks: every line has the request's name.
 ///
 /// A value. A sink is called on the caller's task, with no lock held; without one no line is made.
@@ -42,7 +44,17 @@ package struct RequestWatch: Sendable {
     ///   - operation: one of `ChappieMetric.operation`.
     ///   - duration: the duration of the operation.
     ///   - outcome: `completed`, `cancelled`, or the stable tag of the failure.
-    package func measure(_ operation: String, _ duration: Duration, outcome: String) {
-        self.meter?(ChappieMetric(operation: operation, duration: duration, outcome: outcome))
+    ///   - category: the category of the failure; nil without one.
+    package func measure(
+        _ operation: String, _ duration: Duration, outcome: String, category: ChappieErrorCategory? = nil
+    ) {
+        self.meter?(ChappieMetric(operation: operation, duration: duration, outcome: outcome, category: category))
+    }
+
+    /// Reports one measured operation that is complete, or has failed with an error.
+    package func measure(_ operation: String, _ duration: Duration, error: (any Error)?) {
+        self.measure(
+            operation, duration, outcome: error.map(Self.outcome(of:)) ?? "completed",
+            category: (error as? ChappieClientError)?.category)
     }
 }

@@ -48,6 +48,17 @@ import TransportSurface
             ])
     }
 
+    @Test func failedOperationHasTheCategoryOfItsError() async {
+        _ = await self.run([
+            .broken(Event.created, Event.text("abc")), .webSocket(Event.text("abcd"), Event.completed),
+        ])
+        let failed = self.recorder.entries.first { $0.category != nil }
+        #expect(failed?.context == "attempt")
+        #expect(self.recorder.metrics.map(\.operation) == ["attempt", "attempt", "turn"])
+        #expect(self.recorder.metrics.map(\.category) == [failed?.category, nil, nil])
+        #expect(self.recorder.metrics.first?.outcome == failed?.tag)
+    }
+
     @Test func aRetryAReplayAndItsEnd() async {
         let outcome = await self.run([
             .broken(Event.created, Event.text("abc")), .webSocket(Event.text("abcd"), Event.completed),
