@@ -6,6 +6,8 @@ extension ChappieClient {
     /// turn. It fails as `ChappieStreamingTransport.retrieve(_:)` does.
     ///
     /// - Parameter responseID: the response's identifier, such as `ChappieResponse.id`.
+    /// - Returns: the response as the server describes it now.
+    /// - Throws: `ChappieClientError`, the error of the source of credentials, and `CancellationError`.
     public func retrieve(_ responseID: String) async throws -> ChappieResponse {
         try await self.transport.retrieve(responseID)
     }
@@ -15,6 +17,8 @@ extension ChappieClient {
     /// It does not change the conversation. It fails as `ChappieStreamingTransport.cancel(_:)` does.
     ///
     /// - Parameter responseID: the response's identifier.
+    /// - Returns: the response as the server describes it now.
+    /// - Throws: `ChappieClientError`, the error of the source of credentials, and `CancellationError`.
     public func cancel(_ responseID: String) async throws -> ChappieResponse {
         try await self.transport.cancel(responseID)
     }
@@ -27,6 +31,7 @@ extension ChappieClient {
     /// - Parameters:
     ///   - responseID: the response's identifier.
     ///   - sequenceNumber: the number of the last event that was delivered; nil, the default, for all events.
+    /// - Returns: the events behind that one.
     public func resume(
         _ responseID: String, after sequenceNumber: Int? = nil
     ) -> AsyncThrowingStream<ChappieStreamEvent, any Error> {

@@ -39,16 +39,17 @@ public struct ChappieTransportRequest: Sendable {
     /// The header fields of this request, such as an idempotency key or an organisation.
     ///
     /// Default none. They go with every attempt, and replace fields of the same name in
-    /// `ChappieTransportConfiguration.additionalFields`, which has the rules for names and values. They do not replace the
-    /// credential's field, nor those of `requestID` and `traceContext`. Values of fields whose names suggest a credential
-    /// are redacted like those of the instance. Over a WebSocket they are fields of its opening handshake: a WebSocket is
-    /// used again only for a request with the same fields, and of those that were opened with a request's own fields a
-    /// lane keeps the newest. A value that differs for each request therefore costs an opening handshake each time.
+    /// `ChappieTransportConfiguration.additionalFields`, which has the rules for names and values. They do not replace
+    /// the credential's field, nor those of `requestID` and `traceContext`. Values of fields whose names suggest a
+    /// credential are redacted like those of the instance. Over a WebSocket they are fields of its opening handshake: a
+    /// WebSocket is used again only for a request with the same fields, and of those that were opened with a request's
+    /// own fields a lane keeps the newest. A value that differs for each request therefore costs an opening handshake
+    /// each time.
     public var fields: [(name: String, value: String)] = []
     /// The time limits of this request in place of `ChappieTransportConfiguration.timeouts`, all of them.
     ///
-    /// Default nil, which is the instance's. A value outside its range becomes the nearest one inside. On a WebSocket of
-    /// an earlier turn, pings go on at the times with which it was opened.
+    /// Default nil, which is the instance's. A value outside its range becomes the nearest one inside. On a WebSocket
+    /// of an earlier turn, pings go on at the times with which it was opened.
     public var timeouts: ChappieTimeouts?
 
     /// The turn state that the server requires in the later requests of a turn.

@@ -11,6 +11,8 @@ extension ChappieStreamingTransport {
     /// failure is retried. May be called from any task.
     ///
     /// - Parameter responseID: the response's identifier: not empty, without spaces and control characters.
+    /// - Returns: the response as the server describes it now.
+    /// - Throws: `ChappieClientError`, the error of the source of credentials, and `CancellationError`.
     public func retrieve(_ responseID: String) async throws -> ChappieResponse {
         try await DocumentFetch(engine: self.engine, responseID: responseID, cancels: false).response()
     }
@@ -24,6 +26,8 @@ extension ChappieStreamingTransport {
     /// `retrieve(_:)`. May be called from any task.
     ///
     /// - Parameter responseID: the response's identifier: not empty, without spaces and control characters.
+    /// - Returns: the response as the server describes it now.
+    /// - Throws: `ChappieClientError`, the error of the source of credentials, and `CancellationError`.
     public func cancel(_ responseID: String) async throws -> ChappieResponse {
         try await DocumentFetch(engine: self.engine, responseID: responseID, cancels: true).response()
     }
@@ -57,6 +61,7 @@ extension ChappieStreamingTransport {
     ///   - responseID: the response's identifier.
     ///   - sequenceNumber: the number of the last event that was delivered (`ChappieResumePoint.sequenceNumber`); nil,
     ///     the default, for all events.
+    /// - Returns: the events behind that one.
     public func resume(
         _ responseID: String, after sequenceNumber: Int? = nil
     ) -> AsyncThrowingStream<ChappieStreamEvent, any Error> {
