@@ -25,7 +25,7 @@ extension InboundArena {
     /// Takes one buffer, without giving one.
     func take() -> Batch? { self.take(giving: nil) }
 
-    func wait(until deadline: ContinuousClock.Instant?) async -> TransportWaitOutcome {
+    func wait(until deadline: Moment?) async -> TransportWaitOutcome {
         await self.wait(until: deadline) {}
     }
 
@@ -349,7 +349,7 @@ extension InboundBuffer {
 
     /// Waits in a task while `body` changes the arena, and returns the outcome of the wait.
     private static func outcome(
-        of arena: InboundArena, deadline: ContinuousClock.Instant? = nil,
+        of arena: InboundArena, deadline: Moment? = nil,
         _ act: @Sendable (Task<TransportWaitOutcome, Never>) -> Void
     ) async -> TransportWaitOutcome {
         let task = Task.immediate { await arena.wait(until: deadline) }
@@ -382,7 +382,7 @@ extension InboundBuffer {
 
     @Test func aWaiterExpiresAtItsDeadline() async {
         let arena = Self.arena()
-        let deadline = ContinuousClock.now + .seconds(1_000)
+        let deadline = Moment.now + .seconds(1_000)
         let task = Task.immediate { await arena.wait(until: deadline) }
         #expect(arena.expireWaiter(at: deadline - .nanoseconds(1)) == .init(deadline: deadline, isPaused: false))
         #expect(arena.expireWaiter(at: deadline) == .init(deadline: nil, isPaused: false))
@@ -397,7 +397,7 @@ extension InboundBuffer {
     }
 
     /// Waits until deadlines while bytes arrive; returns whether the service thread was asked to watch each.
-    private static func watches(_ deadlines: [ContinuousClock.Instant?], of arena: InboundArena) async -> [Bool] {
+    private static func watches(_ deadlines: [Moment?], of arena: InboundArena) async -> [Bool] {
         var result: [Bool] = []
         for deadline in deadlines {
             let count = LockedValue(0)
@@ -413,7 +413,7 @@ extension InboundBuffer {
 
     @Test func onlyANearerDeadlineIsWatched() async {
         let arena = Self.arena()
-        let start = ContinuousClock.now + .seconds(1_000)
+        let start = Moment.now + .seconds(1_000)
         let deadlines = [nil, 5, 6, 7, 5, nil, 4, 4, 9].map { $0.map { start + .seconds($0) } }
         #expect(
             await Self.watches(deadlines, of: arena)
@@ -422,7 +422,7 @@ extension InboundBuffer {
 
     @Test func expireWaiterReturnsTheNextDeadline() async {
         let arena = Self.arena()
-        let start = ContinuousClock.now + .seconds(1_000)
+        let start = Moment.now + .seconds(1_000)
         #expect(await Self.watches([start], of: arena) == [true])
         // No consumer waits: the next deadline is watched again, however late it is.
         #expect(arena.expireWaiter(at: start).deadline == nil)

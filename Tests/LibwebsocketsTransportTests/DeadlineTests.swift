@@ -6,9 +6,9 @@ import Testing
 @testable import LibwebsocketsTransport
 
 @Suite struct DeadlineQueueTests {
-    private static let start = ContinuousClock.now
+    private static let start = Moment.now
 
-    private static func instant(_ seconds: Int) -> ContinuousClock.Instant { Self.start + .seconds(seconds) }
+    private static func instant(_ seconds: Int) -> Moment { Self.start + .seconds(seconds) }
 
     private static func queue(_ deadlines: [Int]) -> DeadlineQueue {
         var queue = DeadlineQueue()
@@ -93,7 +93,7 @@ import Testing
 }
 
 @Suite struct LivenessTests {
-    private static let start = ContinuousClock.now
+    private static let start = Moment.now
 
     private static func liveness(interval: Duration? = .seconds(20), pongTimeout: Duration = .seconds(10)) -> Liveness {
         var timeouts = TransportTimeouts()

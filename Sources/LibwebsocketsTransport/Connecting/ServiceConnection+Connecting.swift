@@ -14,7 +14,7 @@ struct ConnectionAttempts {
     var race: AddressRace
     var pending: [Attempt] = []
     /// The time at which the next address is tried.
-    var deadline: ContinuousClock.Instant?
+    var deadline: Moment?
 }
 
 /// The steps from the name of a host to one connected socket.

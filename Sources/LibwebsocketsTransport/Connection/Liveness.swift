@@ -14,33 +14,37 @@ struct Liveness {
         case giveUp
     }
 
-    private let pingInterval: Duration?
-    private let pongTimeout: Duration
-    private var lastReceived: ContinuousClock.Instant
+    /// The longest quiet before a ping, in nanoseconds; nil for no pings.
+    private let pingInterval: Int64?
+    /// The longest wait for an answer, in nanoseconds.
+    private let pongTimeout: Int64
+    private var lastReceived: Moment
     /// The time at which the newest ping was sent.
-    private var pingSent: ContinuousClock.Instant?
+    private var pingSent: Moment?
 
     /// Creates the state at the answer to the opening handshake.
-    init(timeouts: TransportTimeouts, at now: ContinuousClock.Instant) {
-        self.pingInterval = timeouts.pingInterval
-        self.pongTimeout = timeouts.pongTimeout
+    init(timeouts: TransportTimeouts, at now: Moment) {
+        self.pingInterval = timeouts.pingInterval?.nanoseconds
+        self.pongTimeout = timeouts.pongTimeout.nanoseconds
         self.lastReceived = now
     }
 
     /// The time of the next action; nil when there is none.
-    var deadline: ContinuousClock.Instant? {
+    var deadline: Moment? {
         guard let interval = self.pingInterval else { return nil }
-        if let sent = self.pingSent, self.lastReceived < sent { return sent + self.pongTimeout }
-        return self.lastReceived + interval
+        if let sent = self.pingSent, self.lastReceived < sent {
+            return sent.advanced(byNanoseconds: self.pongTimeout)
+        }
+        return self.lastReceived.advanced(byNanoseconds: interval)
     }
 
     /// Records that bytes have arrived.
-    mutating func received(at now: ContinuousClock.Instant) {
+    mutating func received(at now: Moment) {
         self.lastReceived = now
     }
 
     /// Returns the action that is due.
-    mutating func act(at now: ContinuousClock.Instant) -> Action {
+    mutating func act(at now: Moment) -> Action {
         guard let deadline = self.deadline, deadline <= now else { return .wait }
         if let sent = self.pingSent, self.lastReceived < sent { return .giveUp }
         self.pingSent = now

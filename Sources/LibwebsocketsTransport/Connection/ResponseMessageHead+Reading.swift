@@ -21,7 +21,7 @@ extension ResponseMessageHead {
     /// Returns the WebSocket that the answer to a handshake establishes.
     func channel(
         of handshake: OpeningHandshake, offer: PerMessageDeflateOffer?, for request: TransportRequest,
-        at now: ContinuousClock.Instant
+        at now: Moment
     ) throws(TransportFailure) -> WebSocketChannel {
         do throws(OpeningHandshake.Failure) {
             let agreement = try handshake.validate(

@@ -236,7 +236,7 @@ extension ServiceConnection {
     }
 
     /// Limits the wait for the peer's part of the closing handshake to `deadline`.
-    func limitClosing(to deadline: ContinuousClock.Instant) {
+    func limitClosing(to deadline: Moment) {
         self.closeDeadline = self.closeDeadline.map { min($0, deadline) }
     }
 

@@ -6,7 +6,7 @@ extension ServiceConnection {
     /// Returns the next deadline of the exchange itself; nil when no limit applies.
     ///
     /// While reading is paused no ping is sent, because its pong would not be read and quiet would prove nothing.
-    func nextDeadline(isPaused: Bool) -> ContinuousClock.Instant? {
+    func nextDeadline(isPaused: Bool) -> Moment? {
         switch self.phase {
         case .resolving:
             return self.connectDeadline
@@ -23,12 +23,12 @@ extension ServiceConnection {
         }
     }
 
-    private var connectDeadline: ContinuousClock.Instant? {
+    private var connectDeadline: Moment? {
         self.plan.request.timeouts.connect.map { self.plan.started + $0 }
     }
 
     /// Performs the actions that are due; returns the next deadline.
-    func look(at now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+    func look(at now: Moment) -> Moment? {
         let waiter = self.plan.arena.expireWaiter(at: now)
         if let deadline = self.nextDeadline(isPaused: waiter.isPaused), deadline <= now {
             self.deadlinePassed(now)
@@ -38,7 +38,7 @@ extension ServiceConnection {
         return min(next, deadline)
     }
 
-    private func deadlinePassed(_ now: ContinuousClock.Instant) {
+    private func deadlinePassed(_ now: Moment) {
         switch self.phase {
         case .resolving:
             self.connectTimedOut(in: self.phaseOfConnecting(.resolve))
@@ -69,7 +69,7 @@ extension ServiceConnection {
         self.finish(.failed(TransportFailure(phase: phase, cause: .connectionLost)))
     }
 
-    private func checkLiveness(_ now: ContinuousClock.Instant) {
+    private func checkLiveness(_ now: Moment) {
         switch self.channel?.liveness.act(at: now) {
         case .sendPing:
             self.channel?.queue.appendPing([])

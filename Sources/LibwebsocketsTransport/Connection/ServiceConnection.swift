@@ -34,11 +34,11 @@ final class ServiceConnection {
     /// The WebSocket, from the 101 on.
     var channel: WebSocketChannel?
     /// The deadline for the peer's close frame, or for its answer when it has stopped reading the request.
-    var closeDeadline: ContinuousClock.Instant?
+    var closeDeadline: Moment?
     /// Indicates whether the consumer has cancelled a WebSocket whose closing handshake continues.
     var isCancelled = false
     /// The time of the next `look(at:)` by the service thread; it belongs to the service.
-    var lookDeadline: ContinuousClock.Instant?
+    var lookDeadline: Moment?
 
     /// The server's address, for a proxy that is not given its name; nil before the look-up.
     var serverAddress: String?
@@ -165,7 +165,7 @@ final class ServiceConnection {
 
     /// Handles bytes that were read; `reserve` is that of `InboundArena.append`.
     private func received(_ bytes: UnsafeMutableRawBufferPointer, reserve: inout InboundBuffer?) {
-        let now = ContinuousClock.now
+        let now = Moment.now
         var bytes = bytes
         if self.phase == .requesting {
             var position = 0
@@ -212,7 +212,7 @@ final class ServiceConnection {
 
     /// Reads the response's head; returns false while it is incomplete, and when it is refused.
     private func readHead(
-        _ bytes: UnsafeRawBufferPointer, at position: inout Int, _ now: ContinuousClock.Instant
+        _ bytes: UnsafeRawBufferPointer, at position: inout Int, _ now: Moment
     ) -> Bool {
         do throws(TransportFailure) {
             let head: ResponseMessageHead?
@@ -237,7 +237,7 @@ final class ServiceConnection {
         }
     }
 
-    private func received(_ head: ResponseMessageHead, at now: ContinuousClock.Instant) throws(TransportFailure) {
+    private func received(_ head: ResponseMessageHead, at now: Moment) throws(TransportFailure) {
         let coding: PayloadCoding
         if let handshake = self.handshake, head.statusCode == 101 {
             let channel = try head.channel(of: handshake, offer: self.offer, for: self.plan.request, at: now)
@@ -334,7 +334,7 @@ final class ServiceConnection {
 
     /// Records the time at which a stage of the exchange was first reached.
     func noteProgress(_ moment: WritableKeyPath<TransportStatistics, Duration?>) {
-        let since = ContinuousClock.now - self.plan.started
+        let since = Moment.now - self.plan.started
         self.plan.arena.updateStatistics { $0[keyPath: moment] = since }
     }
 }

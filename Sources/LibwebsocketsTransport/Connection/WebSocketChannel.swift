@@ -29,7 +29,7 @@ struct WebSocketChannel {
         case close
     }
 
-    init(coding: PayloadCoding, request: TransportRequest, at now: ContinuousClock.Instant) {
+    init(coding: PayloadCoding, request: TransportRequest, at now: Moment) {
         self.coding = coding
         self.reader = FrameReader(
             configuration: FrameReader.Configuration(

@@ -25,7 +25,7 @@ final class InboundArena: Sendable {
 
     private struct Waiter {
         var continuation: CheckedContinuation<TransportWaitOutcome, Never>
-        var deadline: ContinuousClock.Instant?
+        var deadline: Moment?
     }
 
     private struct Sender {
@@ -54,7 +54,7 @@ final class InboundArena: Sendable {
         var dropsOverflow = false
         var waiter: Waiter?
         /// The deadline at which the service thread looks at the waiter.
-        var watched: ContinuousClock.Instant?
+        var watched: Moment?
         var statistics = TransportStatistics()
         /// The byte count of messages on their way to the socket.
         var outboundByteCount = 0
@@ -193,13 +193,13 @@ final class InboundArena: Sendable {
     /// The state that the service thread needs when it examines a connection.
     struct Look: Equatable {
         /// The deadline of the waiter.
-        var deadline: ContinuousClock.Instant?
+        var deadline: Moment?
         /// Indicates whether reading waits for the consumer.
         var isPaused: Bool
     }
 
     /// Resumes a waiter whose deadline has passed; for any other the service thread returns at its deadline.
-    func expireWaiter(at now: ContinuousClock.Instant) -> Look {
+    func expireWaiter(at now: Moment) -> Look {
         var expired: CheckedContinuation<TransportWaitOutcome, Never>?
         let look = self.state.withLock { state in
             if let deadline = state.waiter?.deadline, deadline <= now { expired = state.waiter.take()?.continuation }
@@ -394,7 +394,7 @@ final class InboundArena: Sendable {
     ///
     /// `watch` is called when the service thread would examine the connection too late for the deadline. A consumer
     /// that waits repeatedly, each time a little longer, calls it once.
-    func wait(until deadline: ContinuousClock.Instant?, watch: () -> Void) async -> TransportWaitOutcome {
+    func wait(until deadline: Moment?, watch: () -> Void) async -> TransportWaitOutcome {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 var needsWatch = false
@@ -415,7 +415,7 @@ final class InboundArena: Sendable {
         }
     }
 
-    private static func isNearer(_ deadline: ContinuousClock.Instant?, than other: ContinuousClock.Instant?) -> Bool {
+    private static func isNearer(_ deadline: Moment?, than other: Moment?) -> Bool {
         guard let deadline else { return false }
         return other.map { deadline < $0 } ?? true
     }

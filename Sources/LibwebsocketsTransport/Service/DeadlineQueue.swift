@@ -1,9 +1,11 @@
+import StreamTransport
+
 /// The next deadline of each connection: a binary heap with at most one entry for each.
 ///
 /// It belongs to the service thread.
 struct DeadlineQueue {
     private struct Entry {
-        var deadline: ContinuousClock.Instant
+        var deadline: Moment
         let id: ConnectionID
     }
 
@@ -11,10 +13,10 @@ struct DeadlineQueue {
     private var positions: [ConnectionID: Int] = [:]
 
     /// The nearest deadline of all.
-    var earliest: ContinuousClock.Instant? { self.entries.first?.deadline }
+    var earliest: Moment? { self.entries.first?.deadline }
 
     /// Sets a connection's deadline if it has none or a later one; a later deadline than its own is ignored.
-    mutating func expect(_ deadline: ContinuousClock.Instant, for id: ConnectionID) {
+    mutating func expect(_ deadline: Moment, for id: ConnectionID) {
         if let position = self.positions[id] {
             guard deadline < self.entries[position].deadline else { return }
             self.entries[position].deadline = deadline
@@ -37,7 +39,7 @@ struct DeadlineQueue {
     }
 
     /// Removes every connection whose deadline has passed, and returns them, the nearest first.
-    mutating func takeDue(at now: ContinuousClock.Instant) -> [ConnectionID] {
+    mutating func takeDue(at now: Moment) -> [ConnectionID] {
         var due: [ConnectionID] = []
         while let first = self.entries.first, first.deadline <= now {
             due.append(first.id)

@@ -27,7 +27,7 @@ final class Service: @unchecked Sendable {
     /// The buffer for the connection that is read next.
     private var reserve: InboundBuffer?
     /// The deadline that the loop's timer is set to.
-    private var timerDeadline: ContinuousClock.Instant?
+    private var timerDeadline: Moment?
     private let lastID = LockedValue<UInt>(0)
 
     /// Starts the thread.
@@ -123,7 +123,7 @@ final class Service: @unchecked Sendable {
         }
     }
 
-    private func finishClosing(by deadline: ContinuousClock.Instant, _ continuation: CheckedContinuation<Void, Never>) {
+    private func finishClosing(by deadline: Moment, _ continuation: CheckedContinuation<Void, Never>) {
         let closing = self.connections.filter(\.value.isClosing)
         for id in closing.keys { self.perform(on: id) { $0.limitClosing(to: deadline) } }
         self.closeWaiters.append((Set(closing.keys), continuation))
@@ -140,7 +140,7 @@ final class Service: @unchecked Sendable {
     /// Schedules an examination of a connection by a deadline; one that is later than the scheduled one is ignored.
     ///
     /// Most events of a connection postpone its deadlines, at the cost of this one comparison.
-    private func expect(_ connection: ServiceConnection, by deadline: ContinuousClock.Instant?) {
+    private func expect(_ connection: ServiceConnection, by deadline: Moment?) {
         guard let deadline, connection.lookDeadline.map({ deadline < $0 }) ?? true else { return }
         // The current event may have removed it.
         guard self.connections[connection.plan.id] === connection else { return }
@@ -148,7 +148,7 @@ final class Service: @unchecked Sendable {
         self.deadlines.expect(deadline, for: connection.plan.id)
     }
 
-    private func look(at id: ConnectionID, _ now: ContinuousClock.Instant) {
+    private func look(at id: ConnectionID, _ now: Moment) {
         guard let connection = self.connections[id] else { return }
         // The process has just resumed: the timer fires as well, and lets the sockets be read first.
         if let due = connection.lookDeadline, now - due > Self.latenessOfStop { return }
@@ -158,7 +158,7 @@ final class Service: @unchecked Sendable {
     }
 
     private func timerFired() {
-        let now = ContinuousClock.now
+        let now = Moment.now
         if let due = self.timerDeadline, now - due > Self.latenessOfStop { return self.goOnAfterStop(now) }
         self.timerDeadline = nil
         for id in self.deadlines.takeDue(at: now) {
@@ -174,7 +174,7 @@ final class Service: @unchecked Sendable {
 
     /// Postpones due deadlines: bytes that arrived before them lie in the sockets, and the loop may not have read them
     /// yet.
-    private func goOnAfterStop(_ now: ContinuousClock.Instant) {
+    private func goOnAfterStop(_ now: Moment) {
         self.timerDeadline = nil
         for id in self.deadlines.takeDue(at: now) {
             guard let connection = self.connections[id] else { continue }
@@ -205,10 +205,10 @@ final class Service: @unchecked Sendable {
         guard earliest != self.timerDeadline, let pointer = self.pointer else { return }
         self.timerDeadline = earliest
         guard let earliest else { return clws_service_set_timer(pointer, 0) }
-        let (seconds, attoseconds) = (earliest - .now).components
         // A year stands for any longer time; a negative time is due at once.
-        let microseconds = min(seconds, 31_536_000) * 1_000_000 + attoseconds / 1_000_000_000_000
-        clws_service_set_timer(pointer, max(1, microseconds))
+        let nanoseconds = min(earliest.nanoseconds(since: .now), 31_536_000 * 1_000_000_000)
+        // Rounded up, as a timer that fires too early is set again.
+        clws_service_set_timer(pointer, max(1, (nanoseconds + 999) / 1_000))
     }
 
     // MARK: Rounds

@@ -96,7 +96,7 @@ enum ServiceCommand: Sendable {
     /// The consumer waits with a deadline that is nearer than any before.
     case watch(ConnectionID)
     /// Resume the caller when the current closing handshakes are over, at the deadline at the latest.
-    case finishClosing(by: ContinuousClock.Instant, CheckedContinuation<Void, Never>)
+    case finishClosing(by: Moment, CheckedContinuation<Void, Never>)
 }
 
 /// Identifies a connection for the life of the process.
@@ -110,7 +110,7 @@ struct ConnectionPlan: Sendable {
     let request: TransportRequest
     let way: Result<Way, TransportFailure>
     let arena: InboundArena
-    let started: ContinuousClock.Instant
+    let started: Moment
 }
 
 extension Array {

@@ -26,7 +26,7 @@ final class ServicePool: Sendable {
 
     /// Waits until the current closing handshakes are over; their sockets are closed after `duration`.
     func finishClosing(within duration: Duration) async {
-        let deadline = ContinuousClock.now + duration
+        let deadline = Moment.now + duration
         for service in self.state.withLock({ Array($0.services.values) }) {
             await withCheckedContinuation { service.post(.finishClosing(by: deadline, $0)) }
         }
