@@ -9,9 +9,9 @@
 /// It is what events are timed with: 8 bytes and plain arithmetic, where `ContinuousClock.Instant` and `Duration` have
 /// 128 bits, and a call for each operation. Arithmetic saturates, at 292 years from the clock's zero. It is comparable
 /// with other moments of the same process only.
-package struct Moment: Comparable, Hashable, Sendable {
+@usableFromInline package struct Moment: Comparable, Hashable, Sendable {
     /// The time since the clock's zero, in nanoseconds.
-    package let nanoseconds: Int64
+    @usableFromInline package let nanoseconds: Int64
 
     /// Creates the moment that is this many nanoseconds after the clock's zero.
     @inlinable package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
