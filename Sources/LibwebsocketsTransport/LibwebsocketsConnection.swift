@@ -49,13 +49,14 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
     init(request: TransportRequest, way: Result<Way, TransportFailure>, service: Service) {
         self.id = service.makeID()
         self.service = service
-        self.arena = InboundArena(limits: request.limits)
+        let started = Moment.now
+        self.arena = InboundArena(limits: request.limits, started: started)
         self.state = .allocate(capacity: 1)
         let reader = InboundReader(messageByteCountLimit: request.limits.messageByteCount)
         self.inflation = reader.inflation
         self.state.initialize(to: State(reader: reader))
         service.post(
-            .open(ConnectionPlan(id: self.id, request: request, way: way, arena: self.arena, started: .now)))
+            .open(ConnectionPlan(id: self.id, request: request, way: way, arena: self.arena, started: started)))
     }
 
     deinit {
@@ -156,7 +157,7 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
             || self.state.pointee.reader.hasMore
     }
 
-    func wait(for duration: Duration?) async -> TransportWaitOutcome {
+    nonisolated(nonsending) func wait(for duration: Duration?) async -> TransportWaitOutcome {
         if self.state.pointee.hasEndedSlice {
             self.state.pointee.hasEndedSlice = false
             await Task.yield()

@@ -38,7 +38,9 @@ package protocol TransportConnection: AnyObject, Sendable {
     func next() -> TransportEvent?
 
     /// Suspends until `next()` has an event, `duration` is over (nil: no limit) or the task is cancelled.
-    func wait(for duration: Duration?) async -> TransportWaitOutcome
+    ///
+    /// It runs where its caller does, so that it needs no change of executors.
+    nonisolated(nonsending) func wait(for duration: Duration?) async -> TransportWaitOutcome
 
     /// Sends one message, after `.opened` with an established WebSocket.
     ///

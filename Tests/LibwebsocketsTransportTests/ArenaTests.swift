@@ -7,19 +7,28 @@ import WebSocketProtocol
 @testable import LibwebsocketsTransport
 
 extension InboundArena {
+    /// Creates an arena whose statistics count from the clock's zero.
+    convenience init(limits: TransportLimits) { self.init(limits: limits, started: Moment(nanoseconds: 0)) }
+
     /// Appends a message, or, without a piece, a run of a body.
+    @discardableResult
     func append(
         _ text: String, as piece: MessagePiece? = MessagePiece(kind: .text), at moment: Duration = .zero
-    ) {
+    ) -> Appended {
         var reserve: InboundBuffer?
-        Array(text.utf8).withUnsafeBytes { bytes in
-            if let piece {
-                let record = InboundBuffer.Record(content: .message(piece), offset: 0, count: bytes.count)
-                self.append([record], of: bytes, at: moment, reserve: &reserve)
-            } else {
-                self.append(bytes, at: moment, reserve: &reserve)
-            }
+        var arrival = Arrival(moment: Moment(nanoseconds: 0) + moment, byteCount: text.utf8.count)
+        return Array(text.utf8).withUnsafeBytes { bytes in
+            guard let piece else { return self.append(bytes, of: &arrival, reserve: &reserve) }
+            let record = InboundBuffer.Record(content: .message(piece), offset: 0, count: bytes.count)
+            return self.append([record], in: bytes, of: &arrival, reserve: &reserve)
         }
+    }
+
+    /// Appends a run of a body at the clock's zero.
+    @discardableResult
+    func append(_ bytes: UnsafeRawBufferPointer, reserve: inout InboundBuffer?) -> Appended {
+        var arrival = Arrival(moment: Moment(nanoseconds: 0), byteCount: bytes.count)
+        return self.append(bytes, of: &arrival, reserve: &reserve)
     }
 
     /// Takes one buffer, without giving one.
@@ -202,7 +211,7 @@ extension InboundBuffer {
         let large = InboundBuffer(byteCount: Self.largeByteCount)
         var reserve: InboundBuffer? = large
         func append(_ byteCount: Int) {
-            [UInt8](repeating: 0, count: byteCount).withUnsafeBytes { arena.append($0, at: .zero, reserve: &reserve) }
+            [UInt8](repeating: 0, count: byteCount).withUnsafeBytes { _ = arena.append($0, reserve: &reserve) }
         }
         append(Self.smallByteCount)
         #expect(reserve === large)
@@ -255,7 +264,8 @@ extension InboundBuffer {
             InboundBuffer.Record(content: .message(last), offset: 7, count: 3),
         ]
         for _ in 0..<2 {
-            bytes.withUnsafeBytes { arena.append(records, of: $0, at: .seconds(2), reserve: &reserve) }
+            var arrival = InboundArena.Arrival(moment: Moment(nanoseconds: 2_000_000_000), byteCount: bytes.count)
+            bytes.withUnsafeBytes { _ = arena.append(records, in: $0, of: &arrival, reserve: &reserve) }
         }
         let batch = try #require(arena.take())
         #expect(batch.texts == ["one", "two", "one", "two"])
@@ -319,6 +329,40 @@ extension InboundBuffer {
         #expect(count <= 10_000 / MemoryLayout<InboundBuffer.Record>.stride + 1)
     }
 
+    @Test func eachReadIsCountedOnce() {
+        let arena = Self.arena()
+        var reserve: InboundBuffer?
+        var arrival = InboundArena.Arrival(moment: Moment(nanoseconds: 5), byteCount: 10)
+        [1, 2, 3].withUnsafeBytes { bytes in
+            _ = arena.append(UnsafeRawBufferPointer(rebasing: bytes[..<2]), of: &arrival, reserve: &reserve)
+            _ = arena.append(UnsafeRawBufferPointer(rebasing: bytes[2...]), of: &arrival, reserve: &reserve)
+        }
+        arena.count(&arrival)
+        #expect(arena.statistics.receivedByteCount == 10)
+        #expect(arena.statistics.lastReceived == .nanoseconds(5))
+        arrival = InboundArena.Arrival(moment: Moment(nanoseconds: 7), byteCount: 3)
+        arena.count(&arrival)
+        #expect(arena.statistics.receivedByteCount == 13)
+        #expect(arena.statistics.lastReceived == .nanoseconds(7))
+        #expect(arena.statistics.lastHeard == .nanoseconds(5))
+    }
+
+    @Test func bytesBehindTheEndAreCountedByTheirReader() {
+        let arena = Self.arena()
+        arena.finish(.complete)
+        arena.append("late")
+        #expect(arena.statistics.receivedByteCount == 4)
+    }
+
+    @Test(arguments: [0, 1, 99, 100, 200])
+    func anAppendReportsTheRoomThatIsLeft(_ byteCount: Int) {
+        let arena = Self.arena(high: 100 + MemoryLayout<InboundBuffer.Record>.stride, low: 10)
+        #expect(arena.append(String(repeating: "x", count: byteCount), as: nil).room == arena.room)
+        #expect(arena.room == max(0, 100 - byteCount))
+        arena.dropOverflow()
+        #expect(arena.append("x", as: nil).room == arena.room)
+    }
+
     @Test func lastHeardIsSetByDataButNotByPongs() {
         let arena = Self.arena()
         #expect(arena.statistics.lastHeard == nil)
@@ -360,11 +404,32 @@ extension InboundBuffer {
     @Test func arrivingBytesResumeTheWaiter() async {
         let arena = Self.arena()
         let outcome = await Self.outcome(of: arena) { _ in
-            arena.append("a")
-            arena.takeReadyWaiter()?.resume(returning: .ready)
+            arena.append("a").waiter?.resume(returning: .ready)
         }
         #expect(outcome == .ready)
         #expect(arena.takeReadyWaiter() == nil)
+    }
+
+    @Test func whatIsAppendedTakesTheWaiterOut() async {
+        let arena = Self.arena()
+        let task = Task.immediate { await arena.wait(until: nil) }
+        arena.noteHeard(at: .now, isPing: true)
+        #expect(arena.takeReadyWaiter() == nil)
+        let waiter = arena.append("a").waiter
+        #expect(waiter != nil)
+        // It has one owner, who resumes it.
+        #expect(arena.append("b").waiter == nil)
+        #expect(arena.takeReadyWaiter() == nil)
+        arena.cancelWaiter()
+        waiter?.resume(returning: .ready)
+        #expect(await task.value == .ready)
+    }
+
+    @Test func aPongTakesTheWaiterOut() async {
+        let arena = Self.arena()
+        let task = Task.immediate { await arena.wait(until: nil) }
+        arena.appendPong().waiter?.resume(returning: .ready)
+        #expect(await task.value == .ready)
     }
 
     @Test func anAbortWakesTheWaiter() async {
@@ -403,8 +468,7 @@ extension InboundBuffer {
             let count = LockedValue(0)
             let task = Task.immediate { await arena.wait(until: deadline) { count.withLock { $0 += 1 } } }
             result.append(count.withLock { $0 } == 1)
-            arena.append("a")
-            arena.takeReadyWaiter()?.resume(returning: .ready)
+            arena.append("a").waiter?.resume(returning: .ready)
             #expect(await task.value == .ready)
             _ = arena.take()
         }
@@ -448,14 +512,13 @@ extension InboundBuffer {
         let count = 20_000
         _ = startThread {
             for number in 0..<count {
-                arena.append("\(number),")
-                arena.updateStatistics { $0.receivedByteCount += 1 }
-                arena.takeReadyWaiter()?.resume(returning: .ready)
+                arena.append("\(number),").waiter?.resume(returning: .ready)
             }
             arena.finish(.complete)
             arena.takeReadyWaiter()?.resume(returning: .ready)
         }
         var received = 0
+        var byteCount = 0
         var isOrdered = true
         var spare: InboundBuffer? = InboundBuffer()
         reading: while true {
@@ -466,6 +529,7 @@ extension InboundBuffer {
             for text in batch.texts {
                 isOrdered = isOrdered && text == "\(received),"
                 received += 1
+                byteCount += text.utf8.count
             }
             _ = arena.shouldResume(withUnread: 0)
             if batch.end != nil { break reading }
@@ -475,7 +539,7 @@ extension InboundBuffer {
         }
         #expect(received == count)
         #expect(isOrdered)
-        #expect(arena.statistics.receivedByteCount == count)
+        #expect(arena.statistics.receivedByteCount == byteCount)
     }
 }
 

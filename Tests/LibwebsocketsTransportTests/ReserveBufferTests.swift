@@ -21,14 +21,14 @@ import WebSocketProtocol
     }
 
     private func append(_ text: String, reserve: inout InboundBuffer?) {
-        Array(text.utf8).withUnsafeBytes { self.arena.append($0, at: .zero, reserve: &reserve) }
+        Array(text.utf8).withUnsafeBytes { _ = self.arena.append($0, reserve: &reserve) }
     }
 
     @Test(arguments: [0, 16, 70])
     func bytesWithoutAnotherBufferStayInTheReserve(offset: Int) throws {
         var reserve: InboundBuffer? = self.large
         let bytes = self.read(Self.text, at: offset, of: self.large)
-        self.arena.append(bytes, at: .zero, reserve: &reserve)
+        self.arena.append(bytes, reserve: &reserve)
         #expect(reserve == nil)
         self.append("behind it", reserve: &reserve)
         let buffer = try #require(self.arena.take(giving: nil)?.buffer)
@@ -40,11 +40,11 @@ import WebSocketProtocol
 
     @Test func bytesThatFitASmallBufferAreCopied() throws {
         var reserve: InboundBuffer? = self.large
-        self.arena.append(self.read("abc", at: 16, of: self.large), at: .zero, reserve: &reserve)
+        self.arena.append(self.read("abc", at: 16, of: self.large), reserve: &reserve)
         #expect(reserve === self.large)
         #expect(self.large.isEmpty && self.large.byteCount == 0)
         // The next read may use the memory again.
-        self.arena.append(self.read("def", at: 16, of: self.large), at: .zero, reserve: &reserve)
+        self.arena.append(self.read("def", at: 16, of: self.large), reserve: &reserve)
         #expect(try #require(self.arena.take(giving: nil)).texts == ["abcdef"])
     }
 
@@ -53,7 +53,7 @@ import WebSocketProtocol
         self.append(Self.text, reserve: &reserve)
         #expect(reserve == nil)
         reserve = self.large
-        self.arena.append(self.read(Self.text, at: 16, of: self.large), at: .zero, reserve: &reserve)
+        self.arena.append(self.read(Self.text, at: 16, of: self.large), reserve: &reserve)
         #expect(reserve === self.large)
         #expect(try #require(self.arena.take(giving: nil)).texts == [Self.text + Self.text])
     }
@@ -61,7 +61,7 @@ import WebSocketProtocol
     @Test func aWholeReadStaysWhereItIs() throws {
         var reserve: InboundBuffer? = self.large
         let text = String(repeating: "y", count: InboundBuffer.largeByteCount)
-        self.arena.append(self.read(text, at: 0, of: self.large), at: .zero, reserve: &reserve)
+        self.arena.append(self.read(text, at: 0, of: self.large), reserve: &reserve)
         let buffer = try #require(self.arena.take(giving: nil)?.buffer)
         #expect(buffer === self.large)
         #expect(buffer.texts == [text])
@@ -77,7 +77,8 @@ import WebSocketProtocol
             InboundBuffer.Record(content: piece, offset: 2, count: count),
             InboundBuffer.Record(content: piece, offset: count + 4, count: 3),
         ]
-        self.arena.append(records, of: bytes, at: .zero, reserve: &reserve)
+        var arrival = InboundArena.Arrival(moment: .now, byteCount: bytes.count)
+        _ = self.arena.append(records, in: bytes, of: &arrival, reserve: &reserve)
         #expect(reserve == nil)
         // What stands behind the last message is room again.
         self.arena.append("three")

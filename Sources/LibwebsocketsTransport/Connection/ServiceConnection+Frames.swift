@@ -5,11 +5,11 @@ import WebSocketProtocol
 extension ServiceConnection {
     // MARK: Reading
 
-    /// Reads frames; `moment` is the time since the start, and `reserve` is that of `InboundArena.append`.
+    /// Reads frames; `reserve` is that of `InboundArena.append`.
     ///
     /// Control frames are handled here at once; data is passed to the consumer in runs as long as the read allows.
     func receivedFrames(
-        _ bytes: UnsafeRawBufferPointer, at moment: Duration, reserve: inout InboundBuffer?
+        _ bytes: UnsafeRawBufferPointer, of arrival: inout InboundArena.Arrival, reserve: inout InboundBuffer?
     ) {
         // RFC 6455 section 7.1.7: what follows a violation is not processed.
         guard self.channel?.isReading == true else { return }
@@ -19,47 +19,45 @@ extension ServiceConnection {
             while let control = try self.channel?.read(bytes, at: &position, into: &records) {
                 // More is read from these bytes, so they cannot become the arena's yet.
                 var other: InboundBuffer? = records.isEmpty ? nil : self.service.takeReserve()
-                self.store(&records, of: bytes, at: moment, reserve: &other)
+                self.store(&records, in: bytes, of: &arrival, reserve: &other)
                 self.service.putBackReserve(other)
-                self.handle(control, at: moment)
+                self.plan.arena.count(&arrival)
+                self.handle(control, at: arrival.moment)
             }
-            self.store(&records, of: bytes, at: moment, reserve: &reserve)
+            self.store(&records, in: bytes, of: &arrival, reserve: &reserve)
         } catch {
-            self.store(&records, of: bytes, at: moment, reserve: &reserve)
+            self.store(&records, in: bytes, of: &arrival, reserve: &reserve)
+            self.plan.arena.count(&arrival)
             self.violated(error)
         }
         self.service.pieces.giveBack(records)
-        self.service.wake(self)
     }
 
     private func store(
-        _ records: inout [InboundBuffer.Record], of bytes: UnsafeRawBufferPointer, at moment: Duration,
-        reserve: inout InboundBuffer?
+        _ records: inout [InboundBuffer.Record], in bytes: UnsafeRawBufferPointer,
+        of arrival: inout InboundArena.Arrival, reserve: inout InboundBuffer?
     ) {
         guard !records.isEmpty else { return }
-        self.plan.arena.append(records, of: bytes, at: moment, reserve: &reserve)
+        self.follow(self.plan.arena.append(records, in: bytes, of: &arrival, reserve: &reserve))
         records.removeAll(keepingCapacity: true)
     }
 
-    private func handle(_ control: WebSocketChannel.Control, at moment: Duration) {
+    private func handle(_ control: WebSocketChannel.Control, at moment: Moment) {
         switch control {
         case .ping:
-            self.plan.arena.updateStatistics {
-                $0.lastHeard = moment
-                $0.lastPinged = moment
-            }
+            self.plan.arena.noteHeard(at: moment, isPing: true)
             self.answerPing()
         case .pong:
             self.pongReceived()
         case .close:
-            self.plan.arena.updateStatistics { $0.lastHeard = moment }
+            self.plan.arena.noteHeard(at: moment, isPing: false)
             self.closeReceived()
         }
     }
 
     private func pongReceived() {
         guard let payload = self.channel?.reader.controlPayload else { return }
-        if self.channel?.pings.settle(with: payload) == true { self.plan.arena.appendPong() }
+        if self.channel?.pings.settle(with: payload) == true { self.follow(self.plan.arena.appendPong()) }
     }
 
     private func answerPing() {

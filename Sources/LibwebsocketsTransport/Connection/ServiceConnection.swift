@@ -56,6 +56,10 @@ final class ServiceConnection {
     var isReleased = false
     /// Indicates whether frames are to be written when the current event has been handled.
     var wantsWrite = false
+    /// The consumer to resume when the round ends: it waited, and has an event to read.
+    private var waiter: InboundArena.Waiter?
+    /// A lower bound of the arena's room.
+    private var knownRoom = 0
     let handshake: OpeningHandshake?
     private let offer: PerMessageDeflateOffer?
 
@@ -142,7 +146,8 @@ final class ServiceConnection {
     /// Reads the available bytes, unless the arena waits for the consumer, into a buffer that becomes the arena's when
     /// no other has room.
     private func read(from link: Link) {
-        let room = self.plan.arena.room
+        // The known room saves a lock, unless it limits the read.
+        let room = self.knownRoom >= InboundBuffer.readByteCount ? self.knownRoom : self.plan.arena.room
         link.isPaused = room == 0
         guard room > 0 else { return }
         let buffer = self.service.takeReserve()
@@ -173,37 +178,45 @@ final class ServiceConnection {
             bytes = UnsafeMutableRawBufferPointer(rebasing: bytes[position...])
             guard !bytes.isEmpty else { return }
         }
-        let moment = now - self.plan.started
         self.channel?.liveness.received(at: now)
         // Bytes behind the end are dropped, and count as not received.
-        if self.phase != .ended {
-            self.plan.arena.updateStatistics {
-                $0.receivedByteCount += bytes.count
-                $0.lastReceived = moment
-            }
-        }
+        var arrival = InboundArena.Arrival(moment: now, byteCount: self.phase == .ended ? 0 : bytes.count)
         switch self.phase {
         case .receivingBody:
-            self.readBody(bytes, at: moment, reserve: &reserve)
+            self.readBody(bytes, of: &arrival, reserve: &reserve)
         case .upgraded, .ended:
-            self.receivedFrames(UnsafeRawBufferPointer(bytes), at: moment, reserve: &reserve)
+            self.receivedFrames(UnsafeRawBufferPointer(bytes), of: &arrival, reserve: &reserve)
         case .resolving, .connecting, .requesting:
             preconditionFailure("bytes above layers that are not up")
         }
+        if arrival.byteCount > 0 { self.plan.arena.count(&arrival) }
     }
 
-    private func readBody(_ bytes: UnsafeMutableRawBufferPointer, at moment: Duration, reserve: inout InboundBuffer?) {
+    /// Follows what the arena has said about the bytes that were appended.
+    func follow(_ appended: InboundArena.Appended) {
+        self.knownRoom = appended.room
+        guard let waiter = appended.waiter else { return }
+        self.waiter = waiter
+        self.service.wake(self)
+    }
+
+    private func readBody(
+        _ bytes: UnsafeMutableRawBufferPointer, of arrival: inout InboundArena.Arrival, reserve: inout InboundBuffer?
+    ) {
         do throws(HTTPError) {
             let piece = try self.reader.readBody(bytes)
             let content = UnsafeRawBufferPointer(rebasing: bytes[piece.content])
             if !content.isEmpty {
-                self.plan.arena.append(content, at: moment, reserve: &reserve)
-                self.service.wake(self)
+                self.follow(self.plan.arena.append(content, of: &arrival, reserve: &reserve))
             }
-            if piece.isComplete { return self.finish(.complete) }
+            if piece.isComplete {
+                self.plan.arena.count(&arrival)
+                return self.finish(.complete)
+            }
             // The remaining bytes follow an error, which `readBody` throws without examining them.
             if piece.consumed < bytes.count { _ = try self.reader.readBody(bytes) }
         } catch {
+            self.plan.arena.count(&arrival)
             self.finish(.failed(TransportFailure(phase: .stream, cause: error.cause)))
         }
     }
@@ -222,12 +235,7 @@ final class ServiceConnection {
                 throw TransportFailure(phase: .upgrade, cause: error.cause)
             }
             guard let head else { return false }
-            let moment = now - self.plan.started
-            self.plan.arena.updateStatistics {
-                $0.opened = moment
-                $0.lastReceived = moment
-                $0.lastHeard = moment
-            }
+            self.plan.arena.noteOpened(at: now)
             try self.received(head, at: now)
             self.service.wake(self)
             return self.link != nil
@@ -329,7 +337,7 @@ final class ServiceConnection {
 
     /// Wakes the consumer, because there is an event to read.
     func resumeWaiter() {
-        self.plan.arena.takeReadyWaiter()?.resume(returning: .ready)
+        (self.waiter.take() ?? self.plan.arena.takeReadyWaiter())?.resume(returning: .ready)
     }
 
     /// Records the time at which a stage of the exchange was first reached.

@@ -23,9 +23,17 @@ final class InboundArena: Sendable {
         var isPaused = false
     }
 
-    private struct Waiter {
-        var continuation: CheckedContinuation<TransportWaitOutcome, Never>
-        var deadline: Moment?
+    /// The continuation of a consumer that waits.
+    ///
+    /// It is resumed once: whoever takes it out of the state resumes it.
+    typealias Waiter = UnsafeContinuation<TransportWaitOutcome, Never>
+
+    /// A read of the socket, until the arena has counted it.
+    struct Arrival {
+        /// The time of the read.
+        let moment: Moment
+        /// The number of bytes that the arena has not counted yet.
+        var byteCount: Int
     }
 
     private struct Sender {
@@ -35,29 +43,49 @@ final class InboundArena: Sendable {
         let continuation: CheckedContinuation<SendOutcome, Never>
     }
 
+    /// The service thread's knowledge after it has appended something.
+    struct Appended {
+        /// The consumer that waited, which has an event to read now; it is resumed when the round ends.
+        var waiter: Waiter?
+        /// The number of bytes that may arrive before reading must pause; 0 when it must.
+        ///
+        /// Only an append lowers it, so that it is a lower bound until the next one.
+        var room = 0
+    }
+
+    /// What an event touches comes first, so that it lies together.
     private struct State {
-        var isReady = false
-        var head: ResponseHead?
-        var coding: PayloadCoding = .none
-        /// The filled buffers, oldest first.
-        var buffers: [InboundBuffer] = []
-        /// The weight of all buffers.
-        var weight = 0
+        var waiter: Waiter?
+        var deadline: Moment?
+        /// The deadline at which the service thread looks at the waiter.
+        var watched: Moment?
+        /// The oldest filled buffer.
+        var oldest: InboundBuffer?
+        /// The filled buffers behind it, oldest first; few streams ever have one.
+        var later: [InboundBuffer] = []
         /// The unused small buffer.
         var spare: InboundBuffer?
-        var end: TransportEnd?
-        var hasEnded = false
+        /// The weight of all buffers.
+        var weight = 0
         /// The weight of the batch in the consumer's hands, as of its last report.
         var inHand = 0
+        var receivedByteCount = 0
+        /// The time of the newest byte.
+        var lastReceived: Moment?
+        /// The time of the newest byte that the peer sent unprompted.
+        var lastHeard: Moment?
+        var isReady = false
+        var hasEnded = false
         var isPaused = false
         /// Indicates whether what arrives above the high watermark is dropped, instead of left in the socket.
         var dropsOverflow = false
-        var waiter: Waiter?
-        /// The deadline at which the service thread looks at the waiter.
-        var watched: Moment?
-        var statistics = TransportStatistics()
+        var head: ResponseHead?
+        var end: TransportEnd?
+        var coding: PayloadCoding = .none
         /// The byte count of messages on their way to the socket.
         var outboundByteCount = 0
+        /// The other counters and times.
+        var statistics = TransportStatistics()
         /// The callers that wait for room for a message, in order.
         var senders: [Sender] = []
         /// The number of callers that have waited so far.
@@ -68,6 +96,23 @@ final class InboundArena: Sendable {
         var watchers: [Int: CheckedContinuation<TransportEnd?, Never>] = [:]
         /// Indicates whether messages to the peer can no longer be sent.
         var refusesOutbound = false
+
+        /// Indicates whether the consumer has something to take.
+        var hasNews: Bool { self.oldest != nil || self.isReady || self.head != nil || self.end != nil }
+
+        /// Takes the waiter out; whoever has it resumes it.
+        mutating func takeWaiter() -> Waiter? {
+            self.deadline = nil
+            return self.waiter.take()
+        }
+
+        /// Counts what a read has brought.
+        mutating func count(_ arrival: inout Arrival) {
+            guard arrival.byteCount > 0 else { return }
+            self.receivedByteCount += arrival.byteCount
+            self.lastReceived = arrival.moment
+            arrival.byteCount = 0
+        }
 
         /// Reserves room for a message; returns false when it would have to wait.
         mutating func admitOutbound(byteCount: Int, upTo watermark: Int) -> Bool {
@@ -92,13 +137,28 @@ final class InboundArena: Sendable {
 
         /// Returns a buffer with room for `byteCount` bytes; `reserve` is used when no other has room.
         mutating func buffer(for byteCount: Int, reserve: inout InboundBuffer?) -> InboundBuffer {
-            if let last = self.buffers.last, last.hasRoom(for: byteCount) { return last }
-            let isFew = self.buffers.isEmpty && byteCount <= InboundBuffer.smallByteCount
-            let buffer =
-                isFew
-                ? self.spare.take() ?? InboundBuffer()
-                : reserve.take() ?? InboundBuffer(byteCount: InboundBuffer.largeByteCount)
-            self.buffers.append(buffer)
+            guard let oldest = self.oldest else {
+                let buffer =
+                    byteCount <= InboundBuffer.smallByteCount
+                    ? self.spare.take() ?? InboundBuffer() : Self.large(from: &reserve)
+                self.oldest = buffer
+                return buffer
+            }
+            let last = self.later.last ?? oldest
+            if last.hasRoom(for: byteCount) { return last }
+            let buffer = Self.large(from: &reserve)
+            self.later.append(buffer)
+            return buffer
+        }
+
+        private static func large(from reserve: inout InboundBuffer?) -> InboundBuffer {
+            reserve.take() ?? InboundBuffer(byteCount: InboundBuffer.largeByteCount)
+        }
+
+        /// Takes the oldest buffer out.
+        mutating func takeOldest() -> InboundBuffer? {
+            let buffer = self.oldest.take()
+            if !self.later.isEmpty { self.oldest = self.later.removeFirst() }
             return buffer
         }
     }
@@ -107,8 +167,11 @@ final class InboundArena: Sendable {
     private let highWatermark: Int
     private let lowWatermark: Int
     private let outboundLimit: Int
+    /// The time from which the statistics count.
+    private let started: Moment
 
-    init(limits: TransportLimits) {
+    init(limits: TransportLimits, started: Moment) {
+        self.started = started
         self.state = LockedValue(State())
         // With a negative mark, reading would pause and never continue.
         self.highWatermark = max(0, limits.highWatermark)
@@ -118,50 +181,84 @@ final class InboundArena: Sendable {
 
     // MARK: Service thread
 
-    /// Appends a run of a body, and pauses reading at the high watermark.
+    /// Appends a run of a body, counts the read that it belongs to, and pauses reading at the high watermark.
     ///
-    /// `moment` is the time since the start. `reserve` is a large buffer, which is taken when no other has room. Bytes
-    /// that lie in it are copied when another buffer has room; otherwise they become the arena's, and the caller must
-    /// not use them again.
-    func append(_ bytes: UnsafeRawBufferPointer, at moment: Duration, reserve: inout InboundBuffer?) {
-        self.append(bytes.count, at: moment, reserve: &reserve) { $0.append(bytes) }
+    /// One lock serves the whole read. `reserve` is a large buffer, which is taken when no other has room. Bytes that lie
+    /// in it are copied when another buffer has room; otherwise they become the arena's, and the caller must not use them
+    /// again.
+    func append(
+        _ bytes: UnsafeRawBufferPointer, of arrival: inout Arrival, reserve: inout InboundBuffer?
+    ) -> Appended {
+        self.append(bytes.count, of: &arrival, reserve: &reserve) { $0.append(bytes) }
     }
 
-    /// Appends the pieces of messages of one read, and pauses reading at the high watermark.
+    /// Appends the pieces of messages of one read, which lie in `bytes`, like a run of a body.
     func append(
-        _ records: [InboundBuffer.Record], of bytes: UnsafeRawBufferPointer, at moment: Duration,
+        _ records: [InboundBuffer.Record], in bytes: UnsafeRawBufferPointer, of arrival: inout Arrival,
         reserve: inout InboundBuffer?
-    ) {
-        self.append(InboundBuffer.run(of: records).count, at: moment, reserve: &reserve) {
+    ) -> Appended {
+        self.append(InboundBuffer.run(of: records).count, of: &arrival, reserve: &reserve) {
             $0.append(records, of: bytes)
         }
     }
 
-    /// Records that a ping of the consumer was answered, between the messages before and after the pong.
-    func appendPong() {
-        var none: InboundBuffer?
-        self.append(0, at: nil, reserve: &none) { $0.appendPong() }
+    private func append(
+        _ byteCount: Int, of arrival: inout Arrival, reserve: inout InboundBuffer?, _ take: (InboundBuffer) -> Void
+    ) -> Appended {
+        self.state.withLock { state in
+            state.count(&arrival)
+            state.lastHeard = arrival.moment
+            return self.append(byteCount, to: &state, reserve: &reserve, take)
+        }
     }
 
+    /// Records that a ping of the consumer was answered, between the messages before and after the pong.
+    @discardableResult
+    func appendPong() -> Appended {
+        var none: InboundBuffer?
+        return self.state.withLock { state in self.append(0, to: &state, reserve: &none) { $0.appendPong() } }
+    }
+
+    @inline(__always)
     private func append(
-        _ byteCount: Int, at moment: Duration?, reserve: inout InboundBuffer?, _ take: (InboundBuffer) -> Void
-    ) {
+        _ byteCount: Int, to state: inout State, reserve: inout InboundBuffer?, _ take: (InboundBuffer) -> Void
+    ) -> Appended {
+        guard !state.hasEnded, !(state.isPaused && state.dropsOverflow) else {
+            return Appended(room: self.room(in: state))
+        }
+        let buffer = state.buffer(for: byteCount, reserve: &reserve)
+        let weight = buffer.weight
+        take(buffer)
+        state.weight += buffer.weight - weight
+        state.isPaused = state.weight + state.inHand >= self.highWatermark
+        return Appended(waiter: state.takeWaiter(), room: self.room(in: state))
+    }
+
+    /// Records the response's header section.
+    func noteOpened(at moment: Moment) {
         self.state.withLock { state in
-            if let moment { state.statistics.lastHeard = moment }
-            guard !state.hasEnded, !(state.isPaused && state.dropsOverflow) else { return }
-            let buffer = state.buffer(for: byteCount, reserve: &reserve)
-            let weight = buffer.weight
-            take(buffer)
-            state.weight += buffer.weight - weight
-            state.isPaused = state.weight + state.inHand >= self.highWatermark
+            state.statistics.opened = moment - self.started
+            state.lastReceived = moment
+            state.lastHeard = moment
+        }
+    }
+
+    /// Counts a read that has no data, or not only data, for the consumer.
+    func count(_ arrival: inout Arrival) { self.state.withLock { $0.count(&arrival) } }
+
+    /// Records that the peer has sent something unprompted that is not data; for a ping `isPing` is true.
+    func noteHeard(at moment: Moment, isPing: Bool) {
+        self.state.withLock { state in
+            state.lastHeard = moment
+            if isPing { state.statistics.lastPinged = moment - self.started }
         }
     }
 
     /// The number of bytes that may arrive before reading must pause; 0 when it must.
-    var room: Int {
-        self.state.withLock {
-            $0.isPaused && !$0.dropsOverflow ? 0 : max(1, self.highWatermark - $0.weight - $0.inHand)
-        }
+    var room: Int { self.state.withLock { self.room(in: $0) } }
+
+    private func room(in state: borrowing State) -> Int {
+        state.isPaused && !state.dropsOverflow ? 0 : max(1, self.highWatermark - state.weight - state.inHand)
     }
 
     /// Lets reading continue whatever the consumer has read: from the high watermark on, everything is dropped.
@@ -183,10 +280,10 @@ final class InboundArena: Sendable {
     }
 
     /// Takes the waiter if it has an event to read.
-    func takeReadyWaiter() -> CheckedContinuation<TransportWaitOutcome, Never>? {
+    func takeReadyWaiter() -> Waiter? {
         self.state.withLock { state in
-            guard state.waiter != nil, Self.hasNews(state) else { return nil }
-            return state.waiter.take()?.continuation
+            guard state.waiter != nil, state.hasNews else { return nil }
+            return state.takeWaiter()
         }
     }
 
@@ -200,10 +297,10 @@ final class InboundArena: Sendable {
 
     /// Resumes a waiter whose deadline has passed; for any other the service thread returns at its deadline.
     func expireWaiter(at now: Moment) -> Look {
-        var expired: CheckedContinuation<TransportWaitOutcome, Never>?
+        var expired: Waiter?
         let look = self.state.withLock { state in
-            if let deadline = state.waiter?.deadline, deadline <= now { expired = state.waiter.take()?.continuation }
-            state.watched = state.waiter?.deadline
+            if let deadline = state.deadline, deadline <= now { expired = state.takeWaiter() }
+            state.watched = state.deadline
             return Look(deadline: state.watched, isPaused: state.isPaused)
         }
         expired?.resume(returning: .deadlinePassed)
@@ -332,18 +429,19 @@ final class InboundArena: Sendable {
     func abort(_ end: TransportEnd) {
         var refused: [Sender] = []
         var watchers: [CheckedContinuation<TransportEnd?, Never>] = []
-        let waiter: CheckedContinuation<TransportWaitOutcome, Never>? = self.state.withLock { state in
+        let waiter: Waiter? = self.state.withLock { state in
             refused = state.refuseOutbound()
             if !state.hasEnded {
                 watchers = state.announce(end)
                 state.end = end
                 state.isReady = false
-                state.buffers = []
+                state.oldest = nil
+                state.later = []
                 state.weight = 0
             }
             // Bytes that arrive after the end are dropped, and have to be read for that.
             state.isPaused = false
-            return state.waiter.take()?.continuation
+            return state.takeWaiter()
         }
         waiter?.resume(returning: .ready)
         for sender in refused { sender.continuation.resume(returning: .ended) }
@@ -352,10 +450,18 @@ final class InboundArena: Sendable {
 
     /// Resumes the waiter because its task was cancelled.
     func cancelWaiter() {
-        self.state.withLock { $0.waiter.take()?.continuation }?.resume(returning: .cancelled)
+        self.state.withLock { $0.takeWaiter() }?.resume(returning: .cancelled)
     }
 
-    var statistics: TransportStatistics { self.state.withLock { $0.statistics } }
+    var statistics: TransportStatistics {
+        self.state.withLock { state in
+            var statistics = state.statistics
+            statistics.receivedByteCount = state.receivedByteCount
+            statistics.lastReceived = state.lastReceived.map { $0 - self.started }
+            statistics.lastHeard = state.lastHeard.map { $0 - self.started }
+            return statistics
+        }
+    }
 
     // MARK: Consumer
 
@@ -365,11 +471,11 @@ final class InboundArena: Sendable {
     func take(giving spare: InboundBuffer?) -> Batch? {
         self.state.withLock { state in
             if state.spare == nil { state.spare = spare }
-            guard Self.hasNews(state) else { return nil }
-            let buffer = state.buffers.isEmpty ? nil : state.buffers.removeFirst()
+            guard state.hasNews else { return nil }
+            let buffer = state.takeOldest()
             let batch = Batch(
                 isReady: state.isReady, head: state.head.take(), coding: state.coding, buffer: buffer,
-                end: state.buffers.isEmpty ? state.end.take() : nil, isPaused: state.isPaused)
+                end: state.oldest == nil ? state.end.take() : nil, isPaused: state.isPaused)
             state.isReady = false
             state.inHand = buffer?.weight ?? 0
             state.weight -= state.inHand
@@ -390,19 +496,22 @@ final class InboundArena: Sendable {
         }
     }
 
-    /// Waits for an event to read.
+    /// Waits for an event to read, on the executor of the caller.
     ///
     /// `watch` is called when the service thread would examine the connection too late for the deadline. A consumer
     /// that waits repeatedly, each time a little longer, calls it once.
-    func wait(until deadline: Moment?, watch: () -> Void) async -> TransportWaitOutcome {
+    nonisolated(nonsending) func wait(
+        until deadline: Moment?, watch: () -> Void
+    ) async -> TransportWaitOutcome {
         await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
+            await withUnsafeContinuation { continuation in
                 var needsWatch = false
                 let outcome: TransportWaitOutcome? = self.state.withLock { state in
                     // Under the lock, so that `cancelWaiter` cannot run between this check and the suspension.
                     if Task.isCancelled { return .cancelled }
-                    if Self.hasNews(state) || state.hasEnded { return .ready }
-                    state.waiter = Waiter(continuation: continuation, deadline: deadline)
+                    if state.hasNews || state.hasEnded { return .ready }
+                    state.waiter = continuation
+                    state.deadline = deadline
                     needsWatch = Self.isNearer(deadline, than: state.watched)
                     if needsWatch { state.watched = deadline }
                     return nil
@@ -418,10 +527,6 @@ final class InboundArena: Sendable {
     private static func isNearer(_ deadline: Moment?, than other: Moment?) -> Bool {
         guard let deadline else { return false }
         return other.map { deadline < $0 } ?? true
-    }
-
-    private static func hasNews(_ state: State) -> Bool {
-        state.isReady || state.head != nil || state.end != nil || !state.buffers.isEmpty
     }
 }
 
