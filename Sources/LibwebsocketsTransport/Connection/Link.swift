@@ -31,15 +31,16 @@ final class Link {
     }
 
     private let service: Service
-    private var socket: Socket
-    private var stack: LayerStack
+    // Its properties do not call back, so that exclusive access to them is not checked at run time.
+    @exclusivity(unchecked) private var socket: Socket
+    @exclusivity(unchecked) private var stack: LayerStack
     /// The bytes that the socket did not take, and the number of them that were written since.
-    private var unsent: [UInt8] = []
+    @exclusivity(unchecked) private var unsent: [UInt8] = []
     private var sentCount = 0
     /// Indicates whether the peer accepts no more bytes; it may have sent some before.
-    private(set) var isDeaf = false
+    @exclusivity(unchecked) private(set) var isDeaf = false
     /// Indicates whether reading is suspended until the consumer has caught up.
-    var isPaused = false
+    @exclusivity(unchecked) var isPaused = false
 
     init(socket: Socket, plans: [LayerStack.Plan], service: Service) {
         self.socket = socket

@@ -29,16 +29,20 @@ final class ServiceConnection {
     }
 
     let plan: ConnectionPlan
-    unowned let service: Service
-    var phase = Phase.resolving
+    let service: Service
+
+    // The properties that each read touches. They belong to one thread, and no call of one leads back to it: exclusive
+    // access is not checked at run time, which would take longer than the access.
+
+    @exclusivity(unchecked) var phase = Phase.resolving
     /// The WebSocket, from the 101 on.
-    var channel: WebSocketChannel?
+    @exclusivity(unchecked) var channel: WebSocketChannel?
     /// The deadline for the peer's close frame, or for its answer when it has stopped reading the request.
-    var closeDeadline: Moment?
+    @exclusivity(unchecked) var closeDeadline: Moment?
     /// Indicates whether the consumer has cancelled a WebSocket whose closing handshake continues.
     var isCancelled = false
     /// The time of the next `look(at:)` by the service thread; it belongs to the service.
-    var lookDeadline: Moment?
+    @exclusivity(unchecked) var lookDeadline: Moment?
 
     /// The server's address, for a proxy that is not given its name; nil before the look-up.
     var serverAddress: String?
@@ -47,19 +51,19 @@ final class ServiceConnection {
     /// The connection attempts, until one has connected.
     var attempts: ConnectionAttempts?
     /// The connected socket, and the layers on it.
-    private(set) var link: Link?
+    @exclusivity(unchecked) private(set) var link: Link?
     /// The reader of the HTTP response.
-    private var reader: ResponseReader
+    @exclusivity(unchecked) private var reader: ResponseReader
     /// The rest of the request to write.
-    var upload: RequestUpload?
+    @exclusivity(unchecked) var upload: RequestUpload?
     /// Indicates whether a held request was released.
     var isReleased = false
     /// Indicates whether frames are to be written when the current event has been handled.
-    var wantsWrite = false
+    @exclusivity(unchecked) var wantsWrite = false
     /// The consumer to resume when the round ends: it waited, and has an event to read.
-    private var waiter: InboundArena.Waiter?
+    @exclusivity(unchecked) private var waiter: InboundArena.Waiter?
     /// A lower bound of the arena's room.
-    private var knownRoom = 0
+    @exclusivity(unchecked) private var knownRoom = 0
     let handshake: OpeningHandshake?
     private let offer: PerMessageDeflateOffer?
 

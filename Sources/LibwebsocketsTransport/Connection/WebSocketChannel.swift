@@ -3,19 +3,20 @@ import WebSocketProtocol
 
 /// An established WebSocket, without its socket.
 ///
-/// It belongs to the service thread.
-struct WebSocketChannel {
-    var reader: FrameReader
+/// It belongs to the service thread. A class, as a struct in an optional property is copied where it is examined. The
+/// parts do not call back, so that exclusive access to those that each read touches is not checked at run time.
+final class WebSocketChannel {
+    @exclusivity(unchecked) var reader: FrameReader
     var closing = ClosingHandshake()
     var queue = FrameQueue()
     /// The byte count of the messages in the queue, including those that are written in part or whole, until all are.
     var unwrittenByteCount = 0
     /// The coding of compressed messages.
     let coding: PayloadCoding
-    var liveness: Liveness
+    @exclusivity(unchecked) var liveness: Liveness
     var pings = OutstandingPings()
     /// The code of the close frame that is sent when the consumer has read everything before a violation.
-    var pendingFailure: CloseCode?
+    @exclusivity(unchecked) var pendingFailure: CloseCode?
     /// Indicates whether the socket is closed as soon as everything is written.
     var disconnectsWhenWritten = false
 
@@ -38,7 +39,7 @@ struct WebSocketChannel {
     }
 
     /// Reads frames up to a control frame, or, with nil, to the end of the bytes; the places of data go into `records`.
-    mutating func read(
+    func read(
         _ bytes: UnsafeRawBufferPointer, at position: inout Int, into records: inout [InboundBuffer.Record]
     ) throws(FrameError) -> Control? {
         while let element = try self.reader.next(in: bytes, at: &position) {

@@ -32,7 +32,8 @@ final class InboundBuffer: @unchecked Sendable {
     /// The capacity that an idle stream keeps: room for a few events.
     static let smallByteCount = 2 << 10
 
-    private(set) var records: [Record] = []
+    /// The pieces, in order; no access leads to another, so that exclusivity is not checked at run time.
+    @exclusivity(unchecked) private(set) var records: [Record] = []
     private let memory: PaddedBuffer
 
     /// Creates a buffer with room for `byteCount` bytes.

@@ -13,21 +13,25 @@ final class Service: @unchecked Sendable {
     private let mailbox = ServiceMailbox()
     private(set) var pointer: OpaquePointer?
     private var connections: [ConnectionID: ServiceConnection] = [:]
-    /// The sockets of all connections.
-    var sockets = SocketTable()
     /// The scratch memory of the connection that is read or written.
     let scratch = LayerScratch()
     private var routes: [ChappieTLSPolicy: OpaquePointer] = [:]
-    private var waking: [ServiceConnection] = []
     /// The callers that wait for connections to be closed, with the connections.
     private var closeWaiters: [(connections: Set<ConnectionID>, continuation: CheckedContinuation<Void, Never>)] = []
-    private var deadlines = DeadlineQueue()
+
+    // What each event touches. It belongs to one thread, and no access leads to another one of the same property:
+    // exclusivity is not checked at run time, which would take longer than the access.
+
+    /// The sockets of all connections.
+    @exclusivity(unchecked) var sockets = SocketTable()
+    @exclusivity(unchecked) private var waking: [ServiceConnection] = []
+    @exclusivity(unchecked) private var deadlines = DeadlineQueue()
     /// The scratch memory of the connection that is being read.
-    var pieces = PieceScratch()
+    @exclusivity(unchecked) var pieces = PieceScratch()
     /// The buffer for the connection that is read next.
-    private var reserve: InboundBuffer?
+    @exclusivity(unchecked) private var reserve: InboundBuffer?
     /// The deadline that the loop's timer is set to.
-    private var timerDeadline: Moment?
+    @exclusivity(unchecked) private var timerDeadline: Moment?
     private let lastID = LockedValue<UInt>(0)
 
     /// Starts the thread.
