@@ -118,6 +118,15 @@ struct Attempt {
         self.isKnownToStall = false
     }
 
+    /// Returns the attempt's number while further events only postpone its deadlines; nil while they may add one.
+    ///
+    /// A stall that was reported is awaited again after the next event. A function that mutates, because a property is
+    /// read from a copy of the whole attempt.
+    @inline(__always)
+    mutating func numberIfOnlyPostponingInPlace() -> Int? {
+        self.stage == .streaming && self.lastProgress != nil && !self.isKnownToStall ? self.number : nil
+    }
+
     /// Indicates whether the head claims success and a content type that is not an event stream's.
     var isOtherContent: Bool {
         self.transport == .httpSSE && self.stage == .refused && self.head?.statusCode == 200

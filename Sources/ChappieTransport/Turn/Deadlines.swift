@@ -30,6 +30,8 @@ struct Deadlines {
     private let tellsOfStalls: Bool
     /// The moment at which the turn began; nil before.
     private(set) var startedAt: Duration?
+    /// A deadline of an attempt whose events only postpone its deadlines, so that none is nearer.
+    private var known: (attempt: Int, moment: Duration)?
 
     /// Creates the deadlines of a turn that has not begun.
     init(_ timeouts: ChappieTimeouts, tellsOfStalls: Bool) {
@@ -53,12 +55,12 @@ struct Deadlines {
         self.end.map { max(.zero, $0 - now) }
     }
 
-    /// Returns whether the whole turn has taken longer than it may.
-    func isTotalSpent(at now: Duration) -> Bool { self.end.map { $0 <= now } ?? false }
-
     // MARK: One attempt
 
     /// Returns the deadline that comes first, for a process that may just have been resumed.
+    ///
+    /// While events only postpone the deadlines of an attempt, an earlier result is returned until its time has come,
+    /// because the search touches much memory that no event needs. The wait then ends too early, once.
     ///
     /// Time in which the consumer did not read does not count as the server's silence, and received bytes are read
     /// before a budget ends: the budgets of silence begin anew then.
@@ -66,8 +68,19 @@ struct Deadlines {
     ///   - attempt: the attempt, which records that the process was resumed; nil when there is none.
     ///   - hedgeDelay: the time after which an HTTP connection is opened beside an upgrade; nil when it is not.
     ///   - now: the present time.
-    /// - Returns: the deadline; nil when there is none.
-    func nearest(of attempt: inout Attempt?, hedgeDelay: Duration?, at now: Duration) -> Nearest? {
+    /// - Returns: the deadline, whose kind counts only when it has passed; nil when there is none.
+    mutating func nearest(of attempt: inout Attempt?, hedgeDelay: Duration?, at now: Duration) -> Nearest? {
+        let number = attempt?.numberIfOnlyPostponingInPlace()
+        if let known = self.known, known.attempt == number, now < known.moment {
+            return (.budget(.idle), known.moment - now)
+        }
+        let nearest = self.search(for: &attempt, hedgeDelay: hedgeDelay, at: now)
+        self.known = nil
+        if let number, let nearest, nearest.remaining > .zero { self.known = (number, now + nearest.remaining) }
+        return nearest
+    }
+
+    private func search(for attempt: inout Attempt?, hedgeDelay: Duration?, at now: Duration) -> Nearest? {
         guard let deadline = self.next(of: attempt, hedgeDelay: hedgeDelay, at: now) else { return nil }
         guard deadline.kind.isSilence, deadline.remaining < .zero - Self.latenessOfStop else { return deadline }
         attempt?.wentOn = now

@@ -7,7 +7,7 @@ import TransportSurface
 /// The conversion of a connection's events to inputs of the state machine.
 extension TurnDriver {
     /// Handles one event of the connection, after a wait if necessary.
-    func receive() async {
+    nonisolated(nonsending) func receive() async {
         guard let wait = self.receiveNow() else {
             if self.meter.isSliceOver { await self.endSlice() }
             return
@@ -80,7 +80,10 @@ extension TurnDriver {
     }
 
     /// Indicates whether the whole turn has taken longer than it may.
-    var isTotalSpent: Bool { self.deadlines.isTotalSpent(at: self.engine.clock.now()) }
+    var isTotalSpent: Bool {
+        // Without a budget the clock is not read.
+        self.deadlines.end.map { $0 <= self.engine.clock.now() } ?? false
+    }
 
     private func passed(_ deadline: Deadlines.Kind) {
         guard let attempt = self.attempts.current else { return }
@@ -124,7 +127,7 @@ extension TurnDriver {
     /// Checks the budgets and lets other tasks work, once in a while, although there is still data to read.
     ///
     /// All budgets apply to a peer that never pauses.
-    private func endSlice() async {
+    nonisolated(nonsending) private func endSlice() async {
         self.meter.restartSlice()
         self.checkProgress()
         // `Task.yield` bypasses the hook with which programs keep their tasks on one thread.

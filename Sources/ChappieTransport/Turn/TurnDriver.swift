@@ -192,7 +192,9 @@ import TransportSurface
     }
 
     /// Performs one step of the turn: one action, or one event of the connection.
-    private func advance() async {
+    ///
+    /// It runs where `work` does, so that an event needs no change of executors.
+    nonisolated(nonsending) private func advance() async {
         if self.shared.isGivenUp { return self.stop() }
         guard self.deadlines.startedAt != nil else { return await self.begin() }
         switch self.performNow() {

@@ -274,4 +274,32 @@ import Testing
         #expect(outcome.error == nil)
         #expect(fixture.transport.connections[0].waits == [.seconds(5), .seconds(5)])
     }
+
+    @Test func eventsLeaveTheDeadlineUntilItsTimeHasCome() async {
+        let fixture = Self.fixture([
+            .opened(101), .request, .text(Event.text("a")), .pause(.seconds(1)), .text(Event.text("b")),
+            .pause(.milliseconds(9_500)), .text(Event.completed),
+        ]) {
+            $0.idle = .seconds(10)
+            $0.progress = .seconds(100)
+        }
+        let outcome = await fixture.run()
+        #expect(outcome.error == nil)
+        // The second wait ends at the deadline of the first, and the third one is for what is left since then.
+        #expect(fixture.transport.connections[0].waits == [.seconds(10), .seconds(9), .seconds(1)])
+    }
+
+    @Test func aPostponedDeadlinePassesAtItsTime() async {
+        let fixture = Self.fixture([
+            .opened(101), .request, .text(Event.text("a")), .pause(.seconds(1)), .text(Event.text("b")),
+        ]) {
+            $0.idle = .seconds(10)
+            $0.progress = .seconds(100)
+        }
+        let start = fixture.clock.now
+        let outcome = await fixture.run()
+        #expect(outcome.outcomes == ["timeout.idle"])
+        #expect(fixture.clock.now - start == .seconds(11))
+        #expect(fixture.transport.connections[0].waits == [.seconds(10), .seconds(9), .seconds(1)])
+    }
 }
