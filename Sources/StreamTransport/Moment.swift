@@ -51,7 +51,8 @@
     }
 
     package static func - (moment: Moment, start: Moment) -> Duration {
-        .nanoseconds(moment.nanoseconds(since: start))
+        // `Duration.nanoseconds(_:)` is generic, and not specialised.
+        Duration(attoseconds: Int128(moment.nanoseconds(since: start)) * 1_000_000_000)
     }
 }
 

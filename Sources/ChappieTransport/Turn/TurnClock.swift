@@ -1,3 +1,5 @@
+import StreamTransport
+
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else
@@ -36,8 +38,9 @@ package struct TurnClock: Sendable {
     /// The system's clock.
     static let system: TurnClock = {
         let start = ContinuousClock.now
+        let zero = Moment.now
         return TurnClock(
-            now: { ContinuousClock.now - start },
+            now: { Moment.now - zero },
             sleep: { try await Task.sleep(for: $0) },
             fraction: { Double.random(in: 0..<1) },
             alarm: { try await Task.sleep(until: start + $0, clock: .continuous) }
