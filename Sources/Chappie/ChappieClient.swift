@@ -176,6 +176,12 @@ public final class ChappieClient: Sendable {
         return usage
     }
 
+    /// An executor for tasks that read the client's streams: a service thread.
+    ///
+    /// See `ChappieStreamingTransport.executor`, also for what such a task must not do. Tools and closures of the
+    /// program run where they choose.
+    public var executor: any TaskExecutor { self.transport.executor }
+
     /// Ends the client's engine, with all conversations over it: refuses new turns, and lets running ones end.
     ///
     /// A turn with tools makes its remaining requests within the grace period. See

@@ -38,6 +38,9 @@ package struct LibwebsocketsTransport: StreamTransport {
             service: self.pool.service(among: self.serviceThreadCount))
     }
 
+    /// The executor of one of the service threads, in turn.
+    package var consumerExecutor: (any TaskExecutor)? { self.pool.service(among: self.serviceThreadCount) }
+
     /// Waits until the current closing handshakes are over; their sockets are closed after `duration`.
     ///
     /// A process that exits earlier resets the sockets that have unread bytes.

@@ -10,9 +10,17 @@ package protocol StreamTransport: Sendable {
     ///
     /// It serves a race between two connections, each of which belongs to the caller.
     func wait(for connections: [any TransportConnection], atMost duration: Duration?) async -> TransportWaitOutcome
+
+    /// An executor on which a consumer's tasks run beside the sockets of its connections; nil when there is none.
+    ///
+    /// Where the transport has several, each access returns the next one.
+    var consumerExecutor: (any TaskExecutor)? { get }
 }
 
 extension StreamTransport {
+    /// By default there is none.
+    package var consumerExecutor: (any TaskExecutor)? { nil }
+
     /// Waits for each connection in a task of its own; the first outcome is returned.
     package func wait(
         for connections: [any TransportConnection], atMost duration: Duration?

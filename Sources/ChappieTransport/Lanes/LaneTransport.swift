@@ -35,6 +35,8 @@ final class LaneTransport: StreamTransport {
         self.maximumAge = maximumAge
     }
 
+    var consumerExecutor: (any TaskExecutor)? { self.transport.consumerExecutor }
+
     func connect(_ request: TransportRequest) -> any TransportConnection {
         switch request.exchange {
         case .post, .get: return self.transport.connect(request)

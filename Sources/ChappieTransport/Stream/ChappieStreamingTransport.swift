@@ -29,6 +29,26 @@ public final class ChappieStreamingTransport: Sendable {
         self.engine = Engine(configuration: configuration, transport: transport, clock: clock)
     }
 
+    /// An executor for tasks that read streams: a service thread, which runs them between its sockets' events.
+    ///
+    /// An event then wakes no other thread: it is received, decoded and consumed by one.
+    ///
+    /// ```swift
+    /// try await withTaskExecutorPreference(transport.executor) {
+    ///     for try await event in transport.events(request) {
+    ///         if case .textDelta(let text) = event { append(text) }
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// While such a task computes, the thread serves no socket, of any instance: after 1 ms of work in a round the sockets
+    /// come first, and a task is interrupted only where it suspends. Tasks that compute for longer belong on the global
+    /// executor, and a task must not block here, least of all to wait for another stream.
+    ///
+    /// With `serviceThreadCount` above 1 each access returns the next thread's, and a connection that is opened there
+    /// stays there. The thread starts with the first access or connection. May be used from any task.
+    public var executor: any TaskExecutor { self.engine.transport.consumerExecutor ?? globalConcurrentExecutor }
+
     /// Waits until the WebSockets of all instances that are being closed are closed, for at most 500 ms.
     ///
     /// For a program that is about to exit: the system resets sockets on which unread bytes lie.

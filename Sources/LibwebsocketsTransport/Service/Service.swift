@@ -1,12 +1,13 @@
 import CLibwebsocketsShim
 import StreamTransport
+import Synchronization
 
 /// A service thread: an event loop, and the connections on it.
 ///
-/// It starts when it is made, sleeps while it has no connection, and never ends. Everything but `post`, `makeID` and
-/// `hasFailed` belongs to the thread.
-/// - Safety: the stored properties other than `mailbox`, `resolver`, `buffers` and `lastID` are touched on the service
-///   thread only.
+/// It starts when it is made, sleeps while it has no connection and no job, and never ends. Everything but `post`,
+/// `enqueue`, `makeID`, `isCurrent` and `hasFailed` belongs to the thread.
+/// - Safety: the stored properties other than `mailbox`, `resolver`, `buffers`, `thread` and `lastID` are touched on the
+///   service thread only.
 final class Service: @unchecked Sendable {
     let resolver: Resolver
     let buffers = InboundBufferPool()
@@ -24,7 +25,11 @@ final class Service: @unchecked Sendable {
 
     /// The sockets of all connections.
     @exclusivity(unchecked) var sockets = SocketTable()
-    @exclusivity(unchecked) private var waking: [ServiceConnection] = []
+    @exclusivity(unchecked) var waking: [ServiceConnection] = []
+    /// The jobs of consumers that prefer this thread, in order.
+    @exclusivity(unchecked) var jobs: [UnownedJob] = []
+    /// The commands that these jobs have posted.
+    @exclusivity(unchecked) var ownCommands: [ServiceCommand] = []
     @exclusivity(unchecked) private var deadlines = DeadlineQueue()
     /// The scratch memory of the connection that is being read.
     @exclusivity(unchecked) var pieces = PieceScratch()
@@ -33,6 +38,8 @@ final class Service: @unchecked Sendable {
     /// The deadline that the loop's timer is set to.
     @exclusivity(unchecked) private var timerDeadline: Moment?
     private let lastID = LockedValue<UInt>(0)
+    /// The number of the service thread; 0 while it does not run.
+    private let thread = Atomic<UInt>(0)
 
     /// Starts the thread.
     init(resolver: Resolver) {
@@ -44,8 +51,12 @@ final class Service: @unchecked Sendable {
 
     /// Queues a command for the service thread.
     func post(_ command: ServiceCommand) {
-        self.mailbox.post(command)
+        // A job's command needs no wake-up: the round that runs the job performs it.
+        if self.isCurrent { self.ownCommands.append(command) } else { self.mailbox.post(command) }
     }
+
+    /// Indicates whether the caller runs on the service thread.
+    var isCurrent: Bool { self.thread.load(ordering: .relaxed) == currentThreadNumber() }
 
     /// Indicates whether there is no thread, so that every command is refused.
     var hasFailed: Bool { self.mailbox.isRefusing }
@@ -62,6 +73,9 @@ final class Service: @unchecked Sendable {
     // MARK: Service thread
 
     private func run() {
+        self.thread.store(currentThreadNumber(), ordering: .relaxed)
+        // The number may become another thread's.
+        defer { self.thread.store(0, ordering: .relaxed) }
         let owner = Unmanaged.passUnretained(self).toOpaque()
         let descriptorCount = Int(CLWS_SERVICE_DESCRIPTOR_COUNT)
         if DescriptorLimit.hasRoom(for: descriptorCount) { self.pointer = clws_service_create(serviceCallback, owner) }
@@ -96,7 +110,7 @@ final class Service: @unchecked Sendable {
         self.expect(connection, by: connection.nextDeadline(isPaused: false))
     }
 
-    private func perform(_ command: ServiceCommand) {
+    func perform(_ command: ServiceCommand) {
         switch command {
         case .open(let plan):
             let connection = ServiceConnection(plan: plan, service: self)
@@ -124,6 +138,8 @@ final class Service: @unchecked Sendable {
             self.look(at: id, .now)
         case .finishClosing(let deadline, let continuation):
             self.finishClosing(by: deadline, continuation)
+        case .run(let job):
+            self.jobs.append(job)
         }
     }
 
@@ -188,12 +204,16 @@ final class Service: @unchecked Sendable {
     }
 
     private func roundEnded() {
-        self.setTimer()
         self.resumeWaiters()
         self.resumeCloseWaiters()
+        self.runJobs()
+        self.setTimer()
     }
 
-    private func resumeCloseWaiters() {
+    /// Ends the loop's next wait at once.
+    func wakeUp() { self.mailbox.wake() }
+
+    func resumeCloseWaiters() {
         guard !self.closeWaiters.isEmpty else { return }
         for waiter in self.closeWaiters.take() {
             if waiter.connections.isDisjoint(with: self.connections.keys) {
@@ -218,7 +238,7 @@ final class Service: @unchecked Sendable {
     // MARK: Rounds
 
     /// Resumes the waiting consumers, once per round, so that each is woken once for all events of the round.
-    private func resumeWaiters() {
+    func resumeWaiters() {
         while let connection = self.waking.popLast() { connection.resumeWaiter() }
     }
 

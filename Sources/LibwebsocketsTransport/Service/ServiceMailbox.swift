@@ -45,6 +45,8 @@ final class ServiceMailbox: Sendable {
         switch command {
         case .open(let plan): plan.arena.abort(.failed(TransportFailure(phase: .connect, cause: cause)))
         case .finishClosing(_, let continuation): continuation.resume()
+        // A job has to run somewhere.
+        case .run(let job): globalConcurrentExecutor.enqueue(ExecutorJob(job))
         case .resolved, .send, .ping, .measure, .release, .close, .closeWith, .cancel, .resume, .watch: break
         }
     }
@@ -54,6 +56,13 @@ final class ServiceMailbox: Sendable {
         self.state.withLock { state in
             state.service = ServicePointer(pointer: pointer)
             if !state.commands.isEmpty { clws_service_wake(pointer) }
+        }
+    }
+
+    /// Wakes the service although it has no command.
+    func wake() {
+        self.state.withLock { state in
+            if let service = state.service { clws_service_wake(service.pointer) }
         }
     }
 
@@ -97,6 +106,8 @@ enum ServiceCommand: Sendable {
     case watch(ConnectionID)
     /// Resume the caller when the current closing handshakes are over, at the deadline at the latest.
     case finishClosing(by: Moment, CheckedContinuation<Void, Never>)
+    /// Run a job of a task that prefers the service thread.
+    case run(UnownedJob)
 }
 
 /// Identifies a connection for the life of the process.

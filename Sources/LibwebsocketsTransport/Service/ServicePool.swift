@@ -32,12 +32,17 @@ final class ServicePool: Sendable {
         }
     }
 
-    /// Returns the thread for the next connection, one of the first `count`.
+    /// Returns the thread for the next connection, one of the first `count`: the calling thread, or they take turns.
+    ///
+    /// A task that prefers a service thread as its executor has its connections there.
     ///
     /// A thread that could not start is created again: the resource that was missing may be available.
     func service(among count: Int) -> Service {
         let count = max(1, min(count, Self.threadLimit))
         return self.state.withLock { state in
+            for index in 0..<count {
+                if let service = state.services[index], service.isCurrent { return service }
+            }
             let index = state.dealt % count
             state.dealt &+= 1
             if let service = state.services[index], !service.hasFailed { return service }

@@ -47,6 +47,15 @@ private final class ThreadEntry: Sendable {
     }
 #endif
 
+/// Returns a number of the calling thread, which is not 0 and unique among the threads that run.
+func currentThreadNumber() -> UInt {
+    #if canImport(Glibc)
+        UInt(pthread_self())
+    #else
+        UInt(bitPattern: pthread_self())
+    #endif
+}
+
 /// Suspends the calling thread for a duration, or until a signal arrives.
 func pauseThread(for duration: Duration) {
     let (seconds, attoseconds) = max(.zero, duration).components

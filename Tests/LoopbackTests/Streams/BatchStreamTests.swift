@@ -33,6 +33,32 @@ import Testing
         }
     }
 
+    /// On the thread that receives it, with connections of other tasks beside it.
+    @Test(arguments: Wire.allCases, [1, 3])
+    func aResponseArrivesWholeOnAServiceThread(over wire: Wire, threadCount: Int) async throws {
+        let model = ChappieTestServer.ScriptedModel(seed: 3, textByteCount: 200_000)
+        try await withServer(ChappieTestServer.Configuration(model: .scripted(model))) { server in
+            let transport = ChappieStreamingTransport(
+                configuration: .loopback(server.baseURL) {
+                    $0.policy = wire.policy
+                    $0.serviceThreadCount = threadCount
+                })
+            try await withThrowingTaskGroup(of: String.self) { group in
+                for number in 0..<8 {
+                    let executor: (any TaskExecutor)? = number.isMultiple(of: 2) ? transport.executor : nil
+                    group.addTask(executorPreference: executor) {
+                        var text = ""
+                        for try await event in transport.events(ChappieTransportRequest(prompt: "hi", model: "m")) {
+                            if case .textDelta(let delta) = event { text += delta }
+                        }
+                        return text
+                    }
+                }
+                for try await text in group { #expect(text == model.fullText) }
+            }
+        }
+    }
+
     @Test(arguments: Wire.allCases)
     func aBrokenResponseIsPutTogetherWithoutAGap(over wire: Wire) async throws {
         var configuration = ChappieTestServer.Configuration(

@@ -1,0 +1,99 @@
+// Tasks that prefer a service thread as their executor.
+
+import StreamTransport
+import Testing
+
+@testable import LibwebsocketsTransport
+
+@Suite(.timeLimit(.minutes(1))) struct ServiceJobTests {
+    /// Hands jobs to a service that has no thread.
+    private final class Refusing: TaskExecutor {
+        let mailbox = ServiceMailbox()
+
+        init() { self.mailbox.refuse(.environmentUnusable(.thread)) }
+
+        func enqueue(_ job: consuming ExecutorJob) { self.mailbox.post(.run(UnownedJob(job))) }
+    }
+
+    @Test func aTaskRunsOnTheThreadItPrefers() async {
+        let service = ServicePool().service(among: 1)
+        #expect(!service.isCurrent)
+        let places = await withTaskExecutorPreference(service) {
+            let first = service.isCurrent
+            await Task.yield()
+            let second = service.isCurrent
+            // Resumed by another thread.
+            await withCheckedContinuation { continuation in
+                _ = startThread { continuation.resume() }
+            }
+            return [first, second, service.isCurrent]
+        }
+        #expect(places == [true, true, true])
+        #expect(!service.isCurrent)
+    }
+
+    @Test func connectionsOfATaskAreOnItsThread() async {
+        let pool = ServicePool()
+        for _ in 0..<4 {
+            let service = pool.service(among: 3)
+            let dealt = await withTaskExecutorPreference(service) {
+                (0..<5).map { _ in ObjectIdentifier(pool.service(among: 3)) }
+            }
+            #expect(Set(dealt) == [ObjectIdentifier(service)])
+        }
+        // Of another number of threads only those count.
+        let last = (0..<3).map { _ in pool.service(among: 3) }[2]
+        let first = pool.service(among: 1)
+        let dealt = await withTaskExecutorPreference(last) { ObjectIdentifier(pool.service(among: 1)) }
+        #expect(last === first || dealt == ObjectIdentifier(first))
+    }
+
+    @Test func jobsResumeEachOther() async {
+        let service = ServicePool().service(among: 1)
+        let sum = await withTaskExecutorPreference(service) {
+            await withTaskGroup(of: Int.self) { group in
+                for number in 0..<1_000 {
+                    group.addTask {
+                        await Task.yield()
+                        return service.isCurrent ? number : -1_000_000
+                    }
+                }
+                return await group.reduce(0, +)
+            }
+        }
+        #expect(sum == 499_500)
+    }
+
+    /// A task that is always ready does not keep the thread from its commands.
+    @Test func commandsAreHeardBesideATaskThatNeverSleeps() async {
+        let pool = ServicePool()
+        let service = pool.service(among: 1)
+        let isOver = LockedValue(false)
+        let task = Task(executorPreference: service) {
+            var count = 0
+            while !isOver.withLock({ $0 }) {
+                await Task.yield()
+                count += 1
+            }
+            return count
+        }
+        await pool.finishClosing(within: .seconds(1))
+        isOver.withLock { $0 = true }
+        #expect(await task.value >= 0)
+    }
+
+    @Test func aTaskOnTheThreadMayWaitForItsConnectionsToClose() async {
+        let pool = ServicePool()
+        await withTaskExecutorPreference(pool.service(among: 1)) {
+            await pool.finishClosing(within: .seconds(1))
+        }
+    }
+
+    @Test func jobsOfAServiceWithoutAThreadRunElsewhere() async {
+        let answer = await withTaskExecutorPreference(Refusing()) {
+            await Task.yield()
+            return 42
+        }
+        #expect(answer == 42)
+    }
+}
