@@ -94,12 +94,13 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
         return event
     }
 
-    /// Returns the buffer that was read: a small one is kept for this connection, large ones go to the pool.
+    /// Returns the buffer that was read: a small one is kept for this connection, large ones go to the pool, and those
+    /// between them, which are made while memory is scarce, are freed.
     private func putBackBuffer() {
         guard let buffer = self.state.pointee.reader.takeBuffer() else { return }
         if buffer.isLarge {
             self.service.buffers.giveBack(buffer)
-        } else {
+        } else if buffer.isSmall {
             buffer.removeAll()
             self.state.pointee.spare = buffer
         }

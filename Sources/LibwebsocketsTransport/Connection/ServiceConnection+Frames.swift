@@ -18,7 +18,8 @@ extension ServiceConnection {
         do throws(FrameError) {
             while let control = try self.channel?.read(bytes, at: &position, into: &records) {
                 // More is read from these bytes, so they cannot become the arena's yet.
-                var other: InboundBuffer? = records.isEmpty ? nil : self.service.takeReserve()
+                let needsOther = !records.isEmpty && reserve != nil
+                var other: InboundBuffer? = needsOther ? self.service.takeReserve() : nil
                 self.store(&records, in: bytes, of: &arrival, reserve: &other)
                 self.service.putBackReserve(other)
                 self.plan.arena.count(&arrival)

@@ -146,24 +146,30 @@ final class ServiceConnection {
 
     /// The number of bytes by which a read may exceed the high watermark, so that no read is a few bytes.
     private static let excessByteCount = 64 << 10
+    /// The same while memory is scarce.
+    private static let scarceExcessByteCount = 4 << 10
 
     /// Reads the available bytes, unless the arena waits for the consumer, into a buffer that becomes the arena's when
-    /// no other has room.
+    /// no other has room; while memory is scarce the arena copies them instead.
     private func read(from link: Link) {
+        let share = self.service.buffers.memory.share
+        let isScarce = share != .max
         // The known room saves a lock, unless it limits the read.
-        let room = self.knownRoom >= InboundBuffer.readByteCount ? self.knownRoom : self.plan.arena.room
+        let isKnown = !isScarce && self.knownRoom >= InboundBuffer.readByteCount
+        let room = isKnown ? self.knownRoom : self.plan.arena.room(sharing: share)
         link.isPaused = room == 0
         guard room > 0 else { return }
         let buffer = self.service.takeReserve()
-        var reserve: InboundBuffer? = buffer
+        var reserve: InboundBuffer? = isScarce ? nil : buffer
         let memory = buffer.lend()
-        let count = min(room, InboundBuffer.readByteCount) + Self.excessByteCount
-        let reading = link.read(atMost: count, into: memory)
+        let excess = isScarce ? Self.scarceExcessByteCount : Self.excessByteCount
+        let reading = link.read(atMost: min(room, InboundBuffer.readByteCount) + excess, into: memory)
         if reading.isEstablished { self.established(link) }
         if reading.byteCount > 0, self.link === link {
-            self.received(UnsafeMutableRawBufferPointer(rebasing: memory[..<reading.byteCount]), reserve: &reserve)
+            let bytes = UnsafeMutableRawBufferPointer(rebasing: memory[..<reading.byteCount])
+            self.received(bytes, sharing: share, reserve: &reserve)
         }
-        self.service.putBackReserve(reserve)
+        self.service.putBackReserve(isScarce ? buffer : reserve)
         if let end = reading.end, self.link === link { self.ended(end, of: link) }
     }
 
@@ -173,7 +179,9 @@ final class ServiceConnection {
     }
 
     /// Handles bytes that were read; `reserve` is that of `InboundArena.append`.
-    private func received(_ bytes: UnsafeMutableRawBufferPointer, reserve: inout InboundBuffer?) {
+    private func received(
+        _ bytes: UnsafeMutableRawBufferPointer, sharing share: Int, reserve: inout InboundBuffer?
+    ) {
         let now = Moment.now
         var bytes = bytes
         if self.phase == .requesting {
@@ -184,7 +192,8 @@ final class ServiceConnection {
         }
         self.channel?.liveness.received(at: now)
         // Bytes behind the end are dropped, and count as not received.
-        var arrival = InboundArena.Arrival(moment: now, byteCount: self.phase == .ended ? 0 : bytes.count)
+        var arrival = InboundArena.Arrival(
+            moment: now, byteCount: self.phase == .ended ? 0 : bytes.count, share: share)
         switch self.phase {
         case .receivingBody:
             self.readBody(bytes, of: &arrival, reserve: &reserve)

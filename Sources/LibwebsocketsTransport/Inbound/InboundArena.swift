@@ -34,6 +34,8 @@ final class InboundArena: Sendable {
         let moment: Moment
         /// The number of bytes that the arena has not counted yet.
         var byteCount: Int
+        /// The number of bytes that may be unread, if the watermarks allow more (`InboundMemory.share`).
+        var share = Int.max
     }
 
     private struct Sender {
@@ -69,6 +71,8 @@ final class InboundArena: Sendable {
         var weight = 0
         /// The weight of the batch in the consumer's hands, as of its last report.
         var inHand = 0
+        /// The number of bytes that may be unread, as of the last read.
+        var share = Int.max
         var receivedByteCount = 0
         /// The time of the newest byte.
         var lastReceived: Moment?
@@ -140,19 +144,21 @@ final class InboundArena: Sendable {
             guard let oldest = self.oldest else {
                 let buffer =
                     byteCount <= InboundBuffer.smallByteCount
-                    ? self.spare.take() ?? InboundBuffer() : Self.large(from: &reserve)
+                    ? self.spare.take() ?? InboundBuffer() : self.large(from: &reserve, for: byteCount)
                 self.oldest = buffer
                 return buffer
             }
             let last = self.later.last ?? oldest
             if last.hasRoom(for: byteCount) { return last }
-            let buffer = Self.large(from: &reserve)
+            let buffer = self.large(from: &reserve, for: byteCount)
             self.later.append(buffer)
             return buffer
         }
 
-        private static func large(from reserve: inout InboundBuffer?) -> InboundBuffer {
-            reserve.take() ?? InboundBuffer(byteCount: InboundBuffer.largeByteCount)
+        /// Returns a buffer for a whole read, or, while memory is scarce, for this one.
+        private func large(from reserve: inout InboundBuffer?, for byteCount: Int) -> InboundBuffer {
+            reserve.take()
+                ?? InboundBuffer(byteCount: self.share == .max ? InboundBuffer.largeByteCount : byteCount)
         }
 
         /// Takes the oldest buffer out.
@@ -207,6 +213,7 @@ final class InboundArena: Sendable {
     ) -> Appended {
         self.state.withLock { state in
             state.count(&arrival)
+            state.share = arrival.share
             state.lastHeard = arrival.moment
             return self.append(byteCount, to: &state, reserve: &reserve, take)
         }
@@ -230,7 +237,7 @@ final class InboundArena: Sendable {
         let weight = buffer.weight
         take(buffer)
         state.weight += buffer.weight - weight
-        state.isPaused = state.weight + state.inHand >= self.highWatermark
+        state.isPaused = state.weight + state.inHand >= min(self.highWatermark, state.share)
         return Appended(waiter: state.takeWaiter(), room: self.room(in: state))
     }
 
@@ -255,10 +262,23 @@ final class InboundArena: Sendable {
     }
 
     /// The number of bytes that may arrive before reading must pause; 0 when it must.
-    var room: Int { self.state.withLock { self.room(in: $0) } }
+    var room: Int { self.room(sharing: .max) }
+
+    /// Returns the number of bytes that may arrive before reading must pause for a share of the memory; 0 when it must.
+    func room(sharing share: Int) -> Int {
+        self.state.withLock { state in
+            state.share = share
+            // What came while memory was plentiful may be more than the share. It is paused for only while the consumer
+            // has a buffer to take, with which it learns that reading waits for it.
+            if share != .max, state.oldest != nil, state.weight + state.inHand >= share { state.isPaused = true }
+            return self.room(in: state)
+        }
+    }
 
     private func room(in state: borrowing State) -> Int {
-        state.isPaused && !state.dropsOverflow ? 0 : max(1, self.highWatermark - state.weight - state.inHand)
+        guard !state.isPaused || state.dropsOverflow else { return 0 }
+        guard state.share != .max else { return max(1, self.highWatermark - state.weight - state.inHand) }
+        return max(1, min(self.highWatermark, state.share) - state.weight)
     }
 
     /// Lets reading continue whatever the consumer has read: from the high watermark on, everything is dropped.
@@ -490,7 +510,8 @@ final class InboundArena: Sendable {
         self.state.withLock { state in
             state.inHand = weight
             // Behind a gap nothing is appended.
-            guard state.isPaused, !state.dropsOverflow, state.weight + weight <= self.lowWatermark else { return false }
+            let lowWatermark = min(self.lowWatermark, state.share / 4)
+            guard state.isPaused, !state.dropsOverflow, state.weight + weight <= lowWatermark else { return false }
             state.isPaused = false
             return true
         }

@@ -35,11 +35,17 @@ final class InboundBuffer: @unchecked Sendable {
     /// The pieces, in order; no access leads to another, so that exclusivity is not checked at run time.
     @exclusivity(unchecked) private(set) var records: [Record] = []
     private let memory: PaddedBuffer
+    /// The count of the large buffers of a thread that it belongs to; nil for one that is not counted.
+    private let account: InboundMemory?
 
-    /// Creates a buffer with room for `byteCount` bytes.
-    init(byteCount: Int = InboundBuffer.smallByteCount) {
+    /// Creates a buffer with room for `byteCount` bytes, which `account` counts.
+    init(byteCount: Int = InboundBuffer.smallByteCount, account: InboundMemory? = nil) {
         self.memory = PaddedBuffer(capacity: byteCount, keptCapacity: byteCount)
+        self.account = account
+        account?.add(byteCount)
     }
+
+    deinit { self.account?.subtract(self.memory.capacity) }
 
     var byteCount: Int { self.memory.count }
 
@@ -47,6 +53,9 @@ final class InboundBuffer: @unchecked Sendable {
     var weight: Int { self.memory.count + self.records.count * MemoryLayout<Record>.stride }
 
     var isEmpty: Bool { self.records.isEmpty }
+
+    /// Indicates whether an idle stream keeps it.
+    var isSmall: Bool { self.memory.capacity <= Self.smallByteCount }
 
     /// Indicates whether it has room for a whole read.
     var isLarge: Bool { self.memory.capacity >= Self.largeByteCount }
