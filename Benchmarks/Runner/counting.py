@@ -23,6 +23,8 @@ ALLOCATING = {"malloc", "calloc", "realloc", "memalign", "aligned_alloc", "posix
 # The function that a program calls in a pause, while no data is in flight.
 PAUSE = "cmachine_note_pause"
 ENVIRONMENT = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=4096", "SWIFT_DETERMINISTIC_HASHING": "1"}
+# The caches that are simulated: those of a core, and a share of the last level that is smaller than many streams.
+CACHES = ("--cache-sim=yes", "--I1=32768,8,64", "--D1=32768,8,64", "--LL=1048576,16,64")
 # The seconds after which a run counts as hanging.
 TIME_LIMIT = 300
 
@@ -45,6 +47,16 @@ class Profile:
 
     instructions: int
     allocations: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Cold:
+    """The cost of an event whose stream has left the caches, or of all events of a run."""
+
+    instructions: float
+    # Misses of a core's caches, for data, and those of them that the last level misses as well.
+    first_level: float
+    last_level: float
 
 
 def strip(program, folder):
@@ -81,12 +93,24 @@ def read_profile(lines):
     return Profile(instructions, allocations)
 
 
+def read_misses(lines):
+    """Reads the totals of callgrind's file of a run with simulated caches."""
+    names = []
+    for line in lines:
+        if line.startswith("events:"):
+            names = line.split()[1:]
+        elif line.startswith(("summary:", "totals:")):
+            total = dict(zip(names, map(int, line.split()[1:])))
+            return Cold(total["Ir"], total["D1mr"] + total["D1mw"], total["DLmr"] + total["DLmw"])
+    raise CountingError("callgrind has written no totals")
+
+
 def is_allocating(name):
     """Returns whether a function is one of the allocator's, without the suffixes for variants and for recursion."""
     return re.sub(r"(\.constprop\.\d+)?('\d+)?$", "", name) in ALLOCATING
 
 
-def profile(program, arguments, passes, options=(), part=""):
+def profile(program, arguments, passes, options=(), part="", read=read_profile):
     """Runs a program once; returns the totals of a part of the run, and its number of events."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "profile"
@@ -105,7 +129,7 @@ def profile(program, arguments, passes, options=(), part=""):
         except FileNotFoundError as error:
             raise CountingError(f"{described(program, arguments)} did not pause") from error
         with lines:
-            return read_profile(lines), events_of(run.stdout, program, arguments)
+            return read(lines), events_of(run.stdout, program, arguments)
 
 
 def events_of(output, program, arguments):
@@ -145,6 +169,16 @@ def count_between_pauses(program, arguments, before, passes):
     if events <= 0:
         raise CountingError(f"{described(program, arguments)}: there are no events between the pauses")
     return Counted(counted.instructions / events, counted.allocations / events)
+
+
+def count_cold(program, arguments, before, passes):
+    """Returns the cost of an event between two pauses, with the misses of simulated caches."""
+    require_valgrind()
+    options = [f"--dump-before={PAUSE}", *CACHES]
+    total, events = profile(program, arguments, f"{before}+{passes}", options, part=".2", read=read_misses)
+    if events <= 0:
+        raise CountingError(f"{described(program, arguments)}: there are no events between the pauses")
+    return Cold(*(count / events for count in dataclasses.astuple(total)))
 
 
 def require_valgrind():

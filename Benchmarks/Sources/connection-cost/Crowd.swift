@@ -8,13 +8,16 @@ import Synchronization
 final class Crowd {
     private let instance: ChappieStreamingTransport
     private let server: StreamServer
+    private let kind: Consumer.Kind
     private var tasks: [Task<Int, any Error>] = []
     private let (arrivals, arrival) = AsyncStream.makeStream(of: Bool.self)
     private let deltas = DeltaCount()
 
-    init(_ server: StreamServer) throws {
+    /// Creates a crowd without streams, which are read by an interface that needs no actor.
+    init(_ server: StreamServer, by kind: Consumer.Kind = .events, isPatient: Bool = false) throws {
         self.server = server
-        self.instance = try Consumer(kind: .events, server: server).instance()
+        self.kind = kind
+        self.instance = try Consumer(kind: kind, server: server, isPatient: isPatient).instance()
     }
 
     /// The number of streams.
@@ -38,15 +41,23 @@ final class Crowd {
     }
 
     private func read() -> Task<Int, any Error> {
-        let (instance, arrival, deltas) = (self.instance, self.arrival, self.deltas)
+        let (instance, kind, arrival, deltas) = (self.instance, self.kind, self.arrival, self.deltas)
         return Task.detached {
             var count = 0
+            func take(_ event: ChappieStreamEvent) {
+                guard case .textDelta = event else { return }
+                count += 1
+                deltas.add()
+                if count == 1 { arrival.yield(true) }
+            }
             do {
-                for try await event in instance.stream(Consumer.request) {
-                    guard case .textDelta = event else { continue }
-                    count += 1
-                    deltas.add()
-                    if count == 1 { arrival.yield(true) }
+                switch kind {
+                case .events, .eventsOnMainActor:
+                    for try await event in instance.stream(Consumer.request) { take(event) }
+                case .sequence, .sequenceOnMainActor:
+                    for try await event in instance.events(Consumer.request) { take(event) }
+                case .batches:
+                    for try await batch in instance.batches(Consumer.request) { batch.forEach(take) }
                 }
             } catch {
                 arrival.yield(false)

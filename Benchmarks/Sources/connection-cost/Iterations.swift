@@ -12,7 +12,7 @@ struct Iterations {
     let count: Int
     /// The number of passes before the first pause.
     let countBefore: Int
-    /// The name of a wire.
+    /// The name of a wire, or `cold-` and a number of streams (`ColdIterations`).
     let workload: String
     /// `events`, `sequence` or `batches`.
     let way: String
@@ -24,11 +24,19 @@ struct Iterations {
 
     /// Reads, and prints the passes and the events of a pass as one line of JSON.
     func run() async throws {
-        guard let wire = Wire.all.first(where: { $0.name == self.workload }) else {
-            throw UsageError("no workload \(self.workload)")
-        }
         guard let kind = Consumer.Kind(name: self.way), !kind.isOnMainActor else {
             throw UsageError("'\(self.way)' is neither events, sequence nor batches")
+        }
+        if self.workload.hasPrefix(ColdIterations.prefix) {
+            guard let streamCount = Int(self.workload.dropFirst(ColdIterations.prefix.count)), streamCount > 0 else {
+                throw UsageError("no workload \(self.workload)")
+            }
+            return try await ColdIterations(
+                streamCount: streamCount, count: self.count, countBefore: self.countBefore, kind: kind
+            ).run()
+        }
+        guard let wire = Wire.all.first(where: { $0.name == self.workload }) else {
+            throw UsageError("no workload \(self.workload)")
         }
         let countBefore = Self.messagesPerPass(wire) * self.countBefore
         let expected = ExpectedResponse(messageCount: countBefore + Self.messagesPerPass(wire) * self.count)

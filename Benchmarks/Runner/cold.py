@@ -1,0 +1,98 @@
+"""Counts instructions and cache misses of an event at many streams, and holds them against Benchmarks/cold-budgets.tsv.
+
+Usage: cold.py PROGRAMS-FOLDER [--accept] [NAME...]
+
+Each row of the file names a workload of connection-cost, in which every stream has an event a second: the memory of a
+stream has left the caches when its next event comes, as in programs with many streams. callgrind simulates the caches. A
+figure above its budget by more than its tolerance fails. --accept writes the new counts into the file.
+"""
+
+import dataclasses
+import pathlib
+import sys
+import tempfile
+
+import counting
+
+FILE = pathlib.Path(__file__).resolve().parent.parent / "cold-budgets.tsv"
+PROGRAM = "connection-cost"
+SERVER = "stream-server"
+# The share by which a figure may be above its budget: how the server's clock cuts the rounds is chance.
+TOLERANCES = {"instructions": 0.03, "first_level": 0.03, "last_level": 0.03}
+TITLES = {"instructions": "instructions", "first_level": "misses, first level", "last_level": "misses, last level"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One line of the file."""
+
+    name: str
+    workload: str
+    before: int
+    passes: int
+    budget: counting.Cold
+
+    @staticmethod
+    def read(line):
+        name, workload, before, passes, *counts = line.rstrip("\n").split("\t")
+        return Row(name, workload, int(before), int(passes), counting.Cold(*map(float, counts)))
+
+    def count(self, folder):
+        counted = counting.count_cold(folder / PROGRAM, self.workload.split(), self.before, self.passes)
+        return dataclasses.replace(self, budget=counted)
+
+    def __str__(self):
+        counts = [f"{self.budget.instructions:.0f}", f"{self.budget.first_level:.1f}", f"{self.budget.last_level:.1f}"]
+        return "\t".join([self.name, self.workload, str(self.before), str(self.passes), *counts])
+
+
+def is_row(line):
+    return bool(line.strip()) and not line.startswith("#")
+
+
+def compare(budgets, counted):
+    """Prints the table; returns a message for each figure above its budget."""
+    failures = []
+    print(f"{'an event, cold':42} {'previous':>9} {'new':>9}  {'change':>9}")
+    for row, new in zip(budgets, counted):
+        for figure, tolerance in TOLERANCES.items():
+            before, now = getattr(row.budget, figure), getattr(new.budget, figure)
+            is_above = now > before * (1 + tolerance)
+            print(f"{row.name + ', ' + TITLES[figure]:42} {before:9.1f} {now:9.1f}  {(now - before) / before:+9.1%}"
+                  f"{'  ABOVE THE BUDGET' if is_above else ''}")
+            if is_above:
+                failures.append(f"budgets: {row.name}: {now:.1f} {TITLES[figure]} an event, and {before:.1f} are budgeted")
+    return failures
+
+
+def write(counted):
+    by_name = {row.name: row for row in counted}
+    lines = FILE.read_text().splitlines()
+    FILE.write_text("".join(f"{by_name.get(text.partition(chr(9))[0], text)}\n" for text in lines))
+
+
+def main(arguments):
+    if not arguments:
+        sys.exit(__doc__)
+    programs = pathlib.Path(arguments[0])
+    names = [name for name in arguments[1:] if name != "--accept"]
+    budgets = [Row.read(text) for text in FILE.read_text().splitlines() if is_row(text)]
+    budgets = [row for row in budgets if not names or any(name in row.name for name in names)]
+    with tempfile.TemporaryDirectory() as folder:
+        counting.strip(programs / PROGRAM, folder)
+        (pathlib.Path(folder) / SERVER).symlink_to((programs / SERVER).resolve())
+        try:
+            counted = [row.count(pathlib.Path(folder)) for row in budgets]
+        except counting.CountingError as error:
+            sys.exit(f"budgets: {error}")
+    failures = compare(budgets, counted)
+    if "--accept" in arguments:
+        write(counted)
+        print("budgets: accepted")
+    elif failures:
+        print("", *failures, sep="\n")
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
