@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
-# Builds what the budgets are about, and holds it against them: see Benchmarks/Runner/budgets.py. Then the walks over a
-# server's words, which must be linear: see Benchmarks/Runner/growth.py; `budgets.sh growth [NAME]...` counts them alone.
+# Builds what the budgets are about, and holds it against them: see Benchmarks/Runner/budgets.py. Then an event at many
+# streams, with its cache misses: see Benchmarks/Runner/cold.py; `budgets.sh cold [--accept] [NAME]...` counts it alone.
+# Then the walks over a server's words, which must be linear: see Benchmarks/Runner/growth.py; `budgets.sh growth
+# [NAME]...` counts them alone.
 # Usage: Scripts/budgets.sh [--accept] [NAME]...
+#        Scripts/budgets.sh cold [--accept] [NAME]...
 #        Scripts/budgets.sh growth [NAME]...
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -19,6 +22,7 @@ mapfile -t products < <(grep -v -e '^#' -e '^$' "$budgets" | cut -f 2 | sort -u)
 # What stands beside them.
 products+=(stream-server walk-growth)
 if [[ ${1-} == growth ]]; then products=(walk-growth); fi
+if [[ ${1-} == cold ]]; then products=(connection-cost stream-server); fi
 for product in "${products[@]}"; do
     swift build --quiet "${building[@]}" --product "$product"
 done
@@ -26,8 +30,13 @@ folder=$(swift build "${building[@]}" --show-bin-path)
 built=$SECONDS
 if [[ ${1-} == growth ]]; then
     python3 Benchmarks/Runner/growth.py "$folder" "${@:2}"
+elif [[ ${1-} == cold ]]; then
+    python3 Benchmarks/Runner/cold.py "$folder" "${@:2}"
 else
     python3 Benchmarks/Runner/budgets.py "$folder" "$@"
-    if [[ $# == 0 || $1 == --accept ]]; then python3 Benchmarks/Runner/growth.py "$folder"; fi
+    if [[ $# == 0 || $1 == --accept ]]; then
+        python3 Benchmarks/Runner/cold.py "$folder" "$@"
+        python3 Benchmarks/Runner/growth.py "$folder"
+    fi
 fi
 echo "budgets: built in $built s, counted in $((SECONDS - built)) s"

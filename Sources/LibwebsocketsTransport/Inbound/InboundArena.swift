@@ -157,8 +157,9 @@ final class InboundArena: Sendable {
 
         /// Returns a buffer for a whole read, or, while memory is scarce, for this one.
         private func large(from reserve: inout InboundBuffer?, for byteCount: Int) -> InboundBuffer {
-            reserve.take()
-                ?? InboundBuffer(byteCount: self.share == .max ? InboundBuffer.largeByteCount : byteCount)
+            if let reserve = reserve.take() { return reserve }
+            let sufficient = max(byteCount, InboundBuffer.smallByteCount)
+            return InboundBuffer(byteCount: self.share == .max ? InboundBuffer.largeByteCount : sufficient)
         }
 
         /// Takes the oldest buffer out.

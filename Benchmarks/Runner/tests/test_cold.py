@@ -1,0 +1,39 @@
+"""The budgets of an event at many streams."""
+
+import contextlib
+import io
+import pathlib
+import sys
+import unittest
+
+# The scripts import each other from their own folder.
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import cold  # noqa: E402
+
+
+class ColdBudgets(unittest.TestCase):
+    line = "many streams\tcold-400 sequence\t2\t6\t20000\t200.0\t100.0"
+
+    def compared(self, *counts):
+        budget = cold.Row.read(self.line)
+        new = cold.Row(budget.name, budget.workload, budget.before, budget.passes, cold.counting.Cold(*counts))
+        with contextlib.redirect_stdout(io.StringIO()) as output:
+            failures = cold.compare([budget], [new])
+        return failures, output.getvalue()
+
+    def test_a_row_is_written_as_it_is_read(self):
+        self.assertEqual(str(cold.Row.read(self.line)), self.line)
+
+    def test_less_and_a_little_more_are_no_failure(self):
+        self.assertEqual(self.compared(19_000, 150, 90)[0], [])
+        self.assertEqual(self.compared(20_000 * (1 + cold.TOLERANCES["instructions"]), 200, 100)[0], [])
+
+    def test_each_figure_above_its_tolerance_fails(self):
+        failures, output = self.compared(30_000, 300, 150)
+        self.assertEqual(len(failures), 3)
+        self.assertIn("300.0 misses, first level an event, and 200.0 are budgeted", failures[1])
+        self.assertEqual(output.count("ABOVE THE BUDGET"), 3)
+
+
+if __name__ == "__main__":
+    unittest.main()
