@@ -40,8 +40,8 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
         }
     }
 
-    /// A pointer, because properties of a class would be checked for exclusive access with every message.
-    private let state: UnsafeMutablePointer<State>
+    /// Its one user is the consumer, and no access leads to another: exclusivity is not checked with every message.
+    @exclusivity(unchecked) private var state: State
     /// The agreement about compression, for messages to the peer.
     private let compression = LockedValue<PerMessageDeflateAgreement?>(nil)
     private let inflation: InflationCount
@@ -51,32 +51,26 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
         self.service = service
         let started = Moment.now
         self.arena = InboundArena(limits: request.limits, started: started)
-        self.state = .allocate(capacity: 1)
         let reader = InboundReader(messageByteCountLimit: request.limits.messageByteCount)
         self.inflation = reader.inflation
-        self.state.initialize(to: State(reader: reader))
+        self.state = State(reader: reader)
         service.post(
             .open(ConnectionPlan(id: self.id, request: request, way: way, arena: self.arena, started: started)))
     }
 
-    deinit {
-        self.state.deinitialize(count: 1)
-        self.state.deallocate()
-    }
-
     func next() -> TransportEvent? {
-        while !self.state.pointee.hasEnded {
-            if self.state.pointee.hasEdge, let event = self.state.pointee.takeEdge() { return event }
+        while !self.state.hasEnded {
+            if self.state.hasEdge, let event = self.state.takeEdge() { return event }
             do {
                 if let event = try self.nextEvent() { return event }
                 // The consumer checks its clock, and lets other tasks run, before it returns for more.
-                if self.state.pointee.reader.endSlice() {
-                    self.state.pointee.hasEndedSlice = true
+                if self.state.reader.endSlice() {
+                    self.state.hasEndedSlice = true
                     return nil
                 }
                 self.putBackBuffer()
-                if let end = self.state.pointee.end.take() { return self.finish(end) }
-                guard let batch = self.arena.take(giving: self.state.pointee.spare.take()) else { return nil }
+                if let end = self.state.end.take() { return self.finish(end) }
+                guard let batch = self.arena.take(giving: self.state.spare.take()) else { return nil }
                 try self.begin(batch)
             } catch {
                 return self.fail(error)
@@ -88,33 +82,33 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
     /// Returns the next payload or pong of the current buffer; nil when it has no more.
     @inline(__always)
     private func nextEvent() throws(PayloadDecoder.Failure) -> TransportEvent? {
-        guard self.state.pointee.reader.hasMore else { return nil }
-        let event = try self.state.pointee.reader.next()
-        if self.state.pointee.isBehind, self.state.pointee.reader.isAtEnd { self.noteProgress(unread: 0) }
+        guard self.state.reader.hasMore else { return nil }
+        let event = try self.state.reader.next()
+        if self.state.isBehind, self.state.reader.isAtEnd { self.noteProgress(unread: 0) }
         return event
     }
 
     /// Returns the buffer that was read: a small one is kept for this connection, large ones go to the pool, and those
     /// between them, which are made while memory is scarce, are freed.
     private func putBackBuffer() {
-        guard let buffer = self.state.pointee.reader.takeBuffer() else { return }
+        guard let buffer = self.state.reader.takeBuffer() else { return }
         if buffer.isLarge {
             self.service.buffers.giveBack(buffer)
         } else if buffer.isSmall {
             buffer.removeAll()
-            self.state.pointee.spare = buffer
+            self.state.spare = buffer
         }
     }
 
     private func begin(_ batch: InboundArena.Batch) throws(PayloadDecoder.Failure) {
-        if let buffer = batch.buffer { self.state.pointee.reader.read(buffer) }
-        self.state.pointee.isReady = batch.isReady
-        self.state.pointee.head = batch.head
-        self.state.pointee.hasEdge = batch.isReady || batch.head != nil
-        self.state.pointee.end = batch.end
-        self.state.pointee.isBehind = batch.isPaused
+        if let buffer = batch.buffer { self.state.reader.read(buffer) }
+        self.state.isReady = batch.isReady
+        self.state.head = batch.head
+        self.state.hasEdge = batch.isReady || batch.head != nil
+        self.state.end = batch.end
+        self.state.isBehind = batch.isPaused
         if batch.head != nil {
-            try self.state.pointee.reader.begin(batch.coding)
+            try self.state.reader.begin(batch.coding)
             if case .messages(let agreement) = batch.coding { self.compression.withLock { $0 = agreement } }
         }
         if batch.isPaused { self.noteProgress(unread: batch.buffer?.weight ?? 0) }
@@ -123,13 +117,13 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
     /// Lets reading continue when little enough is left unread.
     private func noteProgress(unread: Int) {
         guard self.arena.shouldResume(withUnread: unread) else { return }
-        self.state.pointee.isBehind = false
+        self.state.isBehind = false
         self.service.post(.resume(self.id))
     }
 
     private func finish(_ end: TransportEnd) -> TransportEvent {
-        self.state.pointee.hasEnded = true
-        if case .complete = end, let failure = self.state.pointee.reader.finish() {
+        self.state.hasEnded = true
+        if case .complete = end, let failure = self.state.reader.finish() {
             return .ended(.failed(TransportFailure(phase: .stream, cause: failure.cause)))
         }
         // The peer broke a rule: everything before it is read, and may have been answered.
@@ -141,7 +135,7 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
 
     /// Handles bytes that cannot be decoded: the peer is told, where the protocol has a close code for it.
     private func fail(_ failure: PayloadDecoder.Failure) -> TransportEvent {
-        self.state.pointee.hasEnded = true
+        self.state.hasEnded = true
         let end = TransportEnd.failed(TransportFailure(phase: .stream, cause: failure.cause))
         if let code = failure.closeCode {
             self.service.post(.close(self.id, code.rawValue))
@@ -154,18 +148,18 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
 
     /// Indicates whether `next()` may return an event without taking from the arena.
     private var hasMore: Bool {
-        self.state.pointee.hasEdge || self.state.pointee.end != nil || self.state.pointee.hasEnded
-            || self.state.pointee.reader.hasMore
+        self.state.hasEdge || self.state.end != nil || self.state.hasEnded
+            || self.state.reader.hasMore
     }
 
     nonisolated(nonsending) func wait(for duration: Duration?) async -> TransportWaitOutcome {
-        if self.state.pointee.hasEndedSlice {
-            self.state.pointee.hasEndedSlice = false
+        if self.state.hasEndedSlice {
+            self.state.hasEndedSlice = false
             await Task.yield()
             if Task.isCancelled { return .cancelled }
         }
         if self.hasMore { return .ready }
-        self.state.pointee.reader.becomeIdle()
+        self.state.reader.becomeIdle()
         return await self.arena.wait(until: duration.map { .now + $0 }) { self.service.post(.watch(self.id)) }
     }
 

@@ -11,46 +11,26 @@
     /// The capacity that `trim()` keeps.
     private static let smallCapacity = 16_384
 
+    // No access to one of the properties leads to another one to the same: exclusive access is not checked at run time,
+    // which would take longer than the operations on them.
+
     /// The number of bytes in the buffer.
-    package private(set) var count: Int {
-        get { unsafe self.state.pointee.count }
-        set { unsafe self.state.pointee.count = newValue }
-    }
+    @safe @exclusivity(unchecked) package private(set) var count = 0
     /// The number of bytes that fit before it grows.
-    package private(set) var capacity: Int {
-        get { unsafe self.state.pointee.capacity }
-        set { unsafe self.state.pointee.capacity = newValue }
-    }
+    @safe @exclusivity(unchecked) package private(set) var capacity: Int
     /// The greatest capacity that `removeAll()` keeps.
     package let keptCapacity: Int
-
-    private var memory: UnsafeMutableRawPointer {
-        get { unsafe self.state.pointee.memory }
-        set { unsafe self.state.pointee.memory = newValue }
-    }
-
-    @unsafe private struct State {
-        var count = 0
-        var capacity: Int
-        var memory: UnsafeMutableRawPointer
-    }
-
-    /// A pointer, because properties of a class would be checked for exclusive access each time, which takes longer
-    /// than the operations on them.
-    private let state: UnsafeMutablePointer<State>
+    @exclusivity(unchecked) private var memory: UnsafeMutableRawPointer
 
     /// Makes an empty buffer.
     package init(capacity: Int = 0, keptCapacity: Int = 262_144) {
         precondition(capacity >= 0 && keptCapacity >= 0, "a capacity cannot be negative")
-        unsafe self.state = .allocate(capacity: 1)
-        unsafe self.state.initialize(to: State(capacity: capacity, memory: Self.allocate(capacity)))
+        self.capacity = capacity
+        unsafe self.memory = Self.allocate(capacity)
         self.keptCapacity = keptCapacity
     }
 
-    deinit {
-        unsafe self.memory.deallocate()
-        unsafe self.state.deallocate()
-    }
+    deinit { unsafe self.memory.deallocate() }
 
     /// The bytes.
     ///
