@@ -19,7 +19,8 @@ package struct MessageAssembler {
     /// The largest number of bytes of a message.
     package let limit: Int
 
-    private let buffer = PaddedBuffer()
+    /// The pieces so far, in memory that is made for the first message in pieces: few connections ever have one.
+    private var buffer: PaddedBuffer?
     /// The last piece of the current message; nil between messages.
     private var current: MessagePiece?
 
@@ -35,28 +36,30 @@ package struct MessageAssembler {
     ) throws(FrameError) -> AssembledMessage? {
         if piece.isFirst {
             precondition(self.current == nil, "the message before has not ended")
-            self.buffer.removeAll()
+            self.buffer?.removeAll()
         } else {
             precondition(self.current != nil, "no message was begun")
         }
-        guard bytes.count <= self.limit - self.buffer.count else { throw .messageTooBig(limit: self.limit) }
+        guard bytes.count <= self.limit - (self.buffer?.count ?? 0) else { throw .messageTooBig(limit: self.limit) }
         if piece.isFirst && piece.isLast {
             return unsafe AssembledMessage(kind: piece.kind, isCompressed: piece.isCompressed, bytes: bytes)
         }
-        unsafe self.buffer.append(bytes)
+        let buffer = self.buffer ?? PaddedBuffer()
+        self.buffer = buffer
+        unsafe buffer.append(bytes)
         self.current = piece.isLast ? nil : piece
         guard piece.isLast else { return nil }
-        return unsafe AssembledMessage(kind: piece.kind, isCompressed: piece.isCompressed, bytes: self.buffer.bytes)
+        return unsafe AssembledMessage(kind: piece.kind, isCompressed: piece.isCompressed, bytes: buffer.bytes)
     }
 
     /// Frees the memory of a large message, unless one is incomplete; the bytes that were lent last become invalid.
     package func trim() {
-        if self.current == nil { self.buffer.trim() }
+        if self.current == nil { self.buffer?.trim() }
     }
 
     /// Discards a message that will not be completed, as after a lost connection.
     package mutating func reset() {
         self.current = nil
-        self.buffer.removeAll()
+        self.buffer?.removeAll()
     }
 }
