@@ -14,10 +14,13 @@
 /// - Safety: `value` is accessed between lock and unlock only. Both pointers are valid as long as `storage` is: the header
 ///   and the elements of a `ManagedBuffer` do not move, although its documentation does not promise this.
 @safe @usableFromInline package struct LockedValue<Value>: @unchecked Sendable {
-    /// The value, with the mutex behind it.
-    @unsafe private final class Storage: ManagedBuffer<Value, pthread_mutex_t> {
+    /// The mutex, with the value behind it: the beginning of a large value lies in the same cache line.
+    @unsafe private final class Storage: ManagedBuffer<pthread_mutex_t, Value> {
         deinit {
-            unsafe self.withUnsafeMutablePointerToElements { mutex in _ = unsafe pthread_mutex_destroy(mutex) }
+            unsafe self.withUnsafeMutablePointers { mutex, value in
+                unsafe value.deinitialize(count: 1)
+                _ = unsafe pthread_mutex_destroy(mutex)
+            }
         }
     }
 
@@ -31,11 +34,11 @@
 
     /// Guards a value.
     package init(_ value: sending Value) {
-        let storage = unsafe Storage.create(minimumCapacity: 1) { _ in value }
+        let storage = unsafe Storage.create(minimumCapacity: 1) { _ in unsafe pthread_mutex_t() }
         unsafe self.storage = storage
-        let (pointer, mutex) = unsafe storage.withUnsafeMutablePointers { unsafe ($0, $1) }
+        let (mutex, pointer) = unsafe storage.withUnsafeMutablePointers { unsafe ($0, $1) }
+        unsafe pointer.initialize(to: value)
         unsafe self.value = pointer
-        unsafe mutex.initialize(to: pthread_mutex_t())
         unsafe pthread_mutex_init(mutex, nil)
         self.mutex = unsafe MutexPointer(mutex)
     }
