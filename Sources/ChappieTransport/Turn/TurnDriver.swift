@@ -128,7 +128,7 @@ import TransportSurface
             self.shared.withLock { $0.isBusy = false }
             return event
         case .nothing:
-            return try await self.work {
+            return try await self.work(isCancelled: self.shared.withLock { $0.isCancelled }) {
                 self.shared.withLock { $0.takeFirst(refillingFrom: &self.reader.queue) }
             }
         }
@@ -139,16 +139,18 @@ import TransportSurface
     /// When none is ready, it returns those of the next step: up to 64 KiB of available messages, and the one that
     /// exceeds this. It and `next()` take from the same queue.
     nonisolated(nonsending) package func nextBatch() async throws -> [ChappieStreamEvent]? {
-        self.beginReading()
-        return try await self.work { self.shared.withLock { $0.takeAll(orOf: &self.reader.queue) } }
+        let isCancelled = self.beginReading()
+        return try await self.work(isCancelled: isCancelled) {
+            self.shared.withLock { $0.takeAll(orOf: &self.reader.queue) }
+        }
     }
 
     /// Returns the next events for a sequence that hands them out one by one.
     ///
     /// Of a response that can be resumed it is one event, so that `resumePoint` is exact behind each.
     nonisolated(nonsending) package func nextOfSequence() async throws -> [ChappieStreamEvent]? {
-        self.beginReading()
-        return try await self.work {
+        let isCancelled = self.beginReading()
+        return try await self.work(isCancelled: isCancelled) {
             self.shared.withLock { shared in
                 guard self.isKept else { return shared.takeAll(orOf: &self.reader.queue) }
                 return shared.takeFirst(refillingFrom: &self.reader.queue).map { [$0] }
@@ -156,13 +158,16 @@ import TransportSurface
         }
     }
 
-    private func beginReading() {
-        self.shared.withLock { shared in
+    /// Marks the stream as read; returns whether it was cancelled.
+    private func beginReading() -> Bool {
+        let isCancelled = self.shared.withLock { shared in
             precondition(!shared.isBusy, "a stream is read by one task at a time")
             shared.isBusy = true
+            return shared.isCancelled
         }
         // The consumer's time for the previous batch is not the server's.
         self.tookLastOfBatch()
+        return isCancelled
     }
 
     @inline(__always)
@@ -174,12 +179,13 @@ import TransportSurface
     }
 
     /// Works until `take` has found a result for the consumer, or the end.
-    private func work<Taken: Sendable>(_ take: @Sendable () -> Taken?) async throws -> Taken? {
-        let isCancelled = self.shared.withLock { $0.isCancelled }
+    private func work<Taken: Sendable>(
+        isCancelled: Bool, _ take: @Sendable () -> Taken?
+    ) async throws -> Taken? {
         if isCancelled, self.outcome == nil { self.stop() }
         self.meter.restartSlice()
+        if let taken = take() { return taken }
         while true {
-            if let taken = take() { return taken }
             if let outcome = self.outcome {
                 self.shared.withLock { $0.isBusy = false }
                 guard let error = outcome.error else { return nil }
@@ -188,6 +194,8 @@ import TransportSurface
                 throw error
             }
             await self.advance()
+            // Nothing else makes events, so that an empty queue needs no lock.
+            if self.reader.queue.count > 0, let taken = take() { return taken }
         }
     }
 
