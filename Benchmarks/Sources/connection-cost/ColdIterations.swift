@@ -8,12 +8,29 @@ import CMachine
 /// on each stream, in about a second. It calls `cmachine_note_pause` after the passes before those that are counted, and
 /// again after these. An event or two are in flight at either moment, of thousands between them.
 struct ColdIterations {
-    /// The beginning of the names of its workloads, before the number of streams.
-    static let prefix = "cold-"
+    /// A workload, by its name: `cold-400`, or `cold-400-executor` for tasks on the service thread.
+    struct Workload {
+        let name: String
+        let streamCount: Int
+        let isOnServiceThread: Bool
 
-    let streamCount: Int
-    /// The number of passes between the pauses, and before the first one.
-    let (count, countBefore): (Int, Int)
+        /// Reads a name; nil when it is another kind's.
+        init?(_ name: String) {
+            let parts = name.split(separator: "-")
+            guard parts.count >= 2, parts[0] == "cold", let streamCount = Int(parts[1]), streamCount > 0,
+                parts.count == 2 || parts[2...] == ["executor"]
+            else { return nil }
+            self.name = name
+            self.streamCount = streamCount
+            self.isOnServiceThread = parts.count == 3
+        }
+    }
+
+    let workload: Workload
+    /// The number of passes between the pauses.
+    let count: Int
+    /// The number of passes before the first pause.
+    let countBefore: Int
     let kind: Consumer.Kind
 
     /// Reads, and prints the number of events between the pauses as one line of JSON.
@@ -22,16 +39,18 @@ struct ColdIterations {
         // Streams open one after the other, and the first ones run meanwhile.
         let messageCount = self.countBefore + self.count + 100
         let server = try StreamServer(.pace(messageCount: messageCount, perSecond: 1), isPinned: false)
-        let crowd = try Crowd(server, by: self.kind, isPatient: true)
-        try await crowd.grow(to: self.streamCount)
-        try await Self.wait(for: self.countBefore * self.streamCount, of: crowd)
+        let crowd = try Crowd(
+            server, by: self.kind, onServiceThread: self.workload.isOnServiceThread, isPatient: true)
+        let streamCount = self.workload.streamCount
+        try await crowd.grow(to: streamCount)
+        try await Self.wait(for: self.countBefore * streamCount, of: crowd)
         let before = crowd.deltaCount
         cmachine_note_pause()
-        try await Self.wait(for: self.count * self.streamCount, of: crowd)
+        try await Self.wait(for: self.count * streamCount, of: crowd)
         let eventCount = crowd.deltaCount - before
         cmachine_note_pause()
         crowd.cancel()
-        Line.print(#"{"workload":"\#(Self.prefix)\#(self.streamCount)","passes":1,"eventsPerPass":\#(eventCount)}"#)
+        Line.print(#"{"workload":"\#(self.workload.name)","passes":1,"eventsPerPass":\#(eventCount)}"#)
     }
 
     /// Waits for more events, and wakes seldom, because the wake-ups are counted as well.

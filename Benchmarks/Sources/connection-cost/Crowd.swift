@@ -9,15 +9,20 @@ final class Crowd {
     private let instance: ChappieStreamingTransport
     private let server: StreamServer
     private let kind: Consumer.Kind
+    /// The executor that the streams' tasks prefer; nil for the global one.
+    private let executor: (any TaskExecutor)?
     private var tasks: [Task<Int, any Error>] = []
     private let (arrivals, arrival) = AsyncStream.makeStream(of: Bool.self)
     private let deltas = DeltaCount()
 
     /// Creates a crowd without streams, which are read by an interface that needs no actor.
-    init(_ server: StreamServer, by kind: Consumer.Kind = .events, isPatient: Bool = false) throws {
+    init(
+        _ server: StreamServer, by kind: Consumer.Kind = .events, onServiceThread: Bool = false, isPatient: Bool = false
+    ) throws {
         self.server = server
         self.kind = kind
         self.instance = try Consumer(kind: kind, server: server, isPatient: isPatient).instance()
+        self.executor = onServiceThread ? self.instance.executor : nil
     }
 
     /// The number of streams.
@@ -42,7 +47,7 @@ final class Crowd {
 
     private func read() -> Task<Int, any Error> {
         let (instance, kind, arrival, deltas) = (self.instance, self.kind, self.arrival, self.deltas)
-        return Task.detached {
+        return Task.detached(executorPreference: self.executor) {
             var count = 0
             func take(_ event: ChappieStreamEvent) {
                 guard case .textDelta = event else { return }

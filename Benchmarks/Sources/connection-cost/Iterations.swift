@@ -12,7 +12,7 @@ struct Iterations {
     let count: Int
     /// The number of passes before the first pause.
     let countBefore: Int
-    /// The name of a wire, or `cold-` and a number of streams (`ColdIterations`).
+    /// The name of a wire, or that of a `ColdIterations.Workload`.
     let workload: String
     /// `events`, `sequence` or `batches`.
     let way: String
@@ -27,12 +27,9 @@ struct Iterations {
         guard let kind = Consumer.Kind(name: self.way), !kind.isOnMainActor else {
             throw UsageError("'\(self.way)' is neither events, sequence nor batches")
         }
-        if self.workload.hasPrefix(ColdIterations.prefix) {
-            guard let streamCount = Int(self.workload.dropFirst(ColdIterations.prefix.count)), streamCount > 0 else {
-                throw UsageError("no workload \(self.workload)")
-            }
+        if let cold = ColdIterations.Workload(self.workload) {
             return try await ColdIterations(
-                streamCount: streamCount, count: self.count, countBefore: self.countBefore, kind: kind
+                workload: cold, count: self.count, countBefore: self.countBefore, kind: kind
             ).run()
         }
         guard let wire = Wire.all.first(where: { $0.name == self.workload }) else {
