@@ -66,15 +66,18 @@ struct Deadlines {
     /// before a budget ends: the budgets of silence begin anew then.
     /// - Parameters:
     ///   - attempt: the attempt, which records that the process was resumed; nil when there is none.
-    ///   - hedgeDelay: the time after which an HTTP connection is opened beside an upgrade; nil when it is not.
+    ///   - hedgeDelay: the time after which an HTTP connection is opened beside an upgrade; nil when it is not. It is read
+    ///     for a search only, because the state machine is copied for that.
     ///   - now: the present time.
     /// - Returns: the deadline, whose kind counts only when it has passed; nil when there is none.
-    mutating func nearest(of attempt: inout Attempt?, hedgeDelay: Duration?, at now: Duration) -> Nearest? {
+    mutating func nearest(
+        of attempt: inout Attempt?, hedgeDelay: @autoclosure () -> Duration?, at now: Duration
+    ) -> Nearest? {
         let number = attempt?.numberIfOnlyPostponingInPlace()
         if let known = self.known, known.attempt == number, now < known.moment {
             return (.budget(.idle), known.moment - now)
         }
-        let nearest = self.search(for: &attempt, hedgeDelay: hedgeDelay, at: now)
+        let nearest = self.search(for: &attempt, hedgeDelay: hedgeDelay(), at: now)
         self.known = nil
         if let number, let nearest, nearest.remaining > .zero { self.known = (number, now + nearest.remaining) }
         return nearest

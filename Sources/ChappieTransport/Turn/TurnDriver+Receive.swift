@@ -74,9 +74,10 @@ extension TurnDriver {
 
     /// Returns the first deadline of the current attempt; nil when there is none.
     private func nearestDeadline() -> Deadlines.Nearest? {
-        let hedgeDelay = self.attempts.other == nil ? self.reader.machine.hedgeDelay : nil
+        let now = self.engine.clock.now()
+        let isRace = self.attempts.other != nil
         return self.deadlines.nearest(
-            of: &self.attempts.current, hedgeDelay: hedgeDelay, at: self.engine.clock.now())
+            of: &self.attempts.current, hedgeDelay: isRace ? nil : self.reader.machine.hedgeDelay, at: now)
     }
 
     /// Indicates whether the whole turn has taken longer than it may.
