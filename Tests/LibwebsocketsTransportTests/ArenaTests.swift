@@ -609,4 +609,16 @@ extension InboundBuffer {
         let kept = (0..<20).map { _ in pool.take() }.filter { taken in buffers.contains { $0 === taken } }
         #expect(kept.count == 3)
     }
+
+    @Test func buffersAreFreedWhenNoneWasTakenForATime() {
+        let pool = InboundBufferPool()
+        let buffer = pool.take()
+        pool.giveBack(buffer)
+        pool.releaseUnused()
+        #expect(pool.take() === buffer)
+        pool.giveBack(buffer)
+        pool.releaseUnused()
+        pool.releaseUnused()
+        #expect(pool.take() !== buffer)
+    }
 }

@@ -2,26 +2,45 @@ import StreamTransport
 
 /// The unused large buffers, which busy connections share so that idle ones hold none.
 ///
-/// A buffer that is freed and allocated again costs a page fault for each page.
+/// A buffer that is freed and allocated again costs a page fault for each page. Any thread may use it.
 final class InboundBufferPool: Sendable {
+    private struct State {
+        var buffers: [InboundBuffer] = []
+        /// Indicates whether a buffer was taken since the last release.
+        var isUsed = false
+    }
+
     /// The largest number of buffers that are kept: the most that one stream may leave unread, and one read.
     private static let limit = 3
 
     /// The memory of the buffers that were made here, also of those that were taken.
     let memory = InboundMemory()
-    private let buffers = LockedValue<[InboundBuffer]>([])
+    private let state = LockedValue(State())
 
     /// Takes an empty large buffer.
     func take() -> InboundBuffer {
-        self.buffers.withLock { $0.popLast() }
-            ?? InboundBuffer(byteCount: InboundBuffer.largeByteCount, account: self.memory)
+        let kept = self.state.withLock { state in
+            state.isUsed = true
+            return state.buffers.popLast()
+        }
+        return kept ?? InboundBuffer(byteCount: InboundBuffer.largeByteCount, account: self.memory)
     }
 
     /// Keeps a large buffer for the next reader.
     func giveBack(_ buffer: InboundBuffer) {
         buffer.removeAll()
-        self.buffers.withLock { buffers in
-            if buffers.count < Self.limit { buffers.append(buffer) }
+        self.state.withLock { state in
+            if state.buffers.count < Self.limit { state.buffers.append(buffer) }
         }
+    }
+
+    /// Frees the buffers, unless one was taken since the last call: the flood that needed them is over.
+    func releaseUnused() {
+        // They are freed after the lock.
+        let unused = self.state.withLock { state in
+            defer { state.isUsed = false }
+            return state.isUsed ? [] : state.buffers.take()
+        }
+        _ = consume unused
     }
 }

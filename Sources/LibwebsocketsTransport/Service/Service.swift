@@ -37,6 +37,8 @@ final class Service: @unchecked Sendable {
     @exclusivity(unchecked) private var reserve: InboundBuffer?
     /// The deadline that the loop's timer is set to.
     @exclusivity(unchecked) private var timerDeadline: Moment?
+    /// The time of the next release of unused memory.
+    private var nextRelease = Moment(nanoseconds: 0)
     private let lastID = LockedValue<UInt>(0)
     /// The number of the service thread; 0 while it does not run.
     private let thread = Atomic<UInt>(0)
@@ -185,7 +187,14 @@ final class Service: @unchecked Sendable {
             self.connections[id]?.lookDeadline = nil
             self.look(at: id, now)
         }
+        if now >= self.nextRelease {
+            self.nextRelease = now + Self.releaseInterval
+            self.buffers.releaseUnused()
+        }
     }
+
+    /// The time after which unused memory is freed, at the next deadline of any connection.
+    private static let releaseInterval = Duration.seconds(5)
 
     /// The lateness of the timer that shows that the process was stopped, or the machine asleep.
     private static let latenessOfStop = Duration.seconds(1)
