@@ -12,6 +12,13 @@ extension RequestWatch {
         self.init(requestID: identity.requestID, log: configuration.log, metrics: configuration.metrics)
     }
 
+    /// Reports one measured operation that is complete, or has failed with an error.
+    package func measure(_ operation: String, _ duration: Duration, error: (any Error)?) {
+        self.measure(
+            operation, duration, outcome: error.map(Self.outcome(of:)) ?? "completed",
+            category: (error as? ChappieClientError)?.category)
+    }
+
     /// Returns the outcome of an operation that ended with an error: its stable tag, or a fixed word.
     package static func outcome(of error: any Error) -> String {
         switch error {

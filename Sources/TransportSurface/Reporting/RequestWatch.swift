@@ -50,11 +50,4 @@ package struct RequestWatch: Sendable {
     ) {
         self.meter?(ChappieMetric(operation: operation, duration: duration, outcome: outcome, category: category))
     }
-
-    /// Reports one measured operation that is complete, or has failed with an error.
-    package func measure(_ operation: String, _ duration: Duration, error: (any Error)?) {
-        self.measure(
-            operation, duration, outcome: error.map(Self.outcome(of:)) ?? "completed",
-            category: (error as? ChappieClientError)?.category)
-    }
 }
