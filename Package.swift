@@ -38,6 +38,7 @@ let package = Package(
         .target(name: "ResponseEvents", dependencies: ["CSimdjson", "HTTPProtocol"], swiftSettings: baseSettings),
         .target(name: "StreamTransport", swiftSettings: memorySafeSettings),
         .target(name: "StreamSession", dependencies: ["StreamTransport"], swiftSettings: memorySafeSettings),
+        .target(name: "PathDiagnosis", swiftSettings: memorySafeSettings),
 
         // Drivers: sockets, clocks, tasks and C.
         .target(
@@ -174,6 +175,7 @@ let package = Package(
         .testTarget(
             name: "StreamSessionTests", dependencies: ["StreamSession", "StreamTransport"],
             swiftSettings: baseSettings),
+        .testTarget(name: "PathDiagnosisTests", dependencies: ["PathDiagnosis"], swiftSettings: baseSettings),
         .testTarget(
             name: "LibwebsocketsTransportTests",
             dependencies: [

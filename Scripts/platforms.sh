@@ -159,7 +159,7 @@ arm_tests() {
 
 readonly pure_tests=(
     ServerSentEventsTests HTTPProtocolTests WebSocketProtocolTests DeflateTests ResponseEventsTests
-    StreamTransportTests StreamSessionTests
+    StreamTransportTests StreamSessionTests PathDiagnosisTests
 )
 
 run_arm64() {

@@ -1,0 +1,147 @@
+// The facts of the steps from HTTP upwards. Values without an owner.
+
+/// The facts of the answer to a GET without a credential.
+package struct HTTPFacts: Sendable, Equatable {
+    /// The outcome of the exchange.
+    package enum Exchange: Sendable, Equatable {
+        /// An answer arrived.
+        case answered(Answer)
+        /// The answer is not HTTP.
+        case notHTTP
+        /// The connection was cut before the answer.
+        case cut
+        /// No answer came in the step's time.
+        case timedOut
+    }
+
+    /// The parts of an answer that tell who has answered.
+    package struct Answer: Sendable, Equatable {
+        /// The status code.
+        package var statusCode: Int
+        /// The kind of the body.
+        package var body: Body
+        /// The target of a redirection; nil without one.
+        package var redirection: Redirection?
+
+        /// Creates an answer.
+        package init(statusCode: Int, body: Body = .json, redirection: Redirection? = nil) {
+            self.statusCode = statusCode
+            self.body = body
+            self.redirection = redirection
+        }
+    }
+
+    /// The kind of a body.
+    package enum Body: Sendable, Equatable {
+        /// JSON.
+        case json
+        /// A page for a browser.
+        case page
+        /// A page for a browser on which a person signs in.
+        case signInPage
+        /// A page for a browser that says that the request is blocked.
+        case blockPage
+        /// Nothing, or something else.
+        case other
+    }
+
+    /// The target of a redirection.
+    package enum Redirection: Sendable, Equatable {
+        /// The same host.
+        case sameHost
+        /// Another host.
+        case otherHost
+        /// Another host, at a path for signing in.
+        case signIn
+    }
+
+    /// The outcome.
+    package var exchange: Exchange
+
+    /// Creates facts.
+    package init(_ exchange: Exchange) {
+        self.exchange = exchange
+    }
+}
+
+/// The facts of the answer to the same request with the credential.
+package struct CredentialFacts: Sendable, Equatable {
+    /// The status code; nil when no answer arrived.
+    package var statusCode: Int?
+
+    /// Creates facts.
+    package init(statusCode: Int?) {
+        self.statusCode = statusCode
+    }
+}
+
+/// The facts of an opening handshake.
+package struct UpgradeFacts: Sendable, Equatable {
+    /// The outcome of the handshake.
+    package enum Handshake: Sendable, Equatable {
+        /// The WebSocket was established.
+        case established
+        /// Another status code than 101; whether the body is a page for a browser.
+        case refused(statusCode: Int, isPage: Bool)
+        /// Status code 101 with a wrong or missing field.
+        case altered(String)
+        /// The connection was cut, or the answer is not HTTP.
+        case cut
+        /// No answer came in the step's time.
+        case timedOut
+    }
+
+    /// The outcome.
+    package var handshake: Handshake
+    /// Indicates whether compression was offered.
+    package var offersCompression: Bool
+    /// Indicates whether the server has accepted it.
+    package var isCompressed: Bool
+    /// Indicates whether a WebSocket that failed with an offer of compression works without it; nil when that was not
+    /// tried.
+    package var worksUncompressed: Bool?
+
+    /// Creates facts.
+    package init(
+        _ handshake: Handshake, offersCompression: Bool = true, isCompressed: Bool = false,
+        worksUncompressed: Bool? = nil
+    ) {
+        self.handshake = handshake
+        self.offersCompression = offersCompression
+        self.isCompressed = isCompressed
+        self.worksUncompressed = worksUncompressed
+    }
+}
+
+/// The facts of the time after an opening handshake.
+package struct EarlyCloseFacts: Sendable, Equatable {
+    /// The end of the WebSocket: the close code (RFC 6455 section 7.4), 1006 for the end of TCP; nil while it is open.
+    package var closeCode: UInt16?
+
+    /// Creates facts.
+    package init(closeCode: UInt16? = nil) {
+        self.closeCode = closeCode
+    }
+}
+
+/// The facts of pings.
+package struct PingFacts: Sendable, Equatable {
+    /// The number of pings that were sent.
+    package var sentCount: Int
+    /// The times of the answers.
+    package var roundTrips: [Duration]
+
+    /// Creates facts.
+    package init(sentCount: Int, roundTrips: [Duration]) {
+        self.sentCount = sentCount
+        self.roundTrips = roundTrips
+    }
+
+    /// Returns the round trip that a part of all, from 0 to 1, does not exceed; nil without any.
+    func roundTrip(at part: Double) -> Duration? {
+        let sorted = self.roundTrips.sorted()
+        guard !sorted.isEmpty else { return nil }
+        let index = Int((Double(sorted.count) * part).rounded(.up)) - 1
+        return sorted[min(max(0, index), sorted.count - 1)]
+    }
+}

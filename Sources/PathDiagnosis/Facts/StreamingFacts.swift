@@ -1,0 +1,115 @@
+// The facts of the steps that a probe server answers. Values without an owner.
+
+/// The facts of messages that a server returns.
+package struct MessageFacts: Sendable, Equatable {
+    /// The outcome of one message.
+    package enum Echo: Sendable, Equatable {
+        /// It came back unchanged, after this time.
+        case returned(Duration)
+        /// It came back changed, or could not be inflated.
+        case damaged
+        /// The WebSocket ended; the close code, 1006 for the end of TCP.
+        case closed(code: UInt16)
+        /// It did not come back in the step's time.
+        case timedOut
+    }
+
+    /// A message.
+    package struct Message: Sendable, Equatable {
+        /// Its size in bytes.
+        package var byteCount: Int
+        /// Its outcome.
+        package var echo: Echo
+
+        /// Creates a message.
+        package init(byteCount: Int, echo: Echo) {
+            self.byteCount = byteCount
+            self.echo = echo
+        }
+    }
+
+    /// The messages, in the order in which they were sent.
+    package var messages: [Message]
+    /// Indicates whether the WebSocket has compression.
+    package var isCompressed: Bool
+
+    /// Creates facts.
+    package init(_ messages: [Message], isCompressed: Bool = false) {
+        self.messages = messages
+        self.isCompressed = isCompressed
+    }
+}
+
+/// The facts of an event stream whose events are sent at a known pace.
+package struct EventStreamFacts: Sendable, Equatable {
+    /// One event.
+    package struct Arrival: Sendable, Equatable {
+        /// The time of sending by the server's clock, from that of the first event.
+        package var sent: Duration
+        /// The time of arrival, from the request.
+        package var received: Duration
+        /// The number of bytes of the stream up to the end of the event.
+        package var byteCount: Int
+
+        /// Creates an arrival.
+        package init(sent: Duration, received: Duration, byteCount: Int) {
+            self.sent = sent
+            self.received = received
+            self.byteCount = byteCount
+        }
+    }
+
+    /// The end of the stream.
+    package enum End: Sendable, Equatable {
+        /// All events arrived.
+        case complete
+        /// Another status code than 200.
+        case refused(statusCode: Int)
+        /// The connection was cut.
+        case cut
+        /// The step's time was over.
+        case timedOut
+    }
+
+    /// The time from the request to the head; nil when none arrived.
+    package var head: Duration?
+    /// The events that arrived.
+    package var arrivals: [Arrival]
+    /// The end.
+    package var end: End
+
+    /// Creates facts.
+    package init(head: Duration?, arrivals: [Arrival], end: End) {
+        self.head = head
+        self.arrivals = arrivals
+        self.end = end
+    }
+}
+
+/// The facts of idle connections.
+package struct IdleFacts: Sendable, Equatable {
+    /// One idle connection.
+    package struct Hold: Sendable, Equatable {
+        /// The time for which it was to be held.
+        package var asked: Duration
+        /// Indicates whether it is a WebSocket, or an HTTP exchange otherwise.
+        package var isWebSocket: Bool
+        /// The time after which it was cut; nil when it lived.
+        package var cut: Duration?
+
+        /// Creates a hold.
+        package init(asked: Duration, isWebSocket: Bool, cut: Duration? = nil) {
+            self.asked = asked
+            self.isWebSocket = isWebSocket
+            self.cut = cut
+        }
+    }
+
+    /// The connections.
+    package var holds: [Hold]
+
+    /// Creates facts.
+    package init(_ holds: [Hold]) {
+        self.holds = holds
+    }
+}

@@ -1,0 +1,67 @@
+/// The verdict on one step: its outcome in words, and the faults that follow from its facts.
+///
+/// A value without an owner.
+struct Judgement: Equatable {
+    /// A fault, with the facts from which it follows.
+    struct Fault: Equatable {
+        let finding: PathFinding
+        let evidence: [String]
+    }
+
+    let outcome: ChappieDiagnosis.Outcome
+    let words: String
+    var fullWords: [String] = []
+    var faults: [Fault] = []
+
+    /// Returns the judgement of a step that works.
+    static func ok(_ words: String, full: [String] = []) -> Self {
+        Self(outcome: .ok, words: words, fullWords: full)
+    }
+
+    /// Returns the judgement of a step that was not examined.
+    static func skipped(_ words: String) -> Self { Self(outcome: .skipped, words: words) }
+
+    /// Returns the judgement of a step with a fault; the words are the evidence unless others are given.
+    static func fault(
+        _ finding: PathFinding, _ words: String, evidence: [String]? = nil, full: [String] = []
+    ) -> Self {
+        let outcome: ChappieDiagnosis.Outcome =
+            switch finding.row.effect {
+            case .everything, .http, .webSocket: .failed
+            case .quality: .degraded
+            case .hint: .ok
+            }
+        return Self(
+            outcome: outcome, words: words, fullWords: full,
+            faults: [Fault(finding: finding, evidence: evidence ?? [words])])
+    }
+}
+
+extension Examined {
+    /// Returns the judgement of the facts, or that of a skipped step.
+    func judged(_ judge: (Facts) -> Judgement) -> Judgement {
+        switch self {
+        case .skipped(let reason): .skipped(reason.words)
+        case .found(let facts, _): judge(facts)
+        }
+    }
+
+    /// The time of the step; nil when it was skipped.
+    var time: StepTime? {
+        if case .found(_, let time) = self { time } else { nil }
+    }
+}
+
+extension Duration {
+    /// The time in words, such as `38 ms` or `2.4 s`.
+    var words: String {
+        let milliseconds = Int((self / .milliseconds(1)).rounded())
+        if abs(milliseconds) < 1_000 { return "\(milliseconds) ms" }
+        let tenths = Int((self / .milliseconds(100)).rounded())
+        if abs(tenths) < 100 { return "\(tenths / 10).\(abs(tenths % 10)) s" }
+        let seconds = Int((self / .seconds(1)).rounded())
+        if abs(seconds) < 600 { return "\(seconds) s" }
+        if abs(seconds) < 36_000 { return "\(seconds / 60) min" }
+        return abs(seconds) < 360_000 ? "\(seconds / 3_600) h" : "\(seconds / 86_400) days"
+    }
+}

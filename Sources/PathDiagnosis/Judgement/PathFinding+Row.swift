@@ -1,0 +1,356 @@
+// The table of the faults: layer, effect, words, remedies, settings. Pure.
+
+extension PathFinding {
+    /// The words and consequences of the fault.
+    package var row: Row {
+        switch self {
+        case .descriptors, .resources, .trustAnchors, .clientCertificate, .proxyURL, .clock, .fewDescriptors,
+            .otherScheme:
+            self.rowOfEnvironment
+        case .unknownName, .noNameServer, .blockedName, .refused, .noRoute, .forbidden, .silent, .connectionFailed,
+            .version6Silent, .version4Silent:
+            self.rowOfConnecting
+        case .proxyUnresolved, .proxyUnreachable, .proxyLoginMissing, .proxyLoginRefused, .proxyRefused,
+            .proxyProtocol, .proxyCertificate, .proxySilent, .proxyCut:
+            self.rowOfProxy
+        case .inspected, .unknownIssuer, .expired, .notYetValid, .wrongHost, .certificate, .tlsRefused, .tlsCut,
+            .tlsSilent:
+            self.rowOfTLS
+        case .captivePortal, .signInPage, .blockPage, .wrongAddress, .redirected, .gatewayError, .serverError,
+            .notHTTP, .httpCut, .httpSilent, .credentialRefused, .credentialForbidden:
+            self.rowOfHTTP
+        case .webSocketNotOffered, .webSocketBlocked, .webSocketAltered, .webSocketCut, .webSocketSilent,
+            .compressionBroken, .closedEarly, .largeMessages, .everyMessage, .damagedMessages, .pingsUnanswered,
+            .pingsSlow:
+            self.rowOfWebSocket
+        case .buffered, .whole, .eventsCut, .eventsSilent, .eventsRefused, .idleCut:
+            self.rowOfStreaming
+        }
+    }
+
+    private var rowOfEnvironment: Row {
+        switch self {
+        case .descriptors:
+            Row(
+                .environment, .everything, "the process has no file descriptor left",
+                ["Raise the limit (ulimit -n), or close what the process keeps open."])
+        case .resources:
+            Row(
+                .environment, .everything, "the system opens no socket, or starts no thread",
+                ["Check what the sandbox allows, and the limits of threads and memory (ulimit -u, ulimit -v)."])
+        case .trustAnchors:
+            Row(
+                .environment, .everything, "the file of trusted authorities cannot be read",
+                ["Check the path in SSL_CERT_FILE or --ca-file, and that it is a PEM file."],
+                set: [.variable("SSL_CERT_FILE")])
+        case .clientCertificate:
+            Row(
+                .environment, .everything, "the client's certificate or its key cannot be read",
+                ["Check both paths, and that the two belong together."])
+        case .proxyURL:
+            Row(
+                .environment, .everything, "the proxy's URL cannot be used",
+                ["Correct it: [SCHEME://][USER:PASSWORD@]HOST[:PORT]."])
+        case .clock:
+            Row(
+                .environment, .quality, "this machine's clock is wrong",
+                ["Set the clock: certificates and credentials are judged by it."])
+        case .fewDescriptors:
+            Row(
+                .environment, .quality, "the process may open few files and sockets",
+                ["Raise the limit (ulimit -n)."])
+        case .otherScheme:
+            Row(
+                .environment, .hint,
+                "the variable of the other scheme names a proxy, and the one that counts names none",
+                ["Set HTTPS_PROXY for a URL with https, and HTTP_PROXY for one with http; ALL_PROXY is for both."])
+        default: Self.missing
+        }
+    }
+
+    private var rowOfConnecting: Row {
+        switch self {
+        case .unknownName:
+            Row(
+                .resolve, .everything, "the server's name is not known to this machine's resolver",
+                [
+                    "Check the spelling of the base URL.",
+                    "If only the company's network or its VPN knows the name, connect to that.",
+                    "If names are looked up by a proxy here, set HTTPS_PROXY.",
+                ], set: [.variable("HTTPS_PROXY")])
+        case .noNameServer:
+            Row(
+                .resolve, .everything, "no name server answers",
+                ["Check the network connection, and the name servers in /etc/resolv.conf."])
+        case .blockedName:
+            Row(
+                .resolve, .everything,
+                "the resolver blocks the server's name: its answer is an address that leads nowhere",
+                ["Use another name server, or have the name allowed."])
+        case .refused:
+            Row(
+                .connect, .everything, "the server's machine refuses connections on this port",
+                ["Check the port in the base URL, and that the server runs."])
+        case .noRoute:
+            Row(
+                .connect, .everything, "there is no route to the server",
+                ["Check the network connection of this machine."])
+        case .forbidden:
+            Row(
+                .connect, .everything, "this machine forbids the connection",
+                ["Check its firewall, and what the sandbox allows."])
+        case .silent:
+            Row(
+                .connect, .everything, "something on the path drops the packets to the server",
+                ["If this network demands a proxy, set HTTPS_PROXY.", "Have the firewall allow the server's port."],
+                set: [.variable("HTTPS_PROXY")])
+        case .connectionFailed:
+            Row(
+                .connect, .everything, "no TCP connection to the server is established",
+                ["Check the network connection, and that the server runs."])
+        case .version6Silent:
+            Row(
+                .connect, .quality, "IPv6 to the server is dropped on the path, while IPv4 works",
+                ["Have IPv6 repaired on this network, or turn it off: each connection begins 250 ms later."])
+        case .version4Silent:
+            Row(
+                .connect, .quality, "IPv4 to the server is dropped on the path, while IPv6 works",
+                ["Have IPv4 repaired on this network: each connection may begin 250 ms later."])
+        default: Self.missing
+        }
+    }
+
+    private var rowOfProxy: Row {
+        let check = "Check the proxy's URL (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY or --proxy)."
+        let variable = [Setting.variable("HTTPS_PROXY")]
+        switch self {
+        case .proxyUnresolved:
+            return Row(.proxy, .everything, "the proxy's name is not known", [check], set: variable)
+        case .proxyUnreachable:
+            return Row(
+                .proxy, .everything, "the proxy cannot be reached", [check, "Check that the proxy runs."],
+                set: variable)
+        case .proxyLoginMissing:
+            return Row(
+                .proxy, .everything, "the proxy demands a login, and its URL has none",
+                ["Put the user name and the password into the proxy's URL, percent-encoded."], set: variable)
+        case .proxyLoginRefused:
+            return Row(
+                .proxy, .everything, "the proxy refuses the login",
+                ["Correct the user name and the password in the proxy's URL; both are percent-encoded."],
+                set: variable)
+        case .proxyRefused:
+            return Row(
+                .proxy, .everything, "the proxy refuses a tunnel to the server",
+                ["Have the proxy's operator allow the server's name and port.", check])
+        case .proxyProtocol:
+            return Row(
+                .proxy, .everything, "what is at the proxy's address does not speak the protocol of its URL's scheme",
+                ["Check the scheme and the port of the proxy's URL: http, https, socks5 or socks5h."], set: variable)
+        case .proxyCertificate:
+            return Row(
+                .proxy, .everything, "the proxy's certificate is not accepted",
+                ["Trust its authority (SSL_CERT_FILE or --ca-file), or use the proxy's http URL."],
+                set: [.variable("SSL_CERT_FILE")])
+        case .proxySilent:
+            return Row(
+                .proxy, .everything, "the proxy does not answer",
+                [check, "Ask the proxy's operator whether it can reach the server."])
+        case .proxyCut:
+            return Row(
+                .proxy, .everything, "the proxy cuts the connection",
+                [check, "Ask the proxy's operator: its log has the reason."])
+        default: return Self.missing
+        }
+    }
+
+    private var rowOfTLS: Row {
+        switch self {
+        case .inspected:
+            Row(
+                .tls, .everything, "a device on the path inspects TLS, and its authority is not trusted",
+                [
+                    "Set SSL_CERT_FILE to a PEM file with that authority and the system's; the network's operator has it.",
+                    "Have the server's name excepted from inspection.",
+                ], set: [.variable("SSL_CERT_FILE")])
+        case .unknownIssuer:
+            Row(
+                .tls, .everything, "the authority that signed the server's certificate is not trusted",
+                ["Set SSL_CERT_FILE to a PEM file with that authority, if it is one that you know."],
+                set: [.variable("SSL_CERT_FILE")])
+        case .expired:
+            Row(
+                .tls, .everything, "the server's certificate has expired",
+                ["Check this machine's clock; if it is right, tell the server's operator."])
+        case .notYetValid:
+            Row(
+                .tls, .everything, "the server's certificate is not valid yet",
+                ["Check this machine's clock; if it is right, tell the server's operator."])
+        case .wrongHost:
+            Row(
+                .tls, .everything, "the certificate is for another host",
+                [
+                    "Check the base URL.",
+                    "Another server may answer in its place: a captive portal, or a wrong name server.",
+                ]
+            )
+        case .certificate:
+            Row(
+                .tls, .everything, "the server's certificate is not accepted",
+                ["Check the base URL and the pinned keys, and tell the server's operator."])
+        case .tlsRefused:
+            Row(
+                .tls, .everything, "the server refuses the TLS handshake",
+                ["Check whether it demands a client certificate, and which versions of TLS it speaks."])
+        case .tlsCut:
+            Row(
+                .tls, .everything, "the connection is cut during the TLS handshake",
+                [
+                    "Check that the port speaks TLS: a URL with http is for one that does not.",
+                    "A firewall may block the server's name: ask the network's operator, or set HTTPS_PROXY.",
+                ])
+        case .tlsSilent:
+            Row(
+                .tls, .everything, "the TLS handshake is not answered",
+                ["A firewall may drop it: ask the network's operator, or set HTTPS_PROXY."])
+        default: Self.missing
+        }
+    }
+
+    private var rowOfHTTP: Row {
+        switch self {
+        case .captivePortal:
+            Row(
+                .http, .everything, "a captive portal answers in the server's place",
+                ["Open any page in a browser, and agree to what the network asks."])
+        case .signInPage:
+            Row(
+                .http, .everything, "a sign-in page answers in the server's place",
+                ["Sign in with a browser on this network, or have the server's name excepted."])
+        case .blockPage:
+            Row(
+                .http, .everything, "a page that blocks the request answers in the server's place",
+                ["Try another network, without a VPN; else have the server's name allowed."])
+        case .wrongAddress:
+            Row(
+                .http, .everything, "the API is not at this address",
+                ["Check the path of the base URL: most end with /v1."])
+        case .redirected:
+            Row(
+                .http, .everything, "the server redirects the request",
+                ["Check the scheme and the path of the base URL."])
+        case .gatewayError:
+            Row(
+                .http, .everything, "a gateway answers that it does not reach the server",
+                ["Try again in a moment; if it stays so, tell the operator of the gateway or of the proxy."])
+        case .serverError:
+            Row(
+                .http, .everything, "the server answers with an error of its own",
+                ["Try again in a moment; if it stays so, tell the server's operator."])
+        case .notHTTP:
+            Row(
+                .http, .everything, "what answers does not speak HTTP/1.1",
+                ["Check the scheme and the port of the base URL."])
+        case .httpCut:
+            Row(
+                .http, .http, "the connection is cut before an answer to HTTP",
+                ["Check that the port belongs to the API; something on the path may block it."])
+        case .httpSilent:
+            Row(
+                .http, .http, "HTTP requests are not answered",
+                ["Check that the server runs; something on the path may hold requests or answers back."])
+        case .credentialRefused:
+            Row(
+                .credential, .everything, "the server does not accept the credential",
+                ["Check the key (CHAPPIE_API_KEY, OPENAI_API_KEY), and that it is one for this server."])
+        case .credentialForbidden:
+            Row(
+                .credential, .everything, "the server does not allow this to the credential",
+                ["Check what the key is allowed, and from which regions."])
+        default: Self.missing
+        }
+    }
+
+    private var rowOfWebSocket: Row {
+        let http = "Use HTTP alone (--http-only), which the engine does by itself after its attempts."
+        let allow = "Have the network's operator let WebSockets pass."
+        switch self {
+        case .webSocketNotOffered:
+            return Row(
+                .webSocket, .webSocket, "the server offers no WebSocket at this address", [http], set: [.httpOnly])
+        case .webSocketBlocked:
+            return Row(
+                .webSocket, .webSocket, "the upgrade is refused by something on the path", [http, allow],
+                set: [.httpOnly])
+        case .webSocketAltered:
+            return Row(
+                .webSocket, .webSocket, "something on the path alters the opening handshake", [http, allow],
+                set: [.httpOnly])
+        case .webSocketCut:
+            return Row(
+                .webSocket, .webSocket, "the connection is cut during the upgrade", [http, allow], set: [.httpOnly])
+        case .webSocketSilent:
+            return Row(
+                .webSocket, .webSocket, "the upgrade is not answered", [http, allow], set: [.httpOnly])
+        case .compressionBroken:
+            return Row(
+                .compression, .webSocket, "something on the path breaks the compression of WebSockets",
+                ["Do not offer compression (ChappieTransportConfiguration.offersCompression)."], set: [.noCompression])
+        case .closedEarly:
+            return Row(
+                .earlyClose, .webSocket, "the WebSocket is closed as soon as it is established", [http, allow],
+                set: [.httpOnly])
+        case .largeMessages:
+            return Row(
+                .messages, .quality, "large messages do not pass the WebSocket", [http], set: [.httpOnly])
+        case .everyMessage:
+            return Row(
+                .messages, .webSocket, "messages do not pass the WebSocket", [http, allow], set: [.httpOnly])
+        case .damagedMessages:
+            return Row(
+                .messages, .webSocket, "messages on the WebSocket arrive damaged", [http, allow], set: [.httpOnly])
+        case .pingsUnanswered:
+            return Row(
+                .pings, .quality, "pings are not answered",
+                ["Turn pings off where the server never answers them (pingInterval).", http])
+        case .pingsSlow:
+            return Row(
+                .pings, .quality, "answers to pings are slow",
+                ["Expect slow first events; a nearer network, or one that loses fewer packets, helps."])
+        default: return Self.missing
+        }
+    }
+
+    private var rowOfStreaming: Row {
+        let unbuffer = "Have event streams excepted from buffering (nginx: proxy_buffering off)."
+        switch self {
+        case .buffered:
+            return Row(
+                .eventStream, .quality, "event streams are buffered by something on the path",
+                ["Use a WebSocket, where that works.", unbuffer])
+        case .whole:
+            return Row(
+                .eventStream, .quality, "event streams are held back until they have ended",
+                ["Use a WebSocket, where that works.", unbuffer])
+        case .eventsCut:
+            return Row(
+                .eventStream, .http, "event streams are cut on the path",
+                ["Use a WebSocket, where that works.", "Ask the operators of the path for their time limits."])
+        case .eventsSilent:
+            return Row(
+                .eventStream, .http, "event streams do not arrive", ["Use a WebSocket, where that works.", unbuffer])
+        case .eventsRefused:
+            return Row(
+                .eventStream, .http, "event streams are refused",
+                ["Ask the network's operator; the probe server answers with status code 200."])
+        case .idleCut:
+            return Row(
+                .idle, .quality, "idle connections are cut on the path",
+                ["Send pings more often (ChappieTimeouts.pingInterval)."])
+        default: return Self.missing
+        }
+    }
+
+    /// The row of a fault that the table's parts do not have; `PathFindingTests` shows that there is none.
+    private static var missing: Row { Row(.environment, .hint, "", []) }
+}

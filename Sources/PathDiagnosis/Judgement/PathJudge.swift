@@ -1,0 +1,165 @@
+/// Makes the report of an examination from its facts.
+///
+/// Pure: it performs no I/O and reads no clock.
+package struct PathJudge {
+    private let facts: PathFacts
+
+    /// Creates a judge of the facts.
+    package init(_ facts: PathFacts) {
+        self.facts = facts
+    }
+
+    /// The largest number of causes in a report.
+    private static let causeLimit = 3
+
+    /// The report.
+    package var report: ChappieDiagnosis.Report {
+        let judgements = ChappieDiagnosis.Step.allCases.map { ($0, self.judgement(of: $0)) }
+        let faults = judgements.flatMap(\.1.faults)
+        let ranked = Self.ranked(faults)
+        let verdict = self.verdict(on: faults)
+        return ChappieDiagnosis.Report(
+            verdict: verdict,
+            sentence: self.sentence(verdict, ranked),
+            causes: ranked.prefix(Self.causeLimit).map(\.cause),
+            steps: judgements.map { step, judgement in
+                let time = self.time(of: step)
+                return ChappieDiagnosis.StepResult(
+                    step: step, outcome: judgement.outcome, words: judgement.words, fullWords: judgement.fullWords,
+                    start: time?.start, duration: time?.duration)
+            },
+            advice: self.advice(ranked))
+    }
+
+    // MARK: Steps
+
+    private func judgement(of step: ChappieDiagnosis.Step) -> Judgement {
+        let facts = self.facts
+        switch step {
+        case .environment: return StepJudge.environment(facts.environment, explains: self.hasNoConnection)
+        case .resolve: return facts.resolution.judged { StepJudge.resolution($0, isOfProxy: self.hasProxy) }
+        case .connect: return facts.connection.judged { StepJudge.connection($0, isToProxy: self.hasProxy) }
+        case .proxy: return facts.proxy.judged(StepJudge.proxy)
+        case .tls: return facts.tls.judged(StepJudge.tls)
+        case .http: return facts.http.judged(StepJudge.http)
+        case .credential: return facts.credential.judged(StepJudge.credential)
+        case .webSocket: return facts.upgrade.judged(StepJudge.upgrade)
+        case .compression: return self.compression
+        case .earlyClose: return facts.earlyClose.judged(StepJudge.earlyClose)
+        case .messages: return facts.messages.judged(StepJudge.messages)
+        case .pings: return facts.pings.judged(StepJudge.pings)
+        case .eventStream: return facts.eventStream.judged(StepJudge.eventStream)
+        case .idle: return facts.idle.judged(StepJudge.idle)
+        }
+    }
+
+    private func time(of step: ChappieDiagnosis.Step) -> StepTime? {
+        let facts = self.facts
+        switch step {
+        case .environment: return facts.environment.time
+        case .resolve: return facts.resolution.time
+        case .connect: return facts.connection.time
+        case .proxy: return facts.proxy.time
+        case .tls: return facts.tls.time
+        case .http: return facts.http.time
+        case .credential: return facts.credential.time
+        // Compression is agreed on by the opening handshake.
+        case .webSocket, .compression: return facts.upgrade.time
+        case .earlyClose: return facts.earlyClose.time
+        case .messages: return facts.messages.time
+        case .pings: return facts.pings.time
+        case .eventStream: return facts.eventStream.time
+        case .idle: return facts.idle.time
+        }
+    }
+
+    /// The offer and its answer; the upgrade decides about a WebSocket that was not established.
+    private var compression: Judgement {
+        switch self.facts.upgrade {
+        case .skipped(let reason): return .skipped(reason.words)
+        case .found(let upgrade, _):
+            guard upgrade.offersCompression else { return .skipped(SkipReason.notOffered.words) }
+            return StepJudge.compression(upgrade)
+        }
+    }
+
+    /// Indicates whether the dialled host is a proxy.
+    private var hasProxy: Bool {
+        if case .skipped = self.facts.proxy { false } else { true }
+    }
+
+    /// Indicates whether no TCP connection was established, which a missing proxy may explain.
+    private var hasNoConnection: Bool {
+        if let resolution = self.facts.resolution.facts, resolution.failure != nil { return true }
+        return self.facts.connection.facts.map { !$0.raced.isConnected } ?? false
+    }
+
+    // MARK: The whole
+
+    private func verdict(on faults: [Judgement.Fault]) -> ChappieDiagnosis.Verdict {
+        let effects = faults.map(\.finding.row.effect)
+        if effects.contains(.everything) { return .fails }
+        let lacksHTTP = effects.contains(.http)
+        let lacksWebSocket = effects.contains(.webSocket) || !self.isUpgraded
+        if lacksHTTP, lacksWebSocket { return .fails }
+        return effects.contains { $0 != .hint } ? .degraded : .works
+    }
+
+    private var isUpgraded: Bool { self.facts.upgrade.facts?.handshake == .established }
+
+    /// Returns the faults in the order of their effects, and inside that in the order of the layers.
+    private static func ranked(_ faults: [Judgement.Fault]) -> [Judgement.Fault] {
+        let order: [PathFinding.Effect] = [.everything, .http, .webSocket, .quality, .hint]
+        return order.flatMap { effect in faults.filter { $0.finding.row.effect == effect } }
+    }
+
+    private func sentence(_ verdict: ChappieDiagnosis.Verdict, _ faults: [Judgement.Fault]) -> String {
+        guard let clause = faults.first?.finding.row.clause, verdict != .works else { return self.sentenceOfSuccess }
+        guard verdict == .degraded else { return "\(clause.capitalizedFirst)." }
+        let effects = faults.map(\.finding.row.effect)
+        if effects.contains(.http) { return "WebSockets work, but HTTP does not: \(clause)." }
+        if effects.contains(.webSocket) { return "HTTP works, but WebSockets do not: \(clause)." }
+        return "\(self.working) work\(self.isUpgraded ? "" : "s"), but \(clause)."
+    }
+
+    private var working: String { self.isUpgraded ? "WebSockets and HTTP" : "HTTP" }
+
+    private var sentenceOfSuccess: String {
+        let works = "\(self.working) work\(self.isUpgraded ? "" : "s")"
+        switch self.facts.upgrade {
+        case .skipped(.needsCredential):
+            return "\(works); the server demands a credential, and there is none to examine the rest with."
+        case .skipped, .found: return "\(works)."
+        }
+    }
+
+    private func advice(_ faults: [Judgement.Fault]) -> ChappieDiagnosis.Advice {
+        var advice = ChappieDiagnosis.Advice()
+        for setting in faults.flatMap(\.finding.row.settings) {
+            switch setting {
+            case .httpOnly: advice.usesHTTPOnly = true
+            case .noCompression: advice.disablesCompression = true
+            case .variable(let name): if !advice.variables.contains(name) { advice.variables.append(name) }
+            }
+        }
+        // A WebSocket that fails with HTTP as well is not avoided by it.
+        if faults.contains(where: { $0.finding.row.effect == .http }) { advice.usesHTTPOnly = false }
+        advice.pingInterval = self.facts.idle.facts.flatMap(StepJudge.pingInterval)
+        return advice
+    }
+}
+
+extension Judgement.Fault {
+    /// The fault as the report has it.
+    fileprivate var cause: ChappieDiagnosis.Cause {
+        let row = self.finding.row
+        return ChappieDiagnosis.Cause(
+            name: self.finding.rawValue, step: row.step, sentence: "\(row.clause.capitalizedFirst).",
+            evidence: self.evidence, remedies: row.remedies)
+    }
+}
+
+extension String {
+    /// The text with a capital letter; a name such as IPv6 stays as it is.
+    fileprivate var capitalizedFirst: String { self.prefix(1).uppercased() + self.dropFirst() }
+}

@@ -1,0 +1,105 @@
+/// The steps of HTTP, of the credential, and of the opening handshake.
+extension StepJudge {
+    /// Judges the answer to a GET without a credential.
+    static func http(_ facts: HTTPFacts) -> Judgement {
+        switch facts.exchange {
+        case .answered(let answer): Self.answer(answer)
+        case .notHTTP: .fault(.notHTTP, "not HTTP/1.1")
+        case .cut: .fault(.httpCut, "cut before the answer")
+        case .timedOut: .fault(.httpSilent, "no answer in time")
+        }
+    }
+
+    private static func answer(_ answer: HTTPFacts.Answer) -> Judgement {
+        let words = "status code \(answer.statusCode)"
+        guard let finding = Self.finding(for: answer) else { return .ok(words) }
+        let kind = answer.isPage ? ", a web page" : answer.redirection == .otherHost ? ", to another host" : ""
+        return .fault(finding, words + kind)
+    }
+
+    /// Returns the fault of an answer; nil for an API's, whatever it says of the request.
+    private static func finding(for answer: HTTPFacts.Answer) -> PathFinding? {
+        // RFC 6585 section 6.
+        if answer.statusCode == 511 { return .captivePortal }
+        switch answer.redirection {
+        case .signIn: return .signInPage
+        case .otherHost: return answer.statusCode == 301 || answer.statusCode == 308 ? .redirected : .captivePortal
+        case .sameHost: return .redirected
+        case nil: break
+        }
+        switch (answer.body, answer.statusCode) {
+        case (.signInPage, _): return .signInPage
+        case (.blockPage, _): return .blockPage
+        case (.page, 200..<300): return .captivePortal
+        case (.page, 401), (.page, 403), (.page, 451): return .blockPage
+        case (.page, 502), (.page, 503), (.page, 504), (.other, 502), (.other, 503), (.other, 504): return .gatewayError
+        case (.page, 404), (.page, 405): return .wrongAddress
+        case (_, 500...): return .serverError
+        case (.page, _): return .blockPage
+        // A server without a list of models answers 404 in JSON, as an API does.
+        case (.other, 404): return .wrongAddress
+        case (.json, _), (.other, _): return nil
+        }
+    }
+
+    /// Judges the same request with the credential.
+    static func credential(_ facts: CredentialFacts) -> Judgement {
+        guard let code = facts.statusCode else { return .skipped("no answer") }
+        let words = "status code \(code)"
+        return switch code {
+        case 401: .fault(.credentialRefused, words)
+        case 403: .fault(.credentialForbidden, words)
+        default: .ok(code == 429 ? "\(words): accepted, and limited" : "\(words): not refused")
+        }
+    }
+
+    /// Judges an opening handshake.
+    static func upgrade(_ facts: UpgradeFacts) -> Judgement {
+        if facts.worksUncompressed == true { return .ok("established without compression") }
+        switch facts.handshake {
+        case .established: return .ok("established")
+        case .refused(let code, let isPage):
+            let words = "status code \(code)\(isPage ? ", a web page" : "")"
+            return .fault(Self.isOfServer(code, isPage: isPage) ? .webSocketNotOffered : .webSocketBlocked, words)
+        case .altered(let part): return .fault(.webSocketAltered, "101 with a wrong \(part) field")
+        case .cut: return .fault(.webSocketCut, "cut before the answer")
+        case .timedOut: return .fault(.webSocketSilent, "no answer in time")
+        }
+    }
+
+    /// Returns whether a refusal is that of a server without WebSockets at the address.
+    ///
+    /// 400, 404, 405, 426 and 501 are answers of servers that know the path and not the upgrade. A server that received a
+    /// plain GET, because an intermediary has removed the upgrade, gives the same ones.
+    private static func isOfServer(_ code: Int, isPage: Bool) -> Bool {
+        !isPage && [400, 404, 405, 426, 501].contains(code)
+    }
+
+    /// Judges the offer of compression and its answer.
+    static func compression(_ facts: UpgradeFacts) -> Judgement {
+        if facts.worksUncompressed == true {
+            return .fault(
+                .compressionBroken, "fails with compression",
+                evidence: ["the WebSocket fails with an offer of compression", "without the offer it works"])
+        }
+        guard facts.handshake == .established else { return .skipped(SkipReason.notReached.words) }
+        return .ok(facts.isCompressed ? "permessage-deflate" : "not accepted by the server")
+    }
+
+    /// Judges the time after an opening handshake.
+    static func earlyClose(_ facts: EarlyCloseFacts) -> Judgement {
+        guard let code = facts.closeCode else { return .ok("stays open") }
+        let end = code == 1006 ? "cut without a close frame" : "closed with code \(code)"
+        return .fault(.closedEarly, "\(end) at once")
+    }
+}
+
+extension HTTPFacts.Answer {
+    /// Indicates whether the body is a page for a browser.
+    fileprivate var isPage: Bool {
+        switch self.body {
+        case .page, .signInPage, .blockPage: true
+        case .json, .other: false
+        }
+    }
+}

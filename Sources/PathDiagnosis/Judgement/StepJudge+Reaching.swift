@@ -1,0 +1,181 @@
+/// The judgement of each step by its own facts.
+///
+/// Pure.
+enum StepJudge {}
+
+/// The steps below HTTP.
+extension StepJudge {
+    /// The largest difference between clocks that is no fault.
+    private static let clockTolerance = Duration.seconds(300)
+    /// The number of descriptors below which a program runs out of them soon.
+    private static let fewDescriptors = 64
+
+    /// Judges the process and its settings; a proxy of the other scheme counts where it `explains` a failure.
+    static func environment(_ facts: EnvironmentFacts, explains: Bool) -> Judgement {
+        let full = facts.libraries
+        if let fault = facts.fault {
+            let (finding, words) = Self.words(for: fault)
+            return .fault(finding, words, full: full)
+        }
+        if let lead = facts.clockLead, max(lead, .zero - lead) > Self.clockTolerance {
+            let words =
+                lead > .zero ? "the clock is \(lead.words) ahead" : "the clock is \((.zero - lead).words) behind"
+            return .fault(.clock, words, evidence: ["\(words) of the server's Date"], full: full)
+        }
+        if let limit = facts.descriptorLimit, limit < Self.fewDescriptors {
+            return .fault(.fewDescriptors, "\(limit) file descriptors (ulimit -n)", full: full)
+        }
+        var judgement = Judgement.ok(Self.words(forProxyOf: facts), full: full)
+        if explains, facts.proxyVariable == nil, !facts.isExcepted, let other = facts.otherSchemeVariable {
+            judgement.faults = [.init(finding: .otherScheme, evidence: ["\(other) is set"])]
+        }
+        return judgement
+    }
+
+    private static func words(for fault: EnvironmentFacts.Fault) -> (PathFinding, String) {
+        switch fault {
+        case .descriptors(let limit): (.descriptors, "all \(limit) file descriptors are in use (ulimit -n)")
+        case .resources: (.resources, "no socket or thread")
+        case .trustAnchors: (.trustAnchors, "the trust anchors' file is missing, unreadable or not PEM")
+        case .clientCertificate: (.clientCertificate, "the client's certificate is unreadable")
+        case .proxyURL(let words): (.proxyURL, words)
+        }
+    }
+
+    private static func words(forProxyOf facts: EnvironmentFacts) -> String {
+        let proxy =
+            if let variable = facts.proxyVariable { "proxy by \(variable)" } else if facts.isExcepted {
+                "no proxy, by NO_PROXY"
+            } else { "no proxy variable applies" }
+        return facts.hasTrustFile ? "\(proxy), trust anchors of a file" : proxy
+    }
+
+    /// Judges a look-up; a proxy's name has its own faults.
+    static func resolution(_ facts: ResolutionFacts, isOfProxy: Bool) -> Judgement {
+        let full = facts.addresses
+        if let failure = facts.failure {
+            if isOfProxy { return .fault(.proxyUnresolved, "the proxy's name has no address") }
+            switch failure {
+            case .unknownName: return .fault(.unknownName, "the name has no address")
+            case .noAnswer: return .fault(.noNameServer, "the name servers did not answer")
+            case .timedOut: return .fault(.noNameServer, "no answer in time")
+            case .other: return .fault(.noNameServer, "the resolver failed")
+            }
+        }
+        if facts.isBlocked { return .fault(.blockedName, "the address is the unspecified one", full: full) }
+        return .ok("\(facts.version4Count) IPv4, \(facts.version6Count) IPv6", full: full)
+    }
+
+    /// Judges TCP with the dialled host.
+    static func connection(_ facts: ConnectionFacts, isToProxy: Bool) -> Judgement {
+        guard case .connected(let time) = facts.raced else {
+            let words = facts.raced.words
+            return .fault(isToProxy ? .proxyUnreachable : facts.raced.finding, words)
+        }
+        let words = "established in \(time.words)"
+        switch (facts.version4, facts.version6) {
+        case (.connected?, .timedOut?):
+            return .fault(.version6Silent, words, evidence: ["IPv6 alone: no answer in time", "IPv4 alone: works"])
+        case (.timedOut?, .connected?):
+            return .fault(.version4Silent, words, evidence: ["IPv4 alone: no answer in time", "IPv6 alone: works"])
+        default: return .ok(words)
+        }
+    }
+
+    /// Judges a proxy.
+    static func proxy(_ facts: ProxyFacts) -> Judgement {
+        let full = facts.address.isEmpty ? [] : ["\(facts.scheme) proxy at \(facts.address)"]
+        guard let tunnel = facts.tunnel else {
+            var judgement = Judgement.skipped(SkipReason.notReached.words)
+            judgement.fullWords = full
+            return judgement
+        }
+        guard let (finding, words) = Self.fault(of: tunnel) else {
+            return .ok("tunnel by \(facts.scheme)", full: full)
+        }
+        let direct =
+            facts.isNeedless == true ? ["without the proxy TCP with the server works: NO_PROXY may except it"] : []
+        return .fault(finding, words, evidence: [words] + direct, full: full)
+    }
+
+    private static func fault(of tunnel: ProxyFacts.Tunnel) -> (PathFinding, String)? {
+        switch tunnel {
+        case .established: nil
+        case .loginMissing: (.proxyLoginMissing, "a login is demanded, and none was given")
+        case .loginRefused: (.proxyLoginRefused, "the login was refused")
+        case .refused(let code): (.proxyRefused, "the tunnel was refused with code \(code)")
+        case .otherProtocol: (.proxyProtocol, "the answer is not that of such a proxy")
+        case .certificate(let fault, let issuer):
+            (.proxyCertificate, "the proxy's certificate: \(fault.words)\(Self.words(forIssuer: issuer))")
+        case .tls: (.proxyProtocol, "TLS with the proxy failed")
+        case .timedOut: (.proxySilent, "no answer in time")
+        case .cut: (.proxyCut, "the connection was cut")
+        }
+    }
+
+    /// Judges TLS with the server.
+    static func tls(_ facts: TLSFacts) -> Judgement {
+        switch facts.handshake {
+        case .established(let version, let name, let issuer):
+            let inspection = InspectionAuthority.hasShape(issuer) ? ", inspected by a trusted device" : ""
+            let chosen = name.map { ", \($0)" } ?? ""
+            return .ok("\(version)\(chosen)\(inspection)", full: issuer.map { ["issuer: \($0)"] } ?? [])
+        case .certificate(let fault, let issuer):
+            let words = "\(fault.words)\(Self.words(forIssuer: issuer))"
+            return .fault(Self.finding(for: fault, issuer: issuer), words)
+        case .alert(let code): return .fault(.tlsRefused, "alert \(code)")
+        case .cut: return .fault(.tlsCut, "cut, or not TLS")
+        case .timedOut: return .fault(.tlsSilent, "no answer in time")
+        }
+    }
+
+    private static func finding(for fault: CertificateFault, issuer: String?) -> PathFinding {
+        switch fault {
+        case .expired: .expired
+        case .notYetValid: .notYetValid
+        case .unknownIssuer: InspectionAuthority.hasShape(issuer) ? .inspected : .unknownIssuer
+        case .wrongHost: .wrongHost
+        case .other: .certificate
+        }
+    }
+
+    private static func words(forIssuer issuer: String?) -> String { issuer.map { " (issuer: \($0))" } ?? "" }
+}
+
+extension CertificateFault {
+    /// The fault in words.
+    fileprivate var words: String {
+        switch self {
+        case .expired: "it has expired"
+        case .notYetValid: "it is not valid yet"
+        case .unknownIssuer: "its issuer is not known"
+        case .wrongHost: "it is for another host"
+        case .other: "it is not accepted"
+        }
+    }
+}
+
+extension Reach {
+    /// The outcome in words.
+    fileprivate var words: String {
+        switch self {
+        case .connected(let time): "established in \(time.words)"
+        case .refused: "refused"
+        case .noRoute: "no route"
+        case .forbidden: "forbidden by this machine"
+        case .timedOut: "no answer in time"
+        case .failed: "failed"
+        }
+    }
+
+    /// The fault of a direct connection.
+    fileprivate var finding: PathFinding {
+        switch self {
+        case .refused: .refused
+        case .noRoute: .noRoute
+        case .forbidden: .forbidden
+        case .timedOut: .silent
+        case .connected, .failed: .connectionFailed
+        }
+    }
+}

@@ -1,0 +1,94 @@
+/// The steps on an established WebSocket, of event streams, and of idle connections.
+extension StepJudge {
+    /// The size from which a message counts as large: beyond the buffers of small intermediaries.
+    private static let largeByteCount = 128 << 10
+    /// The round trip from which a ping is slow.
+    private static let slowRoundTrip = Duration.seconds(1)
+
+    /// Judges messages that the server returns.
+    static func messages(_ facts: MessageFacts) -> Judgement {
+        let lost = facts.messages.filter { !$0.echo.isReturned }
+        let sizes = facts.messages.filter(\.echo.isReturned).map(\.words).joined(separator: ", ")
+        guard let first = lost.first else { return .ok("\(sizes) return unchanged") }
+        let evidence = facts.messages.map { "\($0.words): \($0.echo.words)" }
+        let finding: PathFinding =
+            if lost.contains(where: { $0.echo == .damaged }) {
+                facts.isCompressed ? .compressionBroken : .damagedMessages
+            } else if lost.allSatisfy({ $0.byteCount >= Self.largeByteCount }) { .largeMessages } else { .everyMessage }
+        return .fault(finding, "\(first.words): \(first.echo.words)", evidence: evidence)
+    }
+
+    /// Judges pings.
+    static func pings(_ facts: PingFacts) -> Judgement {
+        guard let median = facts.roundTrip(at: 0.5), let high = facts.roundTrip(at: 0.9) else {
+            return .fault(.pingsUnanswered, "none of \(facts.sentCount) was answered")
+        }
+        let words = "p50 \(median.words), p90 \(high.words), \(facts.roundTrips.count) of \(facts.sentCount) answered"
+        if facts.roundTrips.count < facts.sentCount || high >= Self.slowRoundTrip { return .fault(.pingsSlow, words) }
+        return .ok(words)
+    }
+
+    /// Judges an event stream.
+    static func eventStream(_ facts: EventStreamFacts) -> Judgement {
+        let count = "\(facts.arrivals.count) events"
+        switch facts.end {
+        case .refused(let code): return .fault(.eventsRefused, "status code \(code)")
+        case .cut where facts.head == nil, .timedOut where facts.arrivals.isEmpty:
+            return .fault(.eventsSilent, "no event arrived")
+        case .cut: return .fault(.eventsCut, "cut after \(count)")
+        case .timedOut, .complete: break
+        }
+        guard let pacing = EventPacing(facts.arrivals) else { return .ok(count) }
+        let first = facts.arrivals.first.map { "first event after \($0.received.words)" } ?? ""
+        guard pacing.isBuffered else { return .ok("\(first), then at their pace") }
+        let evidence = [
+            first, "events came up to \(pacing.lateness.words) late", "\(pacing.heldByteCount) bytes came at once",
+        ]
+        return .fault(
+            pacing.isWhole ? .whole : .buffered, "\(pacing.heldByteCount) bytes held for \(pacing.lateness.words)",
+            evidence: evidence)
+    }
+
+    /// Judges idle connections.
+    static func idle(_ facts: IdleFacts) -> Judgement {
+        let cuts = facts.holds.filter { $0.cut != nil }
+        guard !cuts.isEmpty else {
+            let longest = facts.holds.map(\.asked).max() ?? .zero
+            return .ok("connections live through \(longest.words) of silence")
+        }
+        let evidence = cuts.map { hold in
+            "\(hold.isWebSocket ? "a WebSocket" : "an HTTP exchange") was cut after \((hold.cut ?? .zero).words) of silence"
+        }
+        return .fault(.idleCut, evidence[0], evidence: evidence)
+    }
+
+    /// Returns the interval of pings that keeps a WebSocket open: half of the shortest time after which one was cut, at
+    /// least a second; nil when none was.
+    static func pingInterval(_ facts: IdleFacts) -> Duration? {
+        facts.holds.compactMap(\.cut).min().map { max(.seconds(1), .seconds(Int($0 / .seconds(2)))) }
+    }
+}
+
+extension MessageFacts.Echo {
+    /// Indicates whether the message came back unchanged.
+    fileprivate var isReturned: Bool {
+        if case .returned = self { true } else { false }
+    }
+
+    /// The outcome in words.
+    fileprivate var words: String {
+        switch self {
+        case .returned(let time): "returned in \(time.words)"
+        case .damaged: "damaged"
+        case .closed(let code): code == 1006 ? "the WebSocket was cut" : "the WebSocket was closed with code \(code)"
+        case .timedOut: "did not return in time"
+        }
+    }
+}
+
+extension MessageFacts.Message {
+    /// The size in words.
+    fileprivate var words: String {
+        self.byteCount >= 1 << 20 ? "\(self.byteCount >> 20) MiB" : "\((self.byteCount + 512) >> 10) KiB"
+    }
+}

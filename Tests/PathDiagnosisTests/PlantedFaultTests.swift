@@ -1,0 +1,333 @@
+// Facts with one fault each, and the layer, the name and the sentence that they lead to.
+import PathDiagnosis
+import Testing
+
+/// A fault, and what has to be said about it.
+struct PlantedFault: Sendable, CustomTestStringConvertible {
+    let name: String
+    let step: ChappieDiagnosis.Step
+    let verdict: ChappieDiagnosis.Verdict
+    let sentence: String
+    let facts: PathFacts
+
+    var testDescription: String { self.name }
+
+    init(
+        _ name: String, _ step: ChappieDiagnosis.Step, _ verdict: ChappieDiagnosis.Verdict, _ sentence: String,
+        _ facts: PathFacts
+    ) {
+        self.name = name
+        self.step = step
+        self.verdict = verdict
+        self.sentence = sentence
+        self.facts = facts
+    }
+
+    private static let zscaler = "CN=Zscaler Intermediate Root CA (zscaler.net),O=Zscaler Inc.,C=US"
+
+    static let environment: [Self] = [
+        .init(
+            "environment.descriptors", .environment, .fails, "The process has no file descriptor left.",
+            .healthy.with {
+                $0.environment.fault = .descriptors(limit: 16)
+                $0.resolution = .skipped(.notReached)
+                $0.connection = .skipped(.notReached)
+                $0.cut()
+            }),
+        .init(
+            "environment.resources", .environment, .fails, "The system opens no socket, or starts no thread.",
+            .healthy.with {
+                $0.environment.fault = .resources
+                $0.connection = .skipped(.notReached)
+                $0.cut()
+            }),
+        .init(
+            "environment.trust-anchors", .environment, .fails, "The file of trusted authorities cannot be read.",
+            .healthy.with {
+                $0.environment.fault = .trustAnchors
+                $0.cut()
+            }),
+        .init(
+            "environment.proxy-url", .environment, .fails, "The proxy's URL cannot be used.",
+            .healthy.with {
+                $0.environment.fault = .proxyURL("its port is not a number from 1 to 65535")
+                $0.cut()
+            }),
+        .init(
+            "environment.clock", .environment, .degraded,
+            "WebSockets and HTTP work, but this machine's clock is wrong.",
+            .healthy.with { $0.environment.clockLead = .seconds(-86_400) }),
+    ]
+
+    static let connecting: [Self] = [
+        .init(
+            "resolve.unknown-name", .resolve, .fails, "The server's name is not known to this machine's resolver.",
+            .healthy.with {
+                $0.resolution = .found(.init(failure: .unknownName))
+                $0.connection = .skipped(.notReached)
+                $0.cut()
+            }),
+        .init(
+            "resolve.no-answer", .resolve, .fails, "No name server answers.",
+            .healthy.with {
+                $0.resolution = .found(.init(failure: .timedOut))
+                $0.connection = .skipped(.notReached)
+                $0.cut()
+            }),
+        .init(
+            "resolve.blocked", .resolve, .fails,
+            "The resolver blocks the server's name: its answer is an address that leads nowhere.",
+            .healthy.with {
+                $0.resolution = .found(.init(addresses: ["0.0.0.0", "::"]))
+                $0.connection = .found(.init(raced: .refused))
+                $0.cut()
+            }),
+        .init(
+            "connect.refused", .connect, .fails, "The server's machine refuses connections on this port.",
+            .healthy.withoutConnection(.refused)),
+        .init(
+            "connect.no-answer", .connect, .fails, "Something on the path drops the packets to the server.",
+            .healthy.withoutConnection(.timedOut).with { $0.environment.otherSchemeVariable = "HTTP_PROXY" }),
+        .init(
+            "connect.no-route", .connect, .fails, "There is no route to the server.",
+            .healthy.withoutConnection(.noRoute)),
+        .init(
+            "connect.forbidden", .connect, .fails, "This machine forbids the connection.",
+            .healthy.withoutConnection(.forbidden)),
+        .init(
+            "connect.ipv6-silent", .connect, .degraded,
+            "WebSockets and HTTP work, but IPv6 to the server is dropped on the path, while IPv4 works.",
+            .healthy.with {
+                $0.connection = .found(
+                    .init(
+                        raced: .connected(.milliseconds(262)), version4: .connected(.milliseconds(12)),
+                        version6: .timedOut))
+            }),
+    ]
+
+    static let proxies: [Self] = [
+        .init(
+            "proxy.unresolved", .proxy, .fails, "The proxy's name is not known.",
+            .proxied.with {
+                $0.resolution = .found(.init(failure: .unknownName))
+                $0.connection = .skipped(.notReached)
+                $0.proxy = .found(.init(tunnel: nil))
+                $0.cut()
+            }),
+        .init(
+            "proxy.unreachable", .proxy, .fails, "The proxy cannot be reached.",
+            .proxied.withoutConnection(.refused).with { $0.proxy = .found(.init(tunnel: nil)) }),
+        .init(
+            "proxy.login-missing", .proxy, .fails, "The proxy demands a login, and its URL has none.",
+            .proxy(.loginMissing)),
+        .init("proxy.login-refused", .proxy, .fails, "The proxy refuses the login.", .proxy(.loginRefused)),
+        .init(
+            "proxy.refused", .proxy, .fails, "The proxy refuses a tunnel to the server.", .proxy(.refused(code: 403))),
+        .init(
+            "proxy.other-protocol", .proxy, .fails,
+            "What is at the proxy's address does not speak the protocol of its URL's scheme.", .proxy(.otherProtocol)),
+        .init(
+            "proxy.certificate", .proxy, .fails, "The proxy's certificate is not accepted.",
+            .proxy(.certificate(.unknownIssuer, issuer: "CN=proxy"))),
+        .init("proxy.no-answer", .proxy, .fails, "The proxy does not answer.", .proxy(.timedOut)),
+    ]
+
+    static let tls: [Self] = [
+        .init(
+            "tls.inspected", .tls, .fails, "A device on the path inspects TLS, and its authority is not trusted.",
+            .tls(.certificate(.unknownIssuer, issuer: zscaler))),
+        .init(
+            "tls.unknown-issuer", .tls, .fails,
+            "The authority that signed the server's certificate is not trusted.",
+            .tls(.certificate(.unknownIssuer, issuer: "CN=Our own CA"))),
+        .init(
+            "tls.expired", .tls, .fails, "The server's certificate has expired.",
+            .tls(.certificate(.expired, issuer: nil))),
+        .init(
+            "tls.wrong-host", .tls, .fails, "The certificate is for another host.",
+            .tls(.certificate(.wrongHost, issuer: nil))),
+        .init("tls.cut", .tls, .fails, "The connection is cut during the TLS handshake.", .tls(.cut)),
+        .init("tls.no-answer", .tls, .fails, "The TLS handshake is not answered.", .tls(.timedOut)),
+    ]
+
+    static let http: [Self] = [
+        .init(
+            "http.captive-portal", .http, .fails, "A captive portal answers in the server's place.",
+            .http(.answered(.init(statusCode: 302, body: .other, redirection: .otherHost)))),
+        .init(
+            "http.sign-in-page", .http, .fails, "A sign-in page answers in the server's place.",
+            .http(.answered(.init(statusCode: 200, body: .signInPage)))),
+        .init(
+            "http.block-page", .http, .fails, "A page that blocks the request answers in the server's place.",
+            .http(.answered(.init(statusCode: 403, body: .page)))),
+        .init(
+            "http.wrong-address", .http, .fails, "The API is not at this address.",
+            .http(.answered(.init(statusCode: 404, body: .page)))),
+        .init(
+            "http.gateway-error", .http, .fails, "A gateway answers that it does not reach the server.",
+            .http(.answered(.init(statusCode: 502, body: .page)))),
+        .init("http.not-http", .http, .fails, "What answers does not speak HTTP/1.1.", .http(.notHTTP)),
+        .init(
+            "http.no-answer", .http, .degraded,
+            "WebSockets work, but HTTP does not: HTTP requests are not answered.",
+            .healthy.with {
+                $0.http = .found(.init(.timedOut))
+                $0.credential = .skipped(.notReached)
+            }),
+        .init(
+            "credential.refused", .credential, .fails, "The server does not accept the credential.",
+            .healthy.with {
+                $0.credential = .found(.init(statusCode: 401))
+                $0.upgrade = .skipped(.notReached)
+                $0.cutAboveUpgrade()
+            }),
+    ]
+
+    static let webSocket: [Self] = [
+        .init(
+            "web-socket.not-offered", .webSocket, .degraded,
+            "HTTP works, but WebSockets do not: the server offers no WebSocket at this address.",
+            .upgrade(.refused(statusCode: 426, isPage: false))),
+        .init(
+            "web-socket.blocked", .webSocket, .degraded,
+            "HTTP works, but WebSockets do not: the upgrade is refused by something on the path.",
+            .upgrade(.refused(statusCode: 403, isPage: true))),
+        .init(
+            "web-socket.altered", .webSocket, .degraded,
+            "HTTP works, but WebSockets do not: something on the path alters the opening handshake.",
+            .upgrade(.altered("Sec-WebSocket-Accept"))),
+        .init(
+            "web-socket.no-answer", .webSocket, .degraded,
+            "HTTP works, but WebSockets do not: the upgrade is not answered.", .upgrade(.timedOut)),
+        .init(
+            "compression.broken", .compression, .degraded,
+            "HTTP works, but WebSockets do not: something on the path breaks the compression of WebSockets.",
+            .healthy.with { $0.upgrade = .found(.init(.cut, worksUncompressed: true)) }),
+        .init(
+            "early-close.closed", .earlyClose, .degraded,
+            "HTTP works, but WebSockets do not: the WebSocket is closed as soon as it is established.",
+            .healthy.with {
+                $0.earlyClose = .found(.init(closeCode: 1011))
+                $0.pings = .skipped(.notReached)
+            }),
+        .init(
+            "messages.large", .messages, .degraded,
+            "WebSockets and HTTP work, but large messages do not pass the WebSocket.",
+            .probed.with {
+                $0.messages = .found(
+                    .init([
+                        .init(byteCount: 65_000, echo: .returned(.milliseconds(30))),
+                        .init(byteCount: 1 << 20, echo: .closed(code: 1009)),
+                    ]))
+            }),
+        .init(
+            "pings.unanswered", .pings, .degraded, "WebSockets and HTTP work, but pings are not answered.",
+            .healthy.with { $0.pings = .found(.init(sentCount: 1, roundTrips: [])) }),
+        .init(
+            "pings.slow", .pings, .degraded, "WebSockets and HTTP work, but answers to pings are slow.",
+            .healthy.with {
+                $0.pings = .found(.init(sentCount: 10, roundTrips: Array(repeating: .milliseconds(1_400), count: 10)))
+            }),
+    ]
+
+    static let streaming: [Self] = [
+        .init(
+            "event-stream.buffered", .eventStream, .degraded,
+            "WebSockets and HTTP work, but event streams are buffered by something on the path.",
+            .probed.with {
+                // Buffered until a second and a half is full.
+                $0.eventStream = .found(.paced { .milliseconds(1_500) * Double((Int($0 / .milliseconds(1_500))) + 1) })
+            }),
+        .init(
+            "event-stream.whole", .eventStream, .degraded,
+            "WebSockets and HTTP work, but event streams are held back until they have ended.",
+            .probed.with { $0.eventStream = .found(.paced { _ in .seconds(2) }) }),
+        .init(
+            "event-stream.cut", .eventStream, .degraded,
+            "WebSockets work, but HTTP does not: event streams are cut on the path.",
+            .probed.with {
+                var stream = EventStreamFacts.paced { $0 }
+                stream.arrivals.removeLast(15)
+                stream.end = .cut
+                $0.eventStream = .found(stream)
+            }),
+        .init(
+            "idle.cut", .idle, .degraded, "WebSockets and HTTP work, but idle connections are cut on the path.",
+            .probed.with {
+                $0.idle = .found(
+                    .init([
+                        .init(asked: .seconds(30), isWebSocket: true),
+                        .init(asked: .seconds(120), isWebSocket: true, cut: .seconds(60)),
+                    ]))
+            }),
+    ]
+
+    static let all = Self.environment + connecting + proxies + tls + http + webSocket + streaming
+}
+
+@Suite struct PlantedFaultTests {
+    @Test(arguments: PlantedFault.all) func everyFaultIsFoundInItsLayer(_ fault: PlantedFault) throws {
+        let report = PathJudge(fault.facts).report
+        let cause = try #require(report.causes.first)
+        #expect(cause.name == fault.name)
+        #expect(cause.step == fault.step)
+        #expect(report.verdict == fault.verdict)
+        #expect(report.sentence == fault.sentence)
+        #expect(!cause.evidence.isEmpty && !cause.remedies.isEmpty)
+        #expect(report.causes.count <= 3)
+    }
+
+    @Test func thereAreThirtyFaultsAndMore() {
+        #expect(Set(PlantedFault.all.map(\.name)).count == PlantedFault.all.count)
+        #expect(PlantedFault.all.count >= 30)
+    }
+
+    @Test func aProxyOfTheOtherSchemeIsASecondCauseOfSilence() {
+        let fault = PlantedFault.connecting.first { $0.name == "connect.no-answer" }
+        let causes = fault.map { PathJudge($0.facts).report.causes.map(\.name) }
+        #expect(causes == ["connect.no-answer", "environment.proxy-of-other-scheme"])
+    }
+
+    @Test func everythingFailsWithoutHTTPAndWithoutAWebSocket() {
+        let report = PathJudge(
+            .healthy.with {
+                $0.http = .found(.init(.timedOut))
+                $0.credential = .skipped(.notReached)
+                $0.upgrade = .found(.init(.timedOut))
+                $0.cutAboveUpgrade()
+            }
+        ).report
+        #expect(report.verdict == .fails)
+        #expect(report.causes.map(\.name) == ["http.no-answer", "web-socket.no-answer"])
+        // Neither transport works, so none is advised.
+        #expect(!report.advice.usesHTTPOnly)
+    }
+
+    @Test func aProxyThatIsNotNeededIsNamed() {
+        let report = PathJudge(.proxy(.refused(code: 403), isNeedless: true)).report
+        #expect(report.causes.first?.evidence.last?.contains("NO_PROXY") == true)
+    }
+
+    @Test func adviceFollowsFromTheCauses() {
+        func advice(_ name: String) -> ChappieDiagnosis.Advice? {
+            PlantedFault.all.first { $0.name == name }.map { PathJudge($0.facts).report.advice }
+        }
+        #expect(advice("web-socket.no-answer")?.usesHTTPOnly == true)
+        #expect(advice("compression.broken")?.disablesCompression == true)
+        #expect(advice("tls.inspected")?.variables == ["SSL_CERT_FILE"])
+        #expect(advice("idle.cut")?.pingInterval == .seconds(30))
+        #expect(advice("event-stream.whole")?.isEmpty == true)
+    }
+
+    @Test func addressesAreInTheFullWordsAlone() {
+        for fault in PlantedFault.all {
+            let report = PathJudge(fault.facts).report
+            let words =
+                [report.sentence] + report.steps.map(\.words)
+                + report.causes.flatMap { [$0.sentence] + $0.evidence + $0.remedies }
+            for word in words {
+                #expect(!word.contains("192.0.2.1") && !word.contains("2001:db8") && !word.contains("proxy.example"))
+            }
+        }
+    }
+}
