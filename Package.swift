@@ -25,6 +25,7 @@ let package = Package(
         .library(name: "ChappieTransport", targets: ["ChappieTransport"]),
         .library(name: "Chappie", targets: ["Chappie"]),
         .library(name: "ChappieSignIn", targets: ["ChappieSignIn"]),
+        .library(name: "ChappieDiagnosis", targets: ["ChappieDiagnosis"]),
         .library(name: "ChappieTestServer", targets: ["ChappieTestServer"]),
         .executable(name: "chappie", targets: ["ChappieCommand"]),
     ],
@@ -80,13 +81,19 @@ let package = Package(
             dependencies: ["Chappie", "ChappieTransport", "StreamTransport", "TransportSurface"],
             swiftSettings: memorySafeSettings),
         .target(
+            name: "ChappieDiagnosis",
+            dependencies: [
+                "ChappieTransport", "LibwebsocketsTransport", "PathDiagnosis", "ResponseEvents", "StreamTransport",
+            ],
+            swiftSettings: memorySafeSettings),
+        .target(
             name: "ChappieTestServer", dependencies: ["CTestServerTLS", "CZlib"], exclude: ["Scenarios/README.md"],
             resources: [.embedInCode("Scenarios")], swiftSettings: baseSettings),
         .executableTarget(
             name: "ChappieCommand",
             dependencies: [
-                "Chappie", "ChappieSignIn", "ChappieTestServer", "ChappieTransport", "EventSource", "ServerSentEvents",
-                "WebSocketClient",
+                "Chappie", "ChappieDiagnosis", "ChappieSignIn", "ChappieTestServer", "ChappieTransport", "EventSource",
+                "ServerSentEvents", "WebSocketClient",
             ],
             swiftSettings: memorySafeSettings
         ),
@@ -203,16 +210,17 @@ let package = Package(
         .testTarget(
             name: "ChappieCommandTests",
             dependencies: [
-                "Chappie", "ChappieCommand", "ChappieSignIn", "ChappieTestServer", "ChappieTransport", "EventSource",
-                "ServerSentEvents", "TransportSurface", "WebSocketClient",
+                "Chappie", "ChappieCommand", "ChappieDiagnosis", "ChappieSignIn", "ChappieTestServer",
+                "ChappieTransport", "EventSource", "PathDiagnosis", "ServerSentEvents", "TransportSurface",
+                "WebSocketClient",
             ],
             swiftSettings: baseSettings),
         .testTarget(
             name: "LoopbackTests",
             dependencies: [
-                "CTLSHandshake", "CTestServerTLS", "Chappie", "ChappieCommand", "ChappieSignIn", "ChappieTestServer",
-                "ChappieTransport", "Deflate", "EventSource", "LibwebsocketsTransport", "StreamTransport",
-                "WebSocketClient", "WebSocketProtocol",
+                "CTLSHandshake", "CTestServerTLS", "Chappie", "ChappieCommand", "ChappieDiagnosis", "ChappieSignIn",
+                "ChappieTestServer", "ChappieTransport", "Deflate", "EventSource", "LibwebsocketsTransport",
+                "PathDiagnosis", "StreamTransport", "WebSocketClient", "WebSocketProtocol",
             ],
             swiftSettings: baseSettings),
     ],

@@ -11,7 +11,9 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # A module follows those that its documentation links to.
-readonly modules=(ServerSentEvents ChappieTransport WebSocketClient EventSource Chappie ChappieSignIn ChappieTestServer)
+readonly modules=(
+    ServerSentEvents ChappieTransport WebSocketClient EventSource Chappie ChappieSignIn ChappieDiagnosis ChappieTestServer
+)
 readonly work=.build/documentation
 readonly site=$work/site
 
@@ -43,6 +45,8 @@ for module in "${modules[@]}"; do
     # in this module, with the members of its extensions.
     if [[ $module == ChappieTransport ]]; then
         options+=("-experimental-allowed-reexported-modules=ResponseEvents,StreamSession,StreamTransport,TransportSurface")
+    elif [[ $module == ChappieDiagnosis ]]; then
+        options+=("-experimental-allowed-reexported-modules=PathDiagnosis")
     else
         options+=(-emit-extension-block-symbols)
     fi

@@ -4,6 +4,7 @@
 #include <openssl/bio.h>
 #include <openssl/evp.h>
 #include <openssl/x509.h>
+#include <stdlib.h>
 #include <string.h>
 
 // Returns the issuer of a certificate, as the certificate names it (RFC 4514, beyond ASCII unescaped); the caller frees
@@ -17,6 +18,20 @@ static char *issuer_of(X509 *certificate) {
     char *issuer = count > 0 ? strndup(bytes, count > CLWS_ISSUER_LIMIT ? CLWS_ISSUER_LIMIT : (size_t)count) : NULL;
     BIO_free(text);
     return issuer;
+}
+
+clws_session clws_tls_session(const clws_tls *tls) {
+    clws_session session = {.version = SSL_get_version(tls->ssl)};
+    const unsigned char *protocol = NULL;
+    unsigned count = 0;
+    SSL_get0_alpn_selected(tls->ssl, &protocol, &count);
+    if (protocol) memcpy(session.protocol, protocol, count > CLWS_PROTOCOL_LIMIT ? CLWS_PROTOCOL_LIMIT : count);
+    X509 *certificate = SSL_get1_peer_certificate(tls->ssl);
+    char *issuer = issuer_of(certificate);
+    if (issuer) memcpy(session.issuer, issuer, strlen(issuer));
+    free(issuer);
+    X509_free(certificate);
+    return session;
 }
 
 bool clws_sha256(const uint8_t *bytes, size_t count, uint8_t *digest) {

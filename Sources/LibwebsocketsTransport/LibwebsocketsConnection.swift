@@ -46,7 +46,10 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
     private let compression = LockedValue<PerMessageDeflateAgreement?>(nil)
     private let inflation: InflationCount
 
-    init(request: TransportRequest, way: Result<Way, TransportFailure>, service: Service) {
+    init(
+        request: TransportRequest, way: Result<Way, TransportFailure>, service: Service,
+        whenSecured: (@Sendable (TLSSession) -> Void)? = nil
+    ) {
         self.id = service.makeID()
         self.service = service
         let started = Moment.now
@@ -55,7 +58,10 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
         self.inflation = reader.inflation
         self.state = State(reader: reader)
         service.post(
-            .open(ConnectionPlan(id: self.id, request: request, way: way, arena: self.arena, started: started)))
+            .open(
+                ConnectionPlan(
+                    id: self.id, request: request, way: way, arena: self.arena, started: started,
+                    whenSecured: whenSecured)))
     }
 
     func next() -> TransportEvent? {

@@ -41,6 +41,16 @@ package struct LibwebsocketsTransport: StreamTransport {
     /// The executor of one of the service threads, in turn.
     package var consumerExecutor: (any TaskExecutor)? { self.pool.service(among: self.serviceThreadCount) }
 
+    /// Does the same as `connect(_:)`, and calls `whenSecured` when the TLS handshake with the server is complete: on the
+    /// service thread, so that it has to return at once.
+    package func connect(
+        _ request: TransportRequest, whenSecured: @escaping @Sendable (TLSSession) -> Void
+    ) -> any TransportConnection {
+        LibwebsocketsConnection(
+            request: request, way: self.way(to: request.endpoint),
+            service: self.pool.service(among: self.serviceThreadCount), whenSecured: whenSecured)
+    }
+
     /// Waits until the current closing handshakes are over; their sockets are closed after `duration`.
     ///
     /// A process that exits earlier resets the sockets that have unread bytes.

@@ -57,4 +57,73 @@ public enum ChappieDiagnosis {
         /// No turn is possible.
         case fails
     }
+
+    /// The result of an examination.
+    ///
+    /// Its texts are fixed sentences, numbers, and the name of a certificate's issuer. They hold no secret, and no name or
+    /// address of a machine except in `StepResult.fullWords`.
+    public struct Report: Sendable, Equatable {
+        /// The verdict on the path as a whole.
+        public let verdict: Verdict
+        /// The verdict in one sentence.
+        public let sentence: String
+        /// The likely causes, the most likely one first; at most three, and none when everything works.
+        public let causes: [Cause]
+        /// Every step, in the order of `Step`.
+        public let steps: [StepResult]
+        /// The settings that fit the path.
+        public let advice: Advice
+
+        /// Returns the result of a step.
+        public func result(of step: Step) -> StepResult? { self.steps.first { $0.step == step } }
+    }
+
+    /// The result of one step.
+    public struct StepResult: Sendable, Equatable {
+        /// The step.
+        public let step: Step
+        /// The outcome.
+        public let outcome: Outcome
+        /// The measured facts, or the reason why the step was skipped, in a few words.
+        public let words: String
+        /// Facts with names and addresses of machines, for a person that helps; empty where there are none.
+        ///
+        /// They hold no secret.
+        public let fullWords: [String]
+        /// The time from the beginning of the examination to that of the step; nil when it was skipped.
+        public let start: Duration?
+        /// The time that the step took; nil when it was skipped.
+        public let duration: Duration?
+    }
+
+    /// A cause of a failure or a defect.
+    public struct Cause: Sendable, Equatable {
+        /// The stable name, such as `tls.inspected`; the documentation lists all of them.
+        public let name: String
+        /// The layer that is at fault.
+        public let step: Step
+        /// The cause, in a sentence.
+        public let sentence: String
+        /// The facts from which it follows.
+        public let evidence: [String]
+        /// Remedies, each in a sentence, the most likely one first.
+        public let remedies: [String]
+    }
+
+    /// The settings that fit a path, as data.
+    ///
+    /// Nothing is set by it: a program, or a person, does that.
+    public struct Advice: Sendable, Equatable {
+        /// Indicates whether turns should use HTTP only (`--http-only`).
+        public internal(set) var usesHTTPOnly = false
+        /// Indicates whether compression should not be offered (`ChappieTransportConfiguration.offersCompression`).
+        public internal(set) var disablesCompression = false
+        /// The silence after which pings should be sent (`ChappieTimeouts.pingInterval`); nil for the default.
+        public internal(set) var pingInterval: Duration?
+        /// The environment variables that should be set, or corrected, in the order of the causes.
+        public internal(set) var variables: [String] = []
+
+        /// Indicates whether the defaults fit.
+        public var isEmpty: Bool { self == Self() }
+    }
 }

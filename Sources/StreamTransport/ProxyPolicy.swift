@@ -33,14 +33,24 @@ package struct ProxyPolicy: Sendable, CustomStringConvertible, CustomDebugString
     /// Where `REQUEST_METHOD` is set, `HTTP_PROXY` is ignored: in a CGI program it is the client's field `Proxy` (RFC
     /// 3875 section 4.1.18).
     package static func environment(_ environment: [String: String]) -> ProxyPolicy {
-        let all = environment["all_proxy"] ?? environment["ALL_PROXY"]
-        let capitals = environment["REQUEST_METHOD"] == nil ? environment["HTTP_PROXY"] : nil
-        let plain = environment["http_proxy"] ?? capitals ?? all
-        let secure = environment["https_proxy"] ?? environment["HTTPS_PROXY"] ?? all
+        let plain = Self.variable(isSecure: false, in: environment).flatMap { environment[$0] }
+        let secure = Self.variable(isSecure: true, in: environment).flatMap { environment[$0] }
         let exceptions = environment["no_proxy"] ?? environment["NO_PROXY"] ?? ""
         return ProxyPolicy(
             plain: plain.flatMap(Self.proxy), secure: secure.flatMap(Self.proxy),
             exceptions: ProxyExceptions(exceptions))
+    }
+
+    /// Returns the name of the variable that `environment(_:)` reads for a scheme, which may be empty; nil when none is set.
+    package static func variable(isSecure: Bool, in environment: [String: String]) -> String? {
+        var names = isSecure ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]
+        if !isSecure, environment["REQUEST_METHOD"] == nil { names.append("HTTP_PROXY") }
+        return (names + ["all_proxy", "ALL_PROXY"]).first { environment[$0] != nil }
+    }
+
+    /// Returns a policy with this proxy for every connection.
+    package static func server(_ proxy: ProxyServer) -> ProxyPolicy {
+        ProxyPolicy(plain: .success(proxy), secure: .success(proxy), exceptions: ProxyExceptions(""))
     }
 
     private init(plain: Proxy?, secure: Proxy?, exceptions: ProxyExceptions) {

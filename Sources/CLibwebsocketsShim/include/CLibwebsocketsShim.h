@@ -208,6 +208,24 @@ typedef struct clws_details {
 
 clws_details clws_tls_details(const clws_tls *tls);
 
+enum {
+    /// The most bytes of an application protocol's name that are reported.
+    CLWS_PROTOCOL_LIMIT = 31,
+};
+
+/// The result of a completed handshake. The texts are NUL-terminated, possibly cut, and empty where there is none.
+typedef struct clws_session {
+    /// The protocol version, such as `TLSv1.3`; static.
+    const char *version;
+    /// The application protocol that the peer has chosen (RFC 7301).
+    char protocol[CLWS_PROTOCOL_LIMIT + 1];
+    /// The issuer of the peer's certificate, as the certificate names it (RFC 4514).
+    char issuer[CLWS_ISSUER_LIMIT + 1];
+} clws_session;
+
+/// Returns the result of the handshake, which is complete.
+clws_session clws_tls_session(const clws_tls *tls);
+
 /// OpenSSL's version.
 const char *clws_tls_version(void);
 

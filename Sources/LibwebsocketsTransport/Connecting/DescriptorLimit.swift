@@ -5,7 +5,7 @@
 #endif
 
 /// The limit on the number of file descriptors of the process.
-enum DescriptorLimit {
+package enum DescriptorLimit {
     /// Returns the limit when `count` descriptors cannot be opened at this moment, and otherwise nil.
     ///
     /// Libraries report a missing descriptor with different errors, or with none.
@@ -30,7 +30,7 @@ enum DescriptorLimit {
     }
 
     /// The soft limit, as `ulimit -n` prints it.
-    static var current: Int {
+    package static var current: Int {
         var limit = rlimit()
         #if canImport(Glibc)
             let code = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)

@@ -55,6 +55,8 @@ final class Link {
     var isAtProxy: Bool { self.stack.isAtProxy }
     /// Indicates whether TLS has resumed a session.
     var isTLSResumed: Bool { self.stack.tls?.isResumed ?? false }
+    /// The result of the topmost TLS handshake; nil without TLS.
+    var tlsSession: TLSSession? { self.stack.tls.map { TLSSession($0.session) } }
     /// The details of a failure of TLS with the server.
     var details: clws_details? { self.stack.tls?.details }
     /// The failure that the end of the connection means before every layer is established.

@@ -37,6 +37,9 @@ final class TLSLayer {
     /// Indicates whether the handshake has resumed a session (RFC 8446 section 2.2).
     var isResumed: Bool { clws_tls_is_resumed(self.pointer) }
 
+    /// The result of the handshake, once it is complete.
+    var session: clws_session { clws_tls_session(self.pointer) }
+
     /// The details of a failure.
     var details: clws_details { clws_tls_details(self.pointer) }
 

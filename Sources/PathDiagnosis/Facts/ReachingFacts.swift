@@ -126,6 +126,8 @@ package struct ProxyFacts: Sendable, Equatable {
         case otherProtocol
         /// The proxy's certificate is not accepted.
         case certificate(CertificateFault, issuer: String?)
+        /// The server's name, which this machine looks up for this scheme, has no address.
+        case serverUnresolved
         /// TLS with the proxy failed otherwise.
         case tls
         /// No answer came in the step's time.

@@ -31,6 +31,15 @@ package struct PathJudge {
             advice: self.advice(ranked))
     }
 
+    /// Indicates whether an API has answered the request without a credential.
+    package var hasAPI: Bool { self.judgement(of: .http).outcome == .ok }
+
+    /// Indicates whether further requests make sense: no fault was found with which no turn is possible.
+    package var mayAsk: Bool {
+        !ChappieDiagnosis.Step.allCases.flatMap { self.judgement(of: $0).faults }
+            .contains { $0.finding.row.effect == .everything }
+    }
+
     // MARK: Steps
 
     private func judgement(of step: ChappieDiagnosis.Step) -> Judgement {

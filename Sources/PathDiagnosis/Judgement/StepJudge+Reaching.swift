@@ -107,6 +107,8 @@ extension StepJudge {
         case .otherProtocol: (.proxyProtocol, "the answer is not that of such a proxy")
         case .certificate(let fault, let issuer):
             (.proxyCertificate, "the proxy's certificate: \(fault.words)\(Self.words(forIssuer: issuer))")
+        case .serverUnresolved:
+            (.unknownName, "the server's name has no address here; with socks5h the proxy looks it up")
         case .tls: (.proxyProtocol, "TLS with the proxy failed")
         case .timedOut: (.proxySilent, "no answer in time")
         case .cut: (.proxyCut, "the connection was cut")

@@ -3,7 +3,7 @@ import StreamTransport
 /// The reason why a TLS handshake was refused, as a fixed word for reports and a clause for sentences.
 ///
 /// A value without an owner.
-enum TLSRefusal: String, Sendable, CaseIterable {
+package enum TLSRefusal: String, Sendable, CaseIterable {
     // The server's certificate, as judged on this side.
     case expired
     case notYetValid = "not-yet-valid"
@@ -30,7 +30,7 @@ enum TLSRefusal: String, Sendable, CaseIterable {
     }
 
     /// Creates the reason for OpenSSL's verdict on a certificate (`X509_V_ERR_…`).
-    init(certificateCode: Int32) {
+    package init(certificateCode: Int32) {
         switch certificateCode {
         case 9: self = .notYetValid
         case 10: self = .expired

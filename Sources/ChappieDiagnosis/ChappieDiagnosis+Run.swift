@@ -1,0 +1,43 @@
+public import ChappieTransport
+public import PathDiagnosis
+
+extension ChappieDiagnosis {
+    /// The extent of an examination.
+    public enum Extent: Sendable, CaseIterable {
+        /// At most 5 s, with three pings.
+        case fast
+        /// At most 20 s, with ten pings.
+        case whole
+    }
+
+    /// Examines the path to the server of a configuration, by the engine's own layers.
+    ///
+    /// It looks up addresses, connects, and asks the proxy; sends a GET of `/models` without the credential and, if that is
+    /// answered by an API, with it; and opens a WebSocket, on which it sends pings and no request. No request asks a
+    /// model. The closures of the configuration other than `credential` are not called.
+    ///
+    /// The examination ends after the time of its extent at the latest. A look-up that the system has not answered by then
+    /// goes on in the background. Cancelling the task ends it at once.
+    ///
+    /// - Parameters:
+    ///   - configuration: the engine's configuration: address, credential, proxy, TLS, policy.
+    ///   - extent: the extent, which limits the time.
+    /// - Returns: the report, with the verdict in one sentence.
+    /// - Throws: `CancellationError` when the task is cancelled, and `ChappieArgumentError` for a configuration with which
+    ///   no request can be sent.
+    public static func run(
+        _ configuration: ChappieTransportConfiguration, extent: Extent = .whole
+    ) async throws -> Report {
+        var examination = Examination(try ProbeRequests(configuration), pace: extent.pace)
+        return PathJudge(try await examination.run()).report
+    }
+}
+
+extension ChappieStreamingTransportPolicy {
+    /// Creates the policy that fits an examined path: the default, or `httpSSEOnly` where no WebSocket works.
+    ///
+    /// ``ChappieDiagnosis/Advice`` has the settings that are not the policy's.
+    public init(suggestedBy report: ChappieDiagnosis.Report) {
+        self = report.advice.usesHTTPOnly ? .httpSSEOnly : .default
+    }
+}

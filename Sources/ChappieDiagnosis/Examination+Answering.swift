@@ -1,0 +1,203 @@
+import ChappieTransport
+import LibwebsocketsTransport
+import PathDiagnosis
+import ResponseEvents
+import StreamTransport
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The steps from HTTP upwards.
+extension Examination {
+    private static let capturedFieldNames = ["content-type", "date", "location"]
+
+    /// Examines HTTP, the credential and the WebSocket.
+    mutating func examineAnswering() async throws {
+        try await self.examineHTTP()
+        guard PathJudge(self.facts).mayAsk else {
+            self.facts.credential = .skipped(.notTrusted)
+            self.facts.upgrade = .skipped(.notTrusted)
+            self.facts.skipAboveUpgrade(.notTrusted)
+            return
+        }
+        let hasAPI = PathJudge(self.facts).hasAPI
+        // Without an API's answer only a verified server is told the credential.
+        let credential = hasAPI || self.requests.endpoint.isSecure ? try await self.requests.credential() : nil
+        if hasAPI { try await self.examine(credential) }
+        guard PathJudge(self.facts).mayAsk else { return self.facts.skipAboveUpgrade(.notReached) }
+        try await self.examineWebSocket(credential)
+        if self.facts.upgrade.facts?.handshake == .established { self.facts.messages = .skipped(.needsProbe) }
+        self.facts.eventStream = .skipped(.needsProbe)
+    }
+
+    // MARK: HTTP
+
+    private mutating func examineHTTP() async throws {
+        guard let budget = self.budget,
+            let request = self.requests.document(
+                at: "/models", credential: nil, capturing: Self.capturedFieldNames)
+        else {
+            self.facts.http = .skipped(.noTime)
+            return
+        }
+        let start = ContinuousClock.now
+        let answer = try await ProbeExchange.answer(to: request, by: self.transport, within: budget)
+        let time = self.time(since: start)
+        switch answer {
+        case .failed(let failure):
+            if self.noteEnvironment(failure) { return }
+            if failure.phase == .tls {
+                // In TLS 1.3 the server refuses a certificate, or the lack of one, after the client's handshake.
+                self.facts.tls = .found(.init(failure.handshake), time)
+            } else {
+                self.facts.http = .found(.init(failure.exchange), time)
+            }
+        case .answered(let head, let body):
+            self.facts.http = .found(.init(.answered(self.answer(head, body))), time)
+            self.noteClock(head.value(of: "date"))
+        }
+    }
+
+    private func answer(_ head: ResponseHead, _ body: [UInt8]) -> HTTPFacts.Answer {
+        let text = String(decoding: body, as: UTF8.self)
+        let type = head.value(of: "content-type")
+        let kind: HTTPFacts.Body =
+            if WebPage(text) == .cloudflareBlock {
+                .blockPage
+            } else if WebPage.isContentType(type)
+                || WebPage(text) != nil
+            { .init(page: text) } else { .init(contentType: type, text: text) }
+        let redirection = (300..<400).contains(head.statusCode) ? head.value(of: "location") : nil
+        return HTTPFacts.Answer(
+            statusCode: head.statusCode, body: kind,
+            redirection: redirection.map { .init(location: $0, host: self.requests.endpoint.host) })
+    }
+
+    private mutating func noteClock(_ date: String?) {
+        let now = Int(Date().timeIntervalSince1970)
+        guard let date, let sent = HTTPDate.secondsSince1970(date, now: now) else { return }
+        self.facts.environment.clockLead = .seconds(now - sent)
+    }
+
+    private mutating func examine(_ credential: ChappieCredential?) async throws {
+        guard let credential else {
+            self.facts.credential = .skipped(.noCredential)
+            return
+        }
+        guard let budget = self.budget,
+            let request = self.requests.document(
+                at: "/models", credential: credential, capturing: Self.capturedFieldNames)
+        else {
+            self.facts.credential = .skipped(.noTime)
+            return
+        }
+        let start = ContinuousClock.now
+        let answer = try await ProbeExchange.answer(to: request, by: self.transport, within: budget)
+        var facts = CredentialFacts(statusCode: nil)
+        if case .answered(let head, _) = answer { facts.statusCode = head.statusCode }
+        self.facts.credential = .found(facts, self.time(since: start))
+    }
+
+    // MARK: WebSocket
+
+    private mutating func examineWebSocket(_ credential: ChappieCredential?) async throws {
+        guard self.requests.opensWebSockets else { return self.skipWebSocket(.httpOnly) }
+        guard let budget = self.budget else { return self.skipWebSocket(.noTime) }
+        let start = ContinuousClock.now
+        let isOffered = self.requests.offersCompression
+        let first = try await self.open(credential, isCompressed: isOffered, within: budget)
+        defer { first.exchange.end() }
+        if let reason = self.reasonToSkip(first.handshake, credential) { return self.skipWebSocket(reason) }
+        self.note(first, since: start)
+        if first.isOpen { return try await self.examineOpen(first) }
+        if isOffered, first.mayFailByCompression, try await self.examineUncompressed(credential, first, since: start) {
+            return
+        }
+        if first.handshake == .established {
+            self.facts.earlyClose = .found(.init(closeCode: first.closeCode), first.timeOfClose(self))
+        }
+    }
+
+    private func open(
+        _ credential: ChappieCredential?, isCompressed: Bool, within budget: Duration
+    ) async throws -> ProbeSocket {
+        try await ProbeSocket.open(
+            self.requests, credential, isCompressed: isCompressed, by: self.transport, within: budget)
+    }
+
+    private mutating func note(
+        _ socket: ProbeSocket, since start: ContinuousClock.Instant, worksUncompressed: Bool? = nil
+    ) {
+        let facts = UpgradeFacts(
+            socket.handshake, offersCompression: self.requests.offersCompression, isCompressed: socket.isCompressed,
+            worksUncompressed: worksUncompressed)
+        self.facts.upgrade = .found(facts, self.time(since: start))
+    }
+
+    /// Returns the reason for which a refusal says nothing about WebSockets; nil for any other outcome.
+    private func reasonToSkip(
+        _ handshake: UpgradeFacts.Handshake, _ credential: ChappieCredential?
+    ) -> SkipReason? {
+        guard case .refused(let code, false) = handshake else { return nil }
+        if code == 429 { return .limited }
+        guard credential == nil, case .answered(let answer)? = self.facts.http.facts?.exchange else { return nil }
+        return code == 401 || code == 403 && [401, 403].contains(answer.statusCode) ? .needsCredential : nil
+    }
+
+    /// Tries a failed WebSocket without compression, and once more with it, lest a single cut is taken for a rule.
+    ///
+    /// Returns whether one of them works; it is then examined.
+    private mutating func examineUncompressed(
+        _ credential: ChappieCredential?, _ first: ProbeSocket, since start: ContinuousClock.Instant
+    ) async throws -> Bool {
+        guard let budget = self.budget else { return false }
+        let second = try await self.open(credential, isCompressed: false, within: budget)
+        defer { second.exchange.end() }
+        guard second.isOpen, let rest = self.budget else { return false }
+        let third = try await self.open(credential, isCompressed: true, within: rest)
+        defer { third.exchange.end() }
+        if third.isOpen {
+            self.note(third, since: start)
+            try await self.examineOpen(third)
+        } else {
+            self.note(first, since: start, worksUncompressed: true)
+            try await self.examineOpen(second)
+        }
+        return true
+    }
+
+    private mutating func skipWebSocket(_ reason: SkipReason) {
+        self.facts.upgrade = .skipped(reason)
+        self.facts.skipAboveUpgrade(reason)
+    }
+
+    private mutating func examineOpen(_ socket: ProbeSocket) async throws {
+        self.facts.earlyClose = .found(.init(), socket.timeOfClose(self))
+        guard let budget = self.budget else {
+            self.facts.pings = .skipped(.noTime)
+            return
+        }
+        let start = ContinuousClock.now
+        let deadline = start + budget
+        var pings = PingFacts(sentCount: 0, roundTrips: [])
+        while pings.sentCount < self.pace.pingCount, .now < deadline {
+            pings.sentCount += 1
+            guard let roundTrip = try await socket.ping(by: deadline) else { break }
+            pings.roundTrips.append(roundTrip)
+        }
+        self.facts.pings = .found(pings, self.time(since: start))
+    }
+}
+
+extension PathFacts {
+    /// Skips everything that needs a WebSocket or an event stream.
+    fileprivate mutating func skipAboveUpgrade(_ reason: SkipReason) {
+        self.earlyClose = .skipped(reason)
+        self.messages = .skipped(reason)
+        self.pings = .skipped(reason)
+        self.eventStream = .skipped(reason)
+    }
+}

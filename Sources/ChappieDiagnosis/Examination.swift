@@ -1,0 +1,55 @@
+import ChappieTransport
+import LibwebsocketsTransport
+import PathDiagnosis
+import StreamTransport
+
+/// Gathers the facts of a path, step by step.
+///
+/// It belongs to one task. It draws no conclusions except whether a later step makes sense.
+struct Examination {
+    let requests: ProbeRequests
+    let pace: ExaminationPace
+    let transport: LibwebsocketsTransport
+    /// The beginning, from which the times of steps count.
+    let started = ContinuousClock.now
+    var facts = PathFacts()
+    /// The proxy; nil for none.
+    var proxy: ProxyServer?
+
+    /// Creates an examination that begins now.
+    init(_ requests: ProbeRequests, pace: ExaminationPace) {
+        self.requests = requests
+        self.pace = pace
+        self.transport = requests.transport
+        self.facts.isSecure = requests.endpoint.isSecure
+    }
+
+    /// Examines every step that makes sense, and returns the facts.
+    mutating func run() async throws -> PathFacts {
+        self.examineEnvironment()
+        guard self.facts.environment.fault == nil, try await self.examineReaching() else { return self.facts }
+        guard self.facts.environment.fault == nil else { return self.facts }
+        try await self.examineAnswering()
+        return self.facts
+    }
+
+    // MARK: Time
+
+    /// The time for the next step; nil when too little is left.
+    var budget: Duration? {
+        let left = self.started + self.pace.total - .now
+        return left < ExaminationPace.shortest ? nil : min(left, self.pace.step)
+    }
+
+    /// Returns the time of a step that began at `start` and ends now.
+    func time(since start: ContinuousClock.Instant) -> StepTime {
+        StepTime(start: start - self.started, duration: .now - start)
+    }
+
+    /// Notes a fault of the process or its settings; returns whether a failure is one.
+    mutating func noteEnvironment(_ failure: TransportFailure) -> Bool {
+        guard let fault = failure.environmentFault else { return false }
+        self.facts.environment.fault = fault
+        return true
+    }
+}

@@ -1,0 +1,99 @@
+import ChappieTransport
+import LibwebsocketsTransport
+import PathDiagnosis
+import StreamTransport
+
+/// An opening handshake of an examination, and the WebSocket that it has established.
+///
+/// It belongs to the task of the examination, which ends its exchange.
+struct ProbeSocket {
+    let exchange: ProbeExchange
+    /// The outcome of the handshake.
+    let handshake: UpgradeFacts.Handshake
+    /// Indicates whether the server has accepted compression.
+    var isCompressed = false
+    /// The code with which the WebSocket was closed at once; nil while it is open, or when it was not established.
+    var closeCode: UInt16?
+    /// The time at which the handshake was complete.
+    var opened = ContinuousClock.now
+    /// The time at which the wait for an immediate close was over.
+    var judged = ContinuousClock.now
+
+    /// Indicates whether the WebSocket was established, and not closed at once.
+    var isOpen: Bool { self.handshake == .established && self.closeCode == nil }
+
+    /// Indicates whether an intermediary that breaks compression may be the cause of the failure.
+    var mayFailByCompression: Bool {
+        switch self.handshake {
+        case .established: self.closeCode != nil
+        case .altered, .cut: true
+        case .refused, .timedOut: false
+        }
+    }
+
+    /// Sends an upgrade, and waits for its answer and for an immediate close.
+    static func open(
+        _ requests: ProbeRequests, _ credential: ChappieCredential?, isCompressed: Bool,
+        by transport: LibwebsocketsTransport, within duration: Duration
+    ) async throws -> Self {
+        guard
+            var request = requests.upgrade(
+                credential: credential, isCompressed: isCompressed, capturing: ["content-type"])
+        else { preconditionFailure("an examination opens no WebSocket that the policy forbids") }
+        request.timeouts.connect = duration
+        // Only the examination's own pings are measured.
+        request.timeouts.pingInterval = nil
+        let exchange = ProbeExchange(connection: transport.connect(request))
+        switch try await exchange.next(by: .now + duration + ProbeExchange.margin) {
+        case .opened(let head)? where head.statusCode == 101:
+            var socket = Self(exchange: exchange, handshake: .established, isCompressed: head.isCompressed)
+            try await socket.awaitClose()
+            return socket
+        case .opened(let head)?:
+            let isPage = WebPage.isContentType(head.value(of: "content-type"))
+            return Self(exchange: exchange, handshake: .refused(statusCode: head.statusCode, isPage: isPage))
+        case .ended(.failed(let failure))?: return Self(exchange: exchange, handshake: failure.upgrade)
+        case nil: return Self(exchange: exchange, handshake: .timedOut)
+        default: return Self(exchange: exchange, handshake: .cut)
+        }
+    }
+
+    private mutating func awaitClose() async throws {
+        let deadline = self.opened + ExaminationPace.earlyClose
+        while let event = try await self.exchange.next(by: deadline) {
+            guard case .ended(let end) = event else { continue }
+            self.closeCode = end.closeCode
+            break
+        }
+        self.judged = .now
+    }
+
+    /// Returns the time of the wait for an immediate close.
+    func timeOfClose(_ examination: Examination) -> StepTime {
+        StepTime(start: self.opened - examination.started, duration: self.judged - self.opened)
+    }
+
+    /// Sends a ping; returns the time of its answer, or nil when none came.
+    func ping(by deadline: ContinuousClock.Instant) async throws -> Duration? {
+        let sent = ContinuousClock.now
+        self.exchange.connection.ping()
+        while let event = try await self.exchange.next(by: deadline) {
+            switch event {
+            case .pong: return .now - sent
+            case .ended: return nil
+            case .ready, .opened, .payload: break
+            }
+        }
+        return nil
+    }
+}
+
+extension TransportEnd {
+    /// The close code of a WebSocket's end: 1006 for the end of the connection.
+    var closeCode: UInt16 {
+        switch self {
+        case .closed(let code, _): code
+        case .complete, .failed: 1006
+        }
+    }
+}

@@ -1,0 +1,270 @@
+// Examinations of real paths on loopback, each with a fault that was put there.
+import ChappieDiagnosis
+import ChappieTestServer
+import ChappieTransport
+import Foundation
+import PathDiagnosis
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct DiagnosisTests {
+    private static func report(
+        _ baseURL: String, key: String? = nil, _ change: (inout ChappieTransportConfiguration) -> Void = { _ in }
+    ) async throws -> ChappieDiagnosis.Report {
+        let configuration = ChappieTransportConfiguration.loopback(baseURL) { configuration in
+            if let key { configuration.credential = { _ in ChappieCredential(bearerToken: key) } }
+            change(&configuration)
+        }
+        return try await ChappieDiagnosis.run(configuration, extent: .fast)
+    }
+
+    private static func report(
+        of server: ChappieTestServer.Configuration, key: String? = nil,
+        _ change: @escaping (inout ChappieTransportConfiguration) -> Void = { _ in }
+    ) async throws -> ChappieDiagnosis.Report {
+        try await withServer(server) { try await Self.report($0.baseURL, key: key, change) }
+    }
+
+    private static func outcomes(_ report: ChappieDiagnosis.Report) -> [ChappieDiagnosis.Step: ChappieDiagnosis.Outcome]
+    {
+        Dictionary(uniqueKeysWithValues: report.steps.map { ($0.step, $0.outcome) })
+    }
+
+    // MARK: Healthy paths
+
+    @Test func aServerOnLoopbackWorks() async throws {
+        let report = try await Self.report(of: .init())
+        #expect(report.sentence == "WebSockets and HTTP work.")
+        #expect(report.verdict == .works && report.causes.isEmpty)
+        let expected: [ChappieDiagnosis.Step: ChappieDiagnosis.Outcome] = [
+            .environment: .ok, .resolve: .skipped, .connect: .ok, .proxy: .skipped, .tls: .skipped, .http: .ok,
+            .credential: .skipped, .webSocket: .ok, .compression: .ok, .earlyClose: .ok, .messages: .skipped,
+            .pings: .ok, .eventStream: .skipped, .idle: .skipped,
+        ]
+        #expect(Self.outcomes(report) == expected)
+        #expect(report.result(of: .pings)?.words.hasSuffix("3 of 3 answered") == true)
+    }
+
+    @Test func noRequestAsksTheModel() async throws {
+        try await withServer(.init()) { server in
+            _ = try await Self.report(server.baseURL, key: "key")
+            // The upgrade is an attempt; no message follows on it.
+            #expect(server.log.map(\.transport) == [.webSocket])
+            #expect(server.log.allSatisfy { $0.bodies.isEmpty })
+        }
+    }
+
+    @Test func aNameOfBothFamiliesWorksWhereOneRefuses() async throws {
+        try await withServer(.init()) { server in
+            let report = try await Self.report("http://localhost:\(server.port)/v1")
+            #expect(report.verdict == .works)
+            #expect(report.result(of: .resolve)?.outcome == .ok)
+        }
+    }
+
+    @Test func tlsIsDescribed() async throws {
+        let server = try TLSServer()
+        let report = try await Self.report("https://127.0.0.1:\(server.server.port)/v1") {
+            $0.tls.trust = .file(path: server.trustPath)
+        }
+        #expect(report.verdict == .works)
+        let tls = try #require(report.result(of: .tls))
+        #expect(tls.outcome == .ok && tls.words.hasPrefix("TLSv1."))
+        #expect(tls.fullWords.first?.hasPrefix("issuer: ") == true)
+    }
+
+    @Test func theCredentialIsSentToAnAPIAlone() async throws {
+        var configuration = ChappieTestServer.Configuration()
+        configuration.acceptedTokens = ["right"]
+        let report = try await Self.report(of: configuration, key: "right")
+        #expect(report.verdict == .works)
+        #expect(report.result(of: .http)?.words == "status code 401")
+        #expect(report.result(of: .credential)?.words == "status code 200: not refused")
+
+        let portal = try AnsweringServer(
+            AnsweringServer.response("302 Found", ["Location: http://portal.invalid/hello"]))
+        let refused = try await Self.report(portal.baseURL, key: "right")
+        #expect(refused.causes.map(\.name) == ["http.captive-portal"])
+        #expect(refused.result(of: .credential)?.outcome == .skipped)
+        #expect(refused.result(of: .webSocket)?.outcome == .skipped)
+    }
+
+    // MARK: Planted faults
+
+    private static func expect(
+        _ name: String, _ verdict: ChappieDiagnosis.Verdict, in report: ChappieDiagnosis.Report,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        #expect(report.causes.first?.name == name, "\(report)", sourceLocation: sourceLocation)
+        #expect(report.verdict == verdict, sourceLocation: sourceLocation)
+    }
+
+    @Test func aPortWithoutAServerRefuses() async throws {
+        let server = try ChappieTestServer()
+        let baseURL = server.baseURL
+        server.stop()
+        Self.expect("connect.refused", .fails, in: try await Self.report(baseURL))
+    }
+
+    @Test func aBlackHoleDoesNotAnswer() async throws {
+        let hole = try BlackHole(.first)
+        let start = ContinuousClock.now
+        let report = try await Self.report("http://127.0.0.1:\(hole.port)/v1")
+        Self.expect("connect.no-answer", .fails, in: report)
+        #expect(ContinuousClock.now - start < .seconds(5))
+    }
+
+    @Test func aNameThatDoesNotExistIsUnknown() async throws {
+        let report = try await Self.report("http://server.invalid/v1")
+        // Without a network the resolver reports that no name server answers.
+        #expect(["resolve.unknown-name", "resolve.no-answer"].contains(report.causes.first?.name))
+    }
+
+    @Test(arguments: [
+        ("407 Proxy Authentication Required", "", "proxy.login-missing"),
+        ("407 Proxy Authentication Required", "user:word@", "proxy.login-refused"),
+        ("403 Forbidden", "", "proxy.refused"),
+    ])
+    func aProxyThatRefusesIsNamed(status: String, login: String, name: String) async throws {
+        let proxy = try AnsweringServer(AnsweringServer.response(status))
+        let report = try await withServer(.init()) { server in
+            try await Self.report(server.baseURL) { $0.proxy = .url("http://\(login)127.0.0.1:\(proxy.port)") }
+        }
+        Self.expect(name, .fails, in: report)
+        // The server itself can be reached.
+        #expect(report.causes.first?.evidence.last?.contains("NO_PROXY") == true)
+    }
+
+    @Test func aProxyThatIsNoneSpeaksAnotherProtocol() async throws {
+        let proxy = try AnsweringServer("SSH-2.0-OpenSSH_9.2\r\n\r\n")
+        let report = try await Self.report("http://origin.invalid/v1") {
+            $0.proxy = .url("http://127.0.0.1:\(proxy.port)")
+        }
+        Self.expect("proxy.other-protocol", .fails, in: report)
+    }
+
+    @Test func aProxyURLThatCannotBeUsedIsAFaultOfTheEnvironment() async throws {
+        let report = try await Self.report("http://127.0.0.1/v1") { $0.proxy = .url("ftp://proxy") }
+        Self.expect("environment.proxy-url", .fails, in: report)
+    }
+
+    @Test(
+        arguments: [
+            (.expired, "tls.expired"), (.wrongName, "tls.wrong-host"), (.notYetValid, "tls.not-yet-valid"),
+            (.selfSigned, "tls.unknown-issuer"),
+        ] as [(ChappieTestServer.TLSOptions.Certificate, String)])
+    func aCertificateIsJudged(certificate: ChappieTestServer.TLSOptions.Certificate, name: String) async throws {
+        let server = try TLSServer(.init(certificate: certificate))
+        let report = try await Self.report("https://127.0.0.1:\(server.server.port)/v1") {
+            $0.tls.trust = .file(path: server.trustPath)
+        }
+        Self.expect(name, .fails, in: report)
+        #expect(report.result(of: .http)?.outcome == .skipped)
+    }
+
+    @Test func anInspectingAuthorityIsRecognizedByItsName() async throws {
+        var options = ChappieTestServer.TLSOptions()
+        options.issuerName = "Corporate SSL Inspection CA"
+        let server = try TLSServer(options)
+        let other = try TLSServer()
+        let report = try await Self.report("https://127.0.0.1:\(server.server.port)/v1") {
+            $0.tls.trust = .file(path: other.trustPath)
+        }
+        Self.expect("tls.inspected", .fails, in: report)
+        #expect(report.advice.variables == ["SSL_CERT_FILE"])
+    }
+
+    @Test func aServerWithoutTLSCutsTheHandshake() async throws {
+        try await withServer(.init()) { server in
+            let report = try await Self.report("https://127.0.0.1:\(server.port)/v1")
+            #expect(["tls.cut", "tls.refused"].contains(report.causes.first?.name))
+        }
+    }
+
+    @Test(arguments: [
+        (
+            AnsweringServer.response("404 Not Found", ["Content-Type: text/html"], body: "<html>no</html>"),
+            "http.wrong-address"
+        ),
+        (
+            AnsweringServer.response("502 Bad Gateway", ["Content-Type: text/html"], body: "<html>bad</html>"),
+            "http.gateway-error"
+        ),
+        (AnsweringServer.response("200 OK", [], body: "<html><input type=\"password\"></html>"), "http.sign-in-page"),
+        (AnsweringServer.response("403 Forbidden", [], body: "<html>Access denied</html>"), "http.block-page"),
+        ("220 mail.invalid ESMTP\r\n", "http.not-http"),
+    ])
+    func anotherServerInThePlaceOfTheAPIIsNamed(answer: String, name: String) async throws {
+        let server = try AnsweringServer(answer)
+        Self.expect(name, .fails, in: try await Self.report(server.baseURL))
+    }
+
+    @Test func aClockThatIsWrongIsNoticed() async throws {
+        let server = try AnsweringServer(
+            AnsweringServer.response(
+                "404 Not Found", ["Content-Type: application/json", "Date: Sun, 06 Nov 1994 08:49:37 GMT"], body: "{}"))
+        let report = try await Self.report(server.baseURL)
+        #expect(report.causes.contains { $0.name == "environment.clock" })
+    }
+
+    @Test func aCredentialThatIsRefusedIsNamed() async throws {
+        var configuration = ChappieTestServer.Configuration()
+        configuration.acceptedTokens = ["right"]
+        Self.expect("credential.refused", .fails, in: try await Self.report(of: configuration, key: "wrong"))
+    }
+
+    @Test(
+        arguments: [
+            (.answer(status: 426), "web-socket.not-offered"), (.answer(status: 403), "web-socket.blocked"),
+            (.wrongAcceptKey, "web-socket.altered"), (.cut(afterByte: 0), "web-socket.cut"),
+            (.stall(afterByte: 0), "web-socket.no-answer"), (.closeWebSocket(code: 1011), "early-close.closed"),
+        ] as [(ChappieTestServer.Fault.Action, String)])
+    func aWebSocketThatFailsLeavesHTTP(action: ChappieTestServer.Fault.Action, name: String) async throws {
+        let faults = [ChappieTestServer.Fault(action, transport: .webSocket)]
+        let report = try await Self.report(of: .init(model: .text("x"), faults: faults))
+        Self.expect(name, .degraded, in: report)
+        #expect(report.sentence.hasPrefix("HTTP works, but WebSockets do not: "))
+        #expect(ChappieStreamingTransportPolicy(suggestedBy: report) == .httpSSEOnly)
+    }
+
+    @Test func aWebSocketThatFailsWithCompressionAloneIsTriedWithoutIt() async throws {
+        // The first and third handshakes are cut, as by a device that cannot inflate; the second offers no compression.
+        let faults = [1, 3].map {
+            ChappieTestServer.Fault(.cut(afterByte: 0), attempts: $0...$0, transport: .webSocket)
+        }
+        let report = try await Self.report(of: .init(model: .text("x"), faults: faults))
+        Self.expect("compression.broken", .degraded, in: report)
+        #expect(report.advice.disablesCompression && !report.advice.usesHTTPOnly)
+        #expect(report.result(of: .pings)?.outcome == .ok)
+    }
+
+    @Test func aSingleCutIsNoRule() async throws {
+        let faults = [ChappieTestServer.Fault(.cut(afterByte: 0), attempts: 1...1, transport: .webSocket)]
+        let report = try await Self.report(of: .init(model: .text("x"), faults: faults))
+        #expect(report.verdict == .works)
+    }
+
+    @Test func aServerThatDemandsACredentialIsNoAlarm() async throws {
+        var configuration = ChappieTestServer.Configuration()
+        configuration.acceptedTokens = ["right"]
+        let report = try await Self.report(of: configuration)
+        #expect(report.verdict == .works)
+        #expect(report.sentence.contains("demands a credential"))
+    }
+
+    // MARK: The end
+
+    @Test func aCancelledExaminationEndsAtOnce() async throws {
+        let hole = try BlackHole(.first)
+        let task = Task {
+            try await ChappieDiagnosis.run(.loopback("http://127.0.0.1:\(hole.port)/v1"), extent: .whole)
+        }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    @Test func aConfigurationThatCannotBeSentIsRefused() async throws {
+        await #expect(throws: ChappieArgumentError.self) {
+            try await ChappieDiagnosis.run(.loopback("ftp://127.0.0.1/v1"))
+        }
+    }
+}
