@@ -6,7 +6,7 @@ struct CommandDispatch: Sendable {
     static let commands = [
         StreamCommand.syntax, ServeCommand.syntax, SSECommand.syntax, EventsCommand.syntax, WebSocketCommand.syntax,
         DemoCommand.syntax, LoginCommand.syntax, LogoutCommand.syntax, WhoamiCommand.syntax, UsageCommand.syntax,
-        CompletionCommand.syntax, ManualCommand.syntax,
+        DoctorCommand.syntax, CompletionCommand.syntax, ManualCommand.syntax,
     ]
 
     /// The process's environment.
@@ -68,6 +68,8 @@ struct CommandDispatch: Sendable {
             try WhoamiCommand(console: console, environment: self.environment).run(arguments)
         case UsageCommand.syntax.name:
             try await UsageCommand(console: console, environment: self.environment).run(arguments)
+        case DoctorCommand.syntax.name:
+            try await DoctorCommand(console: console, environment: self.environment).run(arguments)
         case CompletionCommand.syntax.name: try CompletionCommand(console: console).run(arguments)
         case ManualCommand.syntax.name: try ManualCommand(console: console).run()
         default: try await DemoCommand(console: console).run()

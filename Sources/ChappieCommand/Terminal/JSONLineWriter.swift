@@ -56,6 +56,30 @@ struct JSONLineWriter {
         self.text += object.text + "}"
     }
 
+    /// Adds an array of strings.
+    mutating func add(_ name: String, _ values: [String]) {
+        self.begin(name)
+        self.text += "["
+        for (index, value) in values.enumerated() {
+            if index > 0 { self.text += "," }
+            Self.append(value, to: &self.text)
+        }
+        self.text += "]"
+    }
+
+    /// Adds an array of objects, with the fields that the closure adds for each element.
+    mutating func addObjects<Element>(_ name: String, _ elements: [Element], _ fill: (Element, inout Self) -> Void) {
+        self.begin(name)
+        self.text += "["
+        for (index, element) in elements.enumerated() {
+            if index > 0 { self.text += "," }
+            var object = Self()
+            fill(element, &object)
+            self.text += object.text + "}"
+        }
+        self.text += "]"
+    }
+
     private mutating func begin(_ name: String) {
         if self.text.utf8.count > 1 { self.text += "," }
         Self.append(name, to: &self.text)

@@ -1,0 +1,24 @@
+// The syntax of `chappie doctor`.
+
+extension DoctorCommand {
+    /// The command's options and operand.
+    static let syntax = CommandSyntax(
+        name: "doctor",
+        summary:
+            "Examines the path to a server, layer by layer: which one fails, why, and what to set. It asks no model.",
+        operand: "URL",
+        options: [
+            .init("api-key", "KEY", "environment CHAPPIE_API_KEY, then OPENAI_API_KEY"),
+            .init("fast", "take at most 5 s instead of 20 s"),
+            .init("suggest", "print the settings that fit the path, and nothing else"),
+            .init("full", "print names and addresses of machines too, for a person that helps"),
+            .init("json", "print a JSON object instead of text"),
+        ] + SignInOptions.connectionOptions,
+        notes: [
+            "URL is the base URL; environment CHAPPIE_BASE_URL, then \(BaseURL.byDefault). The exit code is 0 when everything "
+                + "works, 75 when turns are possible with a defect, and 69 when none is.",
+            "Without --full the output holds no secret, and no name or address of a machine beyond the URL that was typed, so "
+                + "that it can be shown to others.",
+        ]
+    )
+}

@@ -1,0 +1,121 @@
+// The result of an examination for a person: the sentence, the causes, what to set, and a lane for each step. Pure.
+import ChappieDiagnosis
+
+/// Formats reports.
+struct DoctorPrinter {
+    /// The colour and weight of text.
+    let style: TerminalStyle
+    /// The number of columns of a line.
+    let width: Int
+    /// Indicates whether characters beyond ASCII can be shown.
+    let isUTF8: Bool
+    /// Indicates whether names and addresses of machines are printed.
+    let isFull: Bool
+    /// The examined server.
+    let subject: String
+
+    private static let narrowest = 60
+    private static let widest = 100
+    /// The columns of a step's name, of its outcome, and of its bar.
+    private static let columns = (name: 12, outcome: 9, bar: 16)
+
+    /// Returns the whole report.
+    func text(_ report: ChappieDiagnosis.Report) -> String {
+        var text = self.sentence(report)
+        for (index, cause) in report.causes.enumerated() { text += "\n" + self.text(cause, number: index + 1) }
+        let settings = DoctorSuggestion.words(report.advice)
+        if !settings.isEmpty { text += "\n" + self.wrapped("Set: \(settings)", indentation: 0) }
+        return text + "\n" + self.table(report.steps)
+    }
+
+    private var lineWidth: Int { min(max(self.width, Self.narrowest), Self.widest) }
+
+    private func wrapped(_ text: String, indentation: Int) -> String {
+        HelpText.wrapped(text.onOneLine(), indentation: indentation, width: self.lineWidth)
+    }
+
+    // MARK: The verdict
+
+    private func sentence(_ report: ChappieDiagnosis.Report) -> String {
+        let lines = self.wrapped(report.sentence, indentation: 0).dropLast()
+        let subject = self.style.dim(self.subject.onOneLine(limit: self.lineWidth))
+        return self.style.bold(self.colored(String(lines), report.verdict)) + "\n" + subject + "\n"
+    }
+
+    private func colored(_ text: String, _ verdict: ChappieDiagnosis.Verdict) -> String {
+        switch verdict {
+        case .works: self.style.green(text)
+        case .degraded: text
+        case .fails: self.style.red(text)
+        }
+    }
+
+    private func text(_ cause: ChappieDiagnosis.Cause, number: Int) -> String {
+        let first = self.wrapped("\(number). \(cause.sentence) [\(cause.name)]", indentation: 0)
+        let evidence = cause.evidence.map { self.item("seen:", $0) }
+        let remedies = cause.remedies.map { self.item("try: ", $0) }
+        return first + (evidence + remedies).joined()
+    }
+
+    private func item(_ label: String, _ text: String) -> String {
+        let lines = self.wrapped(text, indentation: 9)
+        return "   " + self.style.dim(label) + " " + lines.dropFirst(9)
+    }
+
+    // MARK: The table
+
+    private func table(_ steps: [ChappieDiagnosis.StepResult]) -> String {
+        let end = steps.compactMap { step in step.start.flatMap { start in step.duration.map { start + $0 } } }.max()
+        return steps.map { self.row($0, of: end ?? .zero) }.joined()
+    }
+
+    private func row(_ step: ChappieDiagnosis.StepResult, of whole: Duration) -> String {
+        let name = Self.padded(step.step.rawValue, to: Self.columns.name)
+        let outcome = Self.padded(step.outcome.word, to: Self.columns.outcome)
+        let room = self.lineWidth - Self.columns.name - Self.columns.outcome - Self.columns.bar - 1
+        let words = step.words.onOneLine(limit: room)
+        var row = name + self.marked(outcome, step.outcome) + self.bar(step, of: whole) + " "
+        row += step.outcome == .skipped ? self.style.dim(words) : words
+        let full = self.isFull ? step.fullWords.map { self.wrapped($0, indentation: Self.columns.name) } : []
+        return row + "\n" + full.joined()
+    }
+
+    private func marked(_ text: String, _ outcome: ChappieDiagnosis.Outcome) -> String {
+        switch outcome {
+        case .ok: self.style.green(text)
+        case .degraded: self.style.bold(text)
+        case .failed: self.style.red(text)
+        case .skipped: self.style.dim(text)
+        }
+    }
+
+    /// Returns the lane of a step: a bar from its beginning to its end, at least one column long.
+    private func bar(_ step: ChappieDiagnosis.StepResult, of whole: Duration) -> String {
+        let length = Self.columns.bar
+        guard let start = step.start, let duration = step.duration, whole > .zero else {
+            return String(repeating: " ", count: length)
+        }
+        func column(_ time: Duration) -> Int { Int((time / whole * Double(length)).rounded(.down)) }
+        let first = min(max(0, column(start)), length - 1)
+        let last = min(max(first, column(start + duration) - 1), length - 1)
+        let filled = String(repeating: self.isUTF8 ? "█" : "#", count: last - first + 1)
+        return String(repeating: " ", count: first) + self.marked(filled, step.outcome)
+            + String(repeating: " ", count: length - last - 1)
+    }
+
+    private static func padded(_ text: String, to count: Int) -> String {
+        text + String(repeating: " ", count: max(1, count - text.count))
+    }
+}
+
+extension ChappieDiagnosis.Outcome {
+    /// The outcome in a word.
+    fileprivate var word: String {
+        switch self {
+        case .ok: "ok"
+        case .degraded: "degraded"
+        case .failed: "FAILED"
+        case .skipped: "skipped"
+        }
+    }
+}

@@ -1,0 +1,122 @@
+// The report of an examination as text, as settings, and as JSON.
+import ChappieDiagnosis
+import PathDiagnosis
+import Testing
+
+@testable import ChappieCommand
+
+private func printer(width: Int = 80, isFull: Bool = false, isUTF8: Bool = true) -> DoctorPrinter {
+    DoctorPrinter(
+        style: TerminalStyle(isColored: false), width: width, isUTF8: isUTF8, isFull: isFull,
+        subject: "https://api.example.com")
+}
+
+/// A path on which the upgrade is not answered.
+private let facts: PathFacts = {
+    var facts = PathFacts()
+    facts.environment.time = StepTime(start: .zero, duration: .milliseconds(1))
+    facts.resolution = .found(
+        .init(addresses: ["192.0.2.1"]), .init(start: .milliseconds(1), duration: .milliseconds(99)))
+    facts.connection = .found(
+        .init(raced: .connected(.milliseconds(20))), .init(start: .milliseconds(100), duration: .milliseconds(100)))
+    facts.tls = .found(
+        .init(.established(version: "TLSv1.3", protocol: nil, issuer: "CN=R3")),
+        .init(start: .milliseconds(200), duration: .milliseconds(200)))
+    facts.http = .found(
+        .init(.answered(.init(statusCode: 200))), .init(start: .milliseconds(400), duration: .milliseconds(400)))
+    facts.credential = .skipped(.noCredential)
+    facts.upgrade = .found(.init(.timedOut), .init(start: .milliseconds(800), duration: .milliseconds(800)))
+    facts.eventStream = .skipped(.needsProbe)
+    return facts
+}()
+
+@Suite struct DoctorPrinterTests {
+    @Test func aReportIsASentenceItsCausesAndATable() {
+        let lines = printer().text(PathJudge(facts).report).split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines[0] == "HTTP works, but WebSockets do not: the upgrade is not answered.")
+        #expect(lines[1] == "https://api.example.com")
+        #expect(lines[3] == "1. The upgrade is not answered. [web-socket.no-answer]")
+        #expect(lines[4] == "   seen: no answer in time")
+        #expect(lines[5] == "   try:  Use HTTP alone (--http-only), which the engine does by itself after its")
+        #expect(lines[6] == "         attempts.")
+        #expect(lines.contains("Set: --http-only"))
+        #expect(lines.contains("resolve     ok       █                1 IPv4, 0 IPv6"))
+        #expect(lines.contains("webSocket   FAILED           ████████ no answer in time"))
+        #expect(lines.contains("idle        skipped                   was not asked for"))
+    }
+
+    @Test(arguments: [20, 60, 80, 200]) func linesFitTheTerminal(width: Int) {
+        for line in printer(width: width).text(PathJudge(facts).report).split(separator: "\n") {
+            #expect(line.count <= min(max(width, 60), 100), "\(line)")
+        }
+    }
+
+    @Test func namesAndAddressesAreInTheFullReportAlone() {
+        let report = PathJudge(facts).report
+        #expect(!printer().text(report).contains("192.0.2.1"))
+        #expect(printer(isFull: true).text(report).contains("\n            192.0.2.1\n"))
+        #expect(!DoctorJSON.line(report, isFull: false).contains("192.0.2.1"))
+        #expect(DoctorJSON.line(report, isFull: true).contains(#""full":["192.0.2.1"]"#))
+    }
+
+    @Test func theJSONHasTheCausesAndTheAdvice() {
+        let line = DoctorJSON.line(PathJudge(facts).report, isFull: false)
+        #expect(line.hasPrefix(#"{"type":"diagnosis","verdict":"degraded","sentence":"HTTP works, but "#))
+        #expect(line.contains(#""causes":[{"name":"web-socket.no-answer","step":"webSocket","#))
+        #expect(line.contains(#"{"step":"tls","outcome":"ok","words":"TLSv1.3","start":0.2,"duration":0.2}"#))
+        #expect(line.hasSuffix(#""advice":{"httpOnly":true,"offersCompression":true,"variables":[]}}"# + "\n"))
+    }
+
+    @Test func settingsAreThoseOfTheAdvice() {
+        #expect(
+            DoctorSuggestion.text(PathJudge(facts).report) == """
+                # command line
+                chappie stream --http-only PROMPT
+
+                // Swift: ChappieTransportConfiguration
+                configuration.policy = .httpSSEOnly
+
+                """)
+        var inspected = facts
+        inspected.tls = .found(.init(.certificate(.unknownIssuer, issuer: "CN=Web Proxy")))
+        inspected.http = .skipped(.notReached)
+        inspected.upgrade = .skipped(.notReached)
+        #expect(
+            DoctorSuggestion.text(PathJudge(inspected).report)
+                == "# shell: set or correct\nexport SSL_CERT_FILE=FILE.pem\n")
+        var healthy = facts
+        healthy.upgrade = .found(.init(.established))
+        #expect(DoctorSuggestion.text(PathJudge(healthy).report) == "The defaults fit.\n")
+    }
+
+    @Test(arguments: [(.works, 0), (.degraded, 75), (.fails, 69)] as [(ChappieDiagnosis.Verdict, Int32)])
+    func theExitCodeFollowsFromTheVerdict(verdict: ChappieDiagnosis.Verdict, code: Int32) {
+        #expect(ExitCode(verdict).rawValue == code)
+    }
+}
+
+@Suite struct DoctorOptionsTests {
+    private static func options(
+        _ words: [String], _ environment: [String: String] = [:]
+    ) throws -> DoctorOptions {
+        try DoctorOptions(try ArgumentParser(DoctorCommand.syntax).parse(words), environment: environment)
+    }
+
+    @Test func theSubjectHasNoSecret() throws {
+        let options = try Self.options(["https://user:word@api.example.com:8443/v1?key=word"])
+        #expect(options.subject == "https://api.example.com:8443")
+        #expect(options.form == .text && options.extent == .whole && !options.isFull)
+    }
+
+    @Test func theServerOfTheEnvironmentIsNotNamed() throws {
+        let environment = ["CHAPPIE_BASE_URL": "http://inner.example/v1"]
+        #expect(try Self.options([], environment).subject == "the server of CHAPPIE_BASE_URL")
+        #expect(try Self.options(["--full"], environment).subject == "http://inner.example")
+        #expect(try Self.options([]).subject == "https://api.openai.com")
+    }
+
+    @Test func formsExcludeEachOther() {
+        #expect(throws: UsageError.self) { try Self.options(["--json", "--suggest"]) }
+        #expect(throws: UsageError.self) { try Self.options(["api.example.com"]) }
+    }
+}

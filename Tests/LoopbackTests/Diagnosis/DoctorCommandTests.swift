@@ -1,0 +1,76 @@
+import ChappieTestServer
+import Foundation
+import Testing
+
+/// `chappie doctor` as a process: what it prints, its exit code, and what it does not print.
+@Suite(.timeLimit(.minutes(1))) struct DoctorCommandTests {
+    private static let secrets = ["sk-canary-key", "canary-word", "canary-user"]
+
+    @Test func theSentenceComesFirst() async throws {
+        let program = try CommandProgram()
+        let outcome = try await program.run(["doctor", program.server.baseURL, "--fast"])
+        #expect(outcome.status == 0, "\(outcome.everything)")
+        #expect(outcome.output.hasPrefix("WebSockets and HTTP work.\n"))
+        #expect(outcome.output.split(separator: "\n").allSatisfy { $0.count <= 80 })
+        #expect(outcome.output.contains("\npings"))
+    }
+
+    @Test func theExitCodeIsThatOfTheVerdict() async throws {
+        var configuration = ChappieTestServer.Configuration()
+        configuration.faults = [.init(.answer(status: 426), transport: .webSocket)]
+        let server = try ChappieTestServer(configuration: configuration)
+        let program = try CommandProgram()
+        let degraded = try await program.run(["doctor", server.baseURL, "--fast"])
+        #expect(degraded.status == 75)
+        #expect(degraded.output.contains("Set: --http-only\n"))
+        let suggested = try await program.run(["doctor", server.baseURL, "--fast", "--suggest"])
+        #expect(suggested.output.contains("chappie stream --http-only PROMPT\n"))
+        #expect(suggested.output.contains("configuration.policy = .httpSSEOnly\n"))
+        server.stop()
+        let failed = try await program.run(["doctor", server.baseURL, "--fast"])
+        #expect(failed.status == 69)
+        #expect(failed.output.hasPrefix("The server's machine refuses connections on this port.\n"))
+    }
+
+    @Test func theResultIsAJSONObject() async throws {
+        let program = try CommandProgram()
+        let outcome = try await program.run(["doctor", program.server.baseURL, "--fast", "--json"])
+        let object = try JSONSerialization.jsonObject(with: Data(outcome.output.utf8)) as? [String: Any]
+        #expect(object?["type"] as? String == "diagnosis")
+        #expect(object?["verdict"] as? String == "works")
+        #expect((object?["steps"] as? [Any])?.count == 14)
+    }
+
+    /// The addresses are those of the environment alone; what was typed may be printed.
+    @Test(arguments: [[], ["--json"], ["--suggest"]])
+    func noSecretAndNoAddressOfTheEnvironmentIsPrinted(form: [String]) async throws {
+        let proxy = try AnsweringServer(AnsweringServer.response("407 Proxy Authentication Required"))
+        let program = try CommandProgram()
+        let outcome = try await program.run(
+            ["doctor", "--fast"] + form,
+            environment: [
+                "CHAPPIE_BASE_URL": "http://inner.example.invalid:8123/v1?key=canary-word",
+                "http_proxy": "http://canary-user:canary-word@127.0.0.1:\(proxy.port)", "NO_PROXY": "",
+                "CHAPPIE_API_KEY": "sk-canary-key",
+            ])
+        #expect(outcome.status == 69)
+        for secret in Self.secrets + ["inner.example", "8123", "127.0.0.1", "\(proxy.port)"] {
+            #expect(!outcome.everything.contains(secret), "\(outcome.everything)")
+        }
+        let full = try await program.run(
+            ["doctor", "--fast", "--full"],
+            environment: [
+                "CHAPPIE_BASE_URL": "http://inner.example.invalid:8123/v1?key=canary-word",
+                "http_proxy": "http://canary-user:canary-word@127.0.0.1:\(proxy.port)", "NO_PROXY": "",
+                "CHAPPIE_API_KEY": "sk-canary-key",
+            ])
+        #expect(full.output.contains("http proxy at 127.0.0.1:\(proxy.port)"))
+        for secret in Self.secrets { #expect(!full.everything.contains(secret), "\(full.everything)") }
+    }
+
+    @Test func usageIsChecked() async throws {
+        let program = try CommandProgram()
+        #expect(try await program.run(["doctor", "ftp://host"]).status == 64)
+        #expect(try await program.run(["doctor", "--json", "--suggest"]).status == 64)
+    }
+}
