@@ -288,6 +288,7 @@ private let toolEvents: [ChappieStreamEvent] = [
                         chappie: The connection broke (while reading the response, HTTP, 3 attempts). \
                         Try again in a moment. The same request may succeed later.
                           connection.lost, category network, 3 attempts, 4 bytes of text delivered, request req_1
+                          is it the network? chappie doctor finds out
 
                         """))
     }
@@ -362,7 +363,21 @@ private let toolEvents: [ChappieStreamEvent] = [
                 chappie: The server's certificate is not trusted: its issuer is not known (while securing the \
                 connection, WebSocket, 1 attempt). Check the address, or name the certification authority that signed it.
                   tls.certificate, category network, 1 attempt, certificate issued by CN=Some Authority
+                  is it the network? chappie doctor finds out
 
                 """)
+    }
+
+    @Test(arguments: [
+        ("connection.lost", true), ("resolve.failed", true), ("timeout.connect", true), ("tls.certificate", true),
+        ("ws.close.1006", true), ("proxy.refused", true), ("http.404", false), ("ws.close.1008", false),
+        ("replay.diverged", false), ("proxy.invalid", false), ("auth.reauthentication-required", false),
+    ])
+    func doctorIsNamedWhereThePathMayBeAtFault(tag: String, isNamed: Bool) {
+        var printer = self.printer(output: false, errorOutput: false)
+        var failure = failure(connectionLost)
+        failure.tag = tag
+        let lines = printer.printed(failure).errorOutput.split(separator: "\n")
+        #expect((lines.last == "  is it the network? chappie doctor finds out") == isNamed)
     }
 }

@@ -80,6 +80,17 @@ struct StreamFailure: Equatable {
         }
     }
 
+    /// The beginnings of the tags of failures for which the path to the server may be at fault.
+    private static let tagsOfPath = [
+        "connect.", "connection.", "http.not-http", "proxy.not-socks", "proxy.refused", "resolve.",
+        "stream.ended-early",
+        "timeout.connect", "timeout.firstEvent", "timeout.idle", "tls.certificate", "tls.handshake", "tls.pin",
+        "ws.close.1005", "ws.close.1006", "ws.close.1011", "ws.opening-handshake", "ws.ping-timeout",
+    ]
+
+    /// Indicates whether the path to the server may be at fault, which `chappie doctor` examines.
+    var concernsPath: Bool { Self.tagsOfPath.contains { self.tag.hasPrefix($0) } }
+
     /// The cause of a divergence that is not a cut.
     private static let unfinishedWords =
         "The answer ended behind a whole event, the server did not say that it was complete, and it answered otherwise "

@@ -59,8 +59,10 @@ struct StreamTextPrinter: StreamPrinter {
         let message = self.style.red("chappie:") + " " + ([failure.safeDescription] + hint).joined(separator: " ")
         let lineEnd = self.terminals.errorOutput && !self.isAtLineStart ? "\n" : ""
         let said = failure.serverMessage.map { Self.line(ofServer: $0) } ?? ""
+        let doctor = failure.concernsPath ? self.style.dim("  is it the network? chappie doctor finds out") + "\n" : ""
         return PrintedText(
-            errorOutput: lineEnd + message + "\n" + said + self.style.dim("  " + facts.joined(separator: ", ")) + "\n")
+            errorOutput: lineEnd + message + "\n" + said + self.style.dim("  " + facts.joined(separator: ", ")) + "\n"
+                + doctor)
     }
 
     /// Returns the server's description of an error, in a form that differs from the lines of this program.
