@@ -9,10 +9,30 @@
 
 /// Accepts connections and gives each a thread.
 final class Acceptor: Sendable {
+    /// What a server does with its connections.
+    struct Service: Sendable {
+        /// Returns the number of a connection that was accepted; called on the accept thread.
+        var begin: @Sendable () -> Int
+        /// Serves a connection to its end; called on the connection's thread.
+        var serve: @Sendable (ByteStream, SocketHandle, Int) -> Void
+    }
+
+    /// The limits of a server that strangers may reach.
+    struct Limits: Sendable {
+        /// The number of connections at a time.
+        var connections: Int
+        /// The number of them from one address.
+        var connectionsPerAddress: Int
+        /// The time after which a connection ends that its thread does not give another time.
+        var lifetime: Duration
+    }
+
     private struct State {
         var isStopping = false
         var nextConnection = 0
         var sockets: [Int: SocketHandle] = [:]
+        /// The addresses of the connections, where there are limits.
+        var addresses: [Int: String] = [:]
         var threads: [Int: ServerThread] = [:]
         /// Connections whose threads are about to end and can be joined.
         var ended: [Int] = []
@@ -23,19 +43,23 @@ final class Acceptor: Sendable {
     private let listener: CInt
     private let wakeReader: CInt
     private let wakeWriter: CInt
-    private let parts: ServerParts
+    private let service: Service
+    private let limits: Limits?
 
     /// The port that is listened on.
     let port: Int
 
-    /// Listens on 127.0.0.1 and starts to accept.
-    init(port: UInt16, parts: ServerParts) throws(ChappieTestServer.StartError) {
-        self.parts = parts
+    /// Listens on a numeric address and starts to accept.
+    init(
+        address: String = "127.0.0.1", port: UInt16, limits: Limits? = nil, service: Service
+    ) throws(ChappieTestServer.StartError) {
+        self.service = service
+        self.limits = limits
         var wake: [CInt] = [-1, -1]
         guard pipe(&wake) == 0 else { throw .cannotListen(code: errno) }
         (self.wakeReader, self.wakeWriter) = (wake[0], wake[1])
         do throws(ChappieTestServer.StartError) {
-            (self.listener, self.port) = try Self.listen(port: port)
+            (self.listener, self.port) = try ListeningSocket.open(address: address, port: port)
         } catch {
             close(wake[0])
             close(wake[1])
@@ -54,43 +78,12 @@ final class Acceptor: Sendable {
         close(self.wakeWriter)
     }
 
-    private static func listen(port: UInt16) throws(ChappieTestServer.StartError) -> (CInt, Int) {
-        #if canImport(Darwin)
-            let descriptor = socket(AF_INET, SOCK_STREAM, 0)
-        #else
-            let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
-        #endif
-        guard descriptor >= 0 else { throw .cannotListen(code: errno) }
-        var on: CInt = 1
-        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<CInt>.size))
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let result = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic -> CInt in
-                guard bind(descriptor, generic, size) == 0 else { return -1 }
-                #if canImport(Darwin)
-                    guard Darwin.listen(descriptor, 4096) == 0 else { return -1 }
-                #else
-                    guard Glibc.listen(descriptor, 4096) == 0 else { return -1 }
-                #endif
-                return getsockname(descriptor, generic, &size)
-            }
-        }
-        guard result == 0 else {
-            let code = errno
-            close(descriptor)
-            throw .cannotListen(code: code)
-        }
-        return (descriptor, Int(UInt16(bigEndian: address.sin_port)))
-    }
-
     // MARK: Accepting
 
     private func acceptConnections() {
-        while self.waitForConnection() {
+        while let isReady = self.waitForConnection() {
+            self.endOverdueConnections()
+            guard isReady else { continue }
             let descriptor = accept(self.listener, nil, nil)
             if descriptor >= 0 {
                 _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
@@ -100,38 +93,68 @@ final class Acceptor: Sendable {
         }
     }
 
-    /// Waits for a connection; returns false when the server stops.
-    private func waitForConnection() -> Bool {
+    /// The time between two looks at the ages of connections, in milliseconds.
+    private static let lookMilliseconds: CInt = 500
+
+    /// Waits for a connection; returns false when it is time to look at their ages, and nil when the server stops.
+    private func waitForConnection() -> Bool? {
         var entries = [
             pollfd(fd: self.listener, events: Int16(POLLIN), revents: 0),
             pollfd(fd: self.wakeReader, events: Int16(POLLIN), revents: 0),
         ]
-        while poll(&entries, nfds_t(entries.count), -1) < 0 && errno == EINTR {}
-        return entries[1].revents == 0
+        let timeout = self.limits == nil ? -1 : Self.lookMilliseconds
+        var count = poll(&entries, nfds_t(entries.count), timeout)
+        while count < 0 && errno == EINTR { count = poll(&entries, nfds_t(entries.count), timeout) }
+        return entries[1].revents == 0 ? count != 0 : nil
+    }
+
+    /// Ends the connections whose time is over, where there are limits.
+    private func endOverdueConnections() {
+        guard self.limits != nil else { return }
+        let now = ContinuousClock.now
+        for socket in self.state.withLock({ Array($0.sockets.values) }) where socket.isOverdue(at: now) {
+            socket.interrupt()
+        }
+    }
+
+    /// Returns whether another connection from an address is within the limits.
+    private static func admits(_ state: State, _ address: String, _ limits: Limits) -> Bool {
+        state.addresses.count < limits.connections
+            && state.addresses.values.count { $0 == address } < limits.connectionsPerAddress
     }
 
     private func startConnection(_ descriptor: CInt) {
         let handle = SocketHandle(descriptor)
+        let address = self.limits == nil ? "" : ListeningSocket.peerAddress(of: descriptor)
+        if let limits = self.limits { handle.allow(limits.lifetime) }
         let key = self.state.withLock { state -> Int? in
             guard !state.isStopping else { return nil }
+            if let limits = self.limits {
+                guard Self.admits(state, address, limits) else { return nil }
+                state.addresses[state.nextConnection + 1] = address
+            }
             state.nextConnection += 1
             state.sockets[state.nextConnection] = handle
             return state.nextConnection
         }
         guard let key else { return handle.closeDescriptor() }
-        let number = self.parts.log.beginConnection()
+        let number = self.service.begin()
         let thread = ServerThread.start { [self] in
             let stream = ByteStream(handle: handle, descriptor: descriptor)
-            ConnectionThread(parts: self.parts, stream: stream, connection: number).run()
+            self.service.serve(stream, handle, number)
             handle.closeDescriptor()
             self.state.update { state in
                 state.sockets[key] = nil
+                state.addresses[key] = nil
                 state.ended.append(key)
             }
         }
         guard let thread else {
             handle.closeDescriptor()
-            return self.state.update { $0.sockets[key] = nil }
+            return self.state.update { state in
+                state.sockets[key] = nil
+                state.addresses[key] = nil
+            }
         }
         self.state.update { $0.threads[key] = thread }
     }

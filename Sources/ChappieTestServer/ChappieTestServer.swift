@@ -62,7 +62,12 @@ public final class ChappieTestServer: Sendable {
             identity: identity,
             authorization: AuthorizationServer(configuration.signIn)
         )
-        self.acceptor = try Acceptor(port: configuration.port, parts: self.parts)
+        let parts = self.parts
+        self.acceptor = try Acceptor(
+            port: configuration.port,
+            service: .init(begin: { parts.log.beginConnection() }) { stream, _, connection in
+                ConnectionThread(parts: parts, stream: stream, connection: connection).run()
+            })
         self.port = self.acceptor.port
     }
 

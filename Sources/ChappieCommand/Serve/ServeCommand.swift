@@ -30,6 +30,8 @@ struct ServeCommand {
             .init("pending", "N|page", "how often a device polls in vain; page: until somebody agrees; default 1"),
             .init("token-lifetime", "N", "the seconds after which access tokens expire; default 3600"),
             .init("guard", "answer requests with this server's good access tokens alone"),
+            .init("probe", "run a probe server instead: the far end of 'chappie doctor'"),
+            .init("listen", "ADDRESS", "the numeric address of the probe server; default 127.0.0.1; needs --probe"),
             .init("log", "print a JSON line on standard error for everything that happens"),
         ],
         notes: [
@@ -41,6 +43,9 @@ struct ServeCommand {
                 + "is part of the base URL. Of a scenario file, its 'proxy' member counts then. The server need not "
                 + "be there yet; what becomes of each connection is in the --log. Without --upstream, faults strike "
                 + "in front of the test server.",
+            "With --probe, no API is served: messages of WebSockets come back, event streams are sent at a pace, and "
+                + "answers come after a silence, all within fixed limits. It sends nothing to anyone but the client of a "
+                + "connection. With --listen it can be reached from other machines.",
         ],
         sections: [ServeFault.help]
     )
@@ -51,6 +56,8 @@ struct ServeCommand {
     /// Serves until SIGINT or SIGTERM.
     func run(_ arguments: ParsedArguments) async throws -> ExitCode {
         guard !arguments.has("list-scenarios") else { return try self.listScenarios() }
+        if arguments.has("probe") { return try await self.probe(arguments) }
+        if arguments.has("listen") { throw UsageError("option --listen needs --probe") }
         let options = try ServeOptions(arguments)
         var logLine: (@Sendable (String) -> Void)?
         if arguments.has("log") {
@@ -58,9 +65,7 @@ struct ServeCommand {
             logLine = { console.note($0) }
         }
         let authorityFile = try arguments.text("ca-out").map { path throws(UsageError) in try OutputFile(path: path) }
-        let (signals, continuation) = AsyncStream.makeStream(of: Int.self)
-        let watcher = SignalWatcher([SIGINT, SIGTERM]) { continuation.yield($0) }
-        defer { withExtendedLifetime(watcher) {} }
+        let end = EndSignal()
         let service: ServeService
         do {
             service = try ServeService(options, logLine: logLine)
@@ -70,7 +75,29 @@ struct ServeCommand {
         defer { service.stop() }
         try authorityFile?.finish(service.caPEM ?? "")
         try self.console.write("listening on \(service.baseURL)\n")
-        for await _ in signals { break }
+        await end.wait()
+        return .success
+    }
+
+    /// Runs the probe server.
+    private func probe(_ arguments: ParsedArguments) async throws -> ExitCode {
+        var configuration = try ProbeOptions(arguments).configuration
+        if arguments.has("log") {
+            let console = self.console
+            configuration.logLine = { console.note($0) }
+        }
+        let authorityFile = try arguments.text("ca-out").map { path throws(UsageError) in try OutputFile(path: path) }
+        let end = EndSignal()
+        let server: ProbeServer
+        do {
+            server = try ProbeServer(configuration: configuration)
+        } catch {
+            return self.complain(error, port: configuration.port)
+        }
+        defer { server.stop() }
+        try authorityFile?.finish(server.caPEM ?? "")
+        try self.console.write("listening on \(server.baseURL)\n")
+        await end.wait()
         return .success
     }
 
@@ -89,5 +116,24 @@ struct ServeCommand {
         let families = ChappieTestServer.builtInScenarioFamilies
         try self.console.write(ScenarioList.text(of: families, style: self.console.outputStyle))
         return .success
+    }
+}
+
+/// The signals that end a server, which are awaited from the creation on.
+private struct EndSignal {
+    private let signals: AsyncStream<Int>
+    private let watcher: SignalWatcher
+
+    /// Watches SIGINT and SIGTERM.
+    init() {
+        let (signals, continuation) = AsyncStream.makeStream(of: Int.self)
+        self.signals = signals
+        self.watcher = SignalWatcher([SIGINT, SIGTERM]) { continuation.yield($0) }
+    }
+
+    /// Waits for the first signal.
+    func wait() async {
+        for await _ in self.signals { break }
+        withExtendedLifetime(self.watcher) {}
     }
 }

@@ -46,17 +46,23 @@ struct WebSocketExchange {
     /// The connection may carry another request when this returns.
     mutating func run() throws(ConnectionEnd) {
         if try self.exchange.sendReplacement() { return }
+        guard let connection = try self.establish() else { return }
+        try self.serve(connection)
+    }
+
+    /// Answers the opening handshake; returns nil when it was refused.
+    func establish() throws(ConnectionEnd) -> WebSocketConnection? {
         let isKnownVersion = self.exchange.request.value(of: "sec-websocket-version") == "13"
         guard isKnownVersion, let key = self.exchange.request.value(of: "sec-websocket-key") else {
             let version = ChappieTestServer.Field(name: "sec-websocket-version", value: "13")
-            return try self.exchange.send(
+            try self.exchange.send(
                 status: isKnownVersion ? 400 : 426, body: ErrorBody.body(status: 400), fields: [version])
+            return nil
         }
         let offers = self.exchange.request.value(of: "sec-websocket-extensions") ?? ""
         let agreement = CompressionAgreement.negotiate(offers: offers, options: self.configuration.messageCompression)
         try self.sendHead(key: key, agreement: agreement)
-        let connection = WebSocketConnection(self.exchange, agreement: agreement)
-        try self.serve(connection)
+        return WebSocketConnection(self.exchange, agreement: agreement)
     }
 
     private func sendHead(key: String, agreement: CompressionAgreement?) throws(ConnectionEnd) {

@@ -12,9 +12,16 @@ import CTestServerTLS
 /// A socket that its thread closes and that `stop()` may interrupt.
 final class SocketHandle: Sendable {
     private let descriptor: Monitor<CInt?>
+    private let deadline = Monitor<ContinuousClock.Instant?>(nil)
 
     /// Takes ownership of the descriptor.
     init(_ descriptor: CInt) { self.descriptor = Monitor(descriptor) }
+
+    /// Lets the connection live for this time from now on.
+    func allow(_ duration: Duration) { self.deadline.withLock { $0 = .now + duration } }
+
+    /// Returns whether the connection's time is over; it has no limit before `allow`.
+    func isOverdue(at now: ContinuousClock.Instant) -> Bool { self.deadline.withLock { $0.map { $0 <= now } ?? false } }
 
     /// Makes every blocking call on the socket return; no effect once it is closed.
     func interrupt() {

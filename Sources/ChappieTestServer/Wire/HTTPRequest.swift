@@ -9,9 +9,15 @@ struct HTTPRequest: Sendable {
         var status: Int
     }
 
-    private static let headerSectionLimit = 1024 * 1024
-    private static let contentLimit = 256 * 1024 * 1024
+    /// The limits of a request.
+    struct Limits: Sendable {
+        /// The largest header section, and the longest line of a chunk, in bytes.
+        var headerSection = 1024 * 1024
+        /// The largest content in bytes.
+        var content = 256 * 1024 * 1024
+    }
 
+    private var limits = Limits()
     private(set) var method = ""
     private(set) var target = ""
     private(set) var minorVersion = 1
@@ -65,9 +71,10 @@ struct HTTPRequest: Sendable {
     /// Reads the next request, waiting for it.
     ///
     /// `Expect: 100-continue` is answered before the body is read (RFC 9110 section 10.1.1).
-    static func read(from stream: ByteStream) throws -> HTTPRequest {
+    static func read(from stream: ByteStream, limits: Limits = Limits()) throws -> HTTPRequest {
         var request = HTTPRequest()
-        var remaining = Self.headerSectionLimit
+        request.limits = limits
+        var remaining = limits.headerSection
         var line = try Self.readLine(from: stream, remaining: &remaining)
         while line.isEmpty { line = try Self.readLine(from: stream, remaining: &remaining) }
         let parts = line.split(separator: " ")
@@ -103,22 +110,22 @@ struct HTTPRequest: Sendable {
         guard codings.isEmpty, let lengthText, let length = Int(lengthText), length >= 0 else {
             throw Malformed(status: 400)
         }
-        guard length <= Self.contentLimit else { throw Malformed(status: 413) }
+        guard length <= self.limits.content else { throw Malformed(status: 413) }
         try stream.read(length, into: &self.content)
     }
 
     private mutating func readChunks(from stream: ByteStream) throws {
         while true {
-            var remaining = Self.headerSectionLimit
+            var remaining = self.limits.headerSection
             let line = try Self.readLine(from: stream, remaining: &remaining)
             let digits = line.prefix { $0 != ";" }.trimmed
             guard let size = Int(digits, radix: 16), size >= 0 else { throw Malformed(status: 400) }
-            guard size <= Self.contentLimit - self.content.count else { throw Malformed(status: 413) }
+            guard size <= self.limits.content - self.content.count else { throw Malformed(status: 413) }
             if size == 0 { break }
             try stream.read(size, into: &self.content)
             _ = try Self.readLine(from: stream, remaining: &remaining)
         }
-        var remaining = Self.headerSectionLimit
+        var remaining = self.limits.headerSection
         while try !Self.readLine(from: stream, remaining: &remaining).isEmpty {}
     }
 

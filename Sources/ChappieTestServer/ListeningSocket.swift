@@ -1,0 +1,83 @@
+// The listening socket of a server, and the addresses at its ends.
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// Opens listening sockets.
+enum ListeningSocket {
+    /// Binds and listens on a numeric IPv4 or IPv6 address; returns the descriptor and the port.
+    static func open(address: String, port: UInt16) throws(ChappieTestServer.StartError) -> (CInt, Int) {
+        guard let list = Self.addresses(of: address, port: port) else { throw .cannotListen(code: EINVAL) }
+        defer { freeaddrinfo(list) }
+        let entry = list.pointee
+        #if canImport(Darwin)
+            let descriptor = socket(entry.ai_family, SOCK_STREAM, 0)
+        #else
+            let descriptor = socket(entry.ai_family, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
+        #endif
+        guard descriptor >= 0 else { throw .cannotListen(code: errno) }
+        var on: CInt = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<CInt>.size))
+        guard bind(descriptor, entry.ai_addr, entry.ai_addrlen) == 0, listen(descriptor, 4096) == 0,
+            let bound = Self.port(of: descriptor)
+        else {
+            let code = errno
+            close(descriptor)
+            throw .cannotListen(code: code)
+        }
+        return (descriptor, bound)
+    }
+
+    /// Returns whether a text is a numeric address.
+    static func isAddress(_ text: String) -> Bool {
+        guard let list = Self.addresses(of: text, port: 0) else { return false }
+        freeaddrinfo(list)
+        return true
+    }
+
+    private static func addresses(of address: String, port: UInt16) -> UnsafeMutablePointer<addrinfo>? {
+        var hints = addrinfo()
+        hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE
+        #if canImport(Darwin)
+            hints.ai_socktype = SOCK_STREAM
+        #else
+            hints.ai_socktype = CInt(SOCK_STREAM.rawValue)
+        #endif
+        var list: UnsafeMutablePointer<addrinfo>?
+        return getaddrinfo(address, String(port), &hints, &list) == 0 ? list : nil
+    }
+
+    private static func port(of descriptor: CInt) -> Int? {
+        Self.name(of: descriptor, NI_NUMERICSERV, getsockname).flatMap { Int($0.port) }
+    }
+
+    /// Returns the numeric address of the peer; empty when it has gone.
+    static func peerAddress(of descriptor: CInt) -> String {
+        Self.name(of: descriptor, NI_NUMERICSERV, getpeername)?.host ?? ""
+    }
+
+    private static func name(
+        of descriptor: CInt, _ flags: CInt,
+        _ ask: (CInt, UnsafeMutablePointer<sockaddr>?, UnsafeMutablePointer<socklen_t>?) -> CInt
+    ) -> (host: String, port: String)? {
+        var storage = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        var host = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+        var port = [CChar](repeating: 0, count: 32)
+        let isNamed = withUnsafeMutableBytes(of: &storage) { bytes in
+            guard let pointer = bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self),
+                ask(descriptor, pointer, &length) == 0
+            else { return false }
+            return getnameinfo(
+                pointer, length, &host, socklen_t(host.count), &port, socklen_t(port.count), NI_NUMERICHOST | flags)
+                == 0
+        }
+        return isNamed ? (Self.text(host), Self.text(port)) : nil
+    }
+
+    private static func text(_ bytes: [CChar]) -> String {
+        String(decoding: bytes.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+}
