@@ -83,7 +83,8 @@ let package = Package(
         .target(
             name: "ChappieDiagnosis",
             dependencies: [
-                "ChappieTransport", "LibwebsocketsTransport", "PathDiagnosis", "ResponseEvents", "StreamTransport",
+                "ChappieTransport", "LibwebsocketsTransport", "PathDiagnosis", "ResponseEvents", "ServerSentEvents",
+                "StreamTransport",
             ],
             swiftSettings: memorySafeSettings),
         .target(
@@ -183,6 +184,9 @@ let package = Package(
             name: "StreamSessionTests", dependencies: ["StreamSession", "StreamTransport"],
             swiftSettings: baseSettings),
         .testTarget(name: "PathDiagnosisTests", dependencies: ["PathDiagnosis"], swiftSettings: baseSettings),
+        .testTarget(
+            name: "ChappieDiagnosisTests", dependencies: ["ChappieDiagnosis", "PathDiagnosis", "StreamTransport"],
+            swiftSettings: baseSettings),
         .testTarget(
             name: "LibwebsocketsTransportTests",
             dependencies: [

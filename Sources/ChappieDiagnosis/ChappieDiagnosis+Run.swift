@@ -22,13 +22,16 @@ extension ChappieDiagnosis {
     /// - Parameters:
     ///   - configuration: the engine's configuration: address, credential, proxy, TLS, policy.
     ///   - extent: the extent, which limits the time.
+    ///   - holds: silences for which connections are held idle, all at once, if a probe server (`chappie serve --probe`)
+    ///     answers; they come on top of the extent's time. At most eight, of 1 s to 600 s each; others are left out.
     /// - Returns: the report, with the verdict in one sentence.
     /// - Throws: `CancellationError` when the task is cancelled, and `ChappieArgumentError` for a configuration with which
     ///   no request can be sent.
     public static func run(
-        _ configuration: ChappieTransportConfiguration, extent: Extent = .whole
+        _ configuration: ChappieTransportConfiguration, extent: Extent = .whole, holds: [Duration] = []
     ) async throws -> Report {
-        var examination = Examination(try ProbeRequests(configuration), pace: extent.pace)
+        var examination = Examination(
+            try ProbeRequests(configuration), pace: extent.pace, holds: ExaminationPace.admitted(holds))
         return PathJudge(try await examination.run()).report
     }
 }

@@ -12,7 +12,7 @@ import StreamTransport
 
 /// The steps from HTTP upwards.
 extension Examination {
-    private static let capturedFieldNames = ["content-type", "date", "location"]
+    private static let capturedFieldNames = ["content-type", "date", "location", Self.probeFieldName]
 
     /// Examines HTTP, the credential and the WebSocket.
     mutating func examineAnswering() async throws {
@@ -23,12 +23,15 @@ extension Examination {
             self.facts.skipAboveUpgrade(.notTrusted)
             return
         }
-        let hasAPI = PathJudge(self.facts).hasAPI
-        // Without an API's answer only a verified server is told the credential.
-        let credential = hasAPI || self.requests.endpoint.isSecure ? try await self.requests.credential() : nil
+        let hasAPI = PathJudge(self.facts).hasAPI && !self.isProbe
+        // Without an API's answer only a verified server is told the credential, and a probe server needs none.
+        let mayTell = hasAPI || self.requests.endpoint.isSecure && !self.isProbe
+        let credential = mayTell ? try await self.requests.credential() : nil
         if hasAPI { try await self.examine(credential) }
+        if self.isProbe { self.facts.credential = .skipped(.probe) }
         guard PathJudge(self.facts).mayAsk else { return self.facts.skipAboveUpgrade(.notReached) }
         try await self.examineWebSocket(credential)
+        if self.isProbe { return try await self.examineEventStream() }
         if self.facts.upgrade.facts?.handshake == .established { self.facts.messages = .skipped(.needsProbe) }
         self.facts.eventStream = .skipped(.needsProbe)
     }
@@ -56,7 +59,9 @@ extension Examination {
                 self.facts.http = .found(.init(failure.exchange), time)
             }
         case .answered(let head, let body):
-            self.facts.http = .found(.init(.answered(self.answer(head, body))), time)
+            self.isProbe = head.value(of: Self.probeFieldName) != nil
+            let seen = self.isProbe ? Self.seen(of: request, body) : nil
+            self.facts.http = .found(.init(.answered(self.answer(head, body)), seen: seen), time)
             self.noteClock(head.value(of: "date"))
         }
     }
@@ -189,6 +194,7 @@ extension Examination {
             pings.roundTrips.append(roundTrip)
         }
         self.facts.pings = .found(pings, self.time(since: start))
+        if self.isProbe { try await self.examineMessages(socket) }
     }
 }
 

@@ -15,9 +15,14 @@ struct Examination {
     var facts = PathFacts()
     /// The proxy; nil for none.
     var proxy: ProxyServer?
+    /// Indicates whether a probe server has answered.
+    var isProbe = false
+    /// The silences to try.
+    let holds: [Duration]
 
     /// Creates an examination that begins now.
-    init(_ requests: ProbeRequests, pace: ExaminationPace) {
+    init(_ requests: ProbeRequests, pace: ExaminationPace, holds: [Duration] = []) {
+        self.holds = holds
         self.requests = requests
         self.pace = pace
         self.transport = requests.transport
@@ -30,6 +35,7 @@ struct Examination {
         guard self.facts.environment.fault == nil, try await self.examineReaching() else { return self.facts }
         guard self.facts.environment.fault == nil else { return self.facts }
         try await self.examineAnswering()
+        try await self.examineIdle()
         return self.facts
     }
 

@@ -73,6 +73,32 @@ struct ProbeSocket {
         StepTime(start: self.opened - examination.started, duration: self.judged - self.opened)
     }
 
+    /// Sends a message that a probe server returns, and waits for it.
+    func echo(byteCount: Int, by deadline: ContinuousClock.Instant) async throws -> MessageFacts.Echo {
+        let message = Self.text(byteCount: byteCount)
+        let sent = ContinuousClock.now
+        self.exchange.connection.send(message, as: .text)
+        while let event = try await self.exchange.next(by: deadline) {
+            switch event {
+            case .payload(let bytes): return bytes == message ? .returned(.now - sent) : .damaged
+            case .ended(.failed(let failure)) where failure.isOfBytes: return .damaged
+            case .ended(let end): return .closed(code: end.closeCode)
+            case .ready, .opened, .pong: break
+            }
+        }
+        return .timedOut
+    }
+
+    /// Returns text that compresses by half at most, the same for the same size.
+    private static func text(byteCount: Int) -> [UInt8] {
+        var state: UInt64 = 0x9E37_79B9_7F4A_7C15
+        return (0..<byteCount).map { _ in
+            // The constants are Knuth's, of a linear congruential generator.
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return 0x20 + UInt8(truncatingIfNeeded: (state >> 33) % 95)
+        }
+    }
+
     /// Sends a ping; returns the time of its answer, or nil when none came.
     func ping(by deadline: ContinuousClock.Instant) async throws -> Duration? {
         let sent = ContinuousClock.now
@@ -85,6 +111,16 @@ struct ProbeSocket {
             }
         }
         return nil
+    }
+}
+
+extension TransportFailure {
+    /// Indicates whether the peer's bytes cannot be read.
+    fileprivate var isOfBytes: Bool {
+        switch self.cause {
+        case .corruptContentCoding, .protocolViolation: true
+        default: false
+        }
     }
 }
 

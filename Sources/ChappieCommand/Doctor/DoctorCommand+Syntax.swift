@@ -10,6 +10,9 @@ extension DoctorCommand {
         options: [
             .init("api-key", "KEY", "environment CHAPPIE_API_KEY, then OPENAI_API_KEY"),
             .init("fast", "take at most 5 s instead of 20 s"),
+            .init(
+                "hold", "LIST",
+                "hold connections idle for these seconds, such as 30,60,300; a probe server has to be there"),
             .init("suggest", "print the settings that fit the path, and nothing else"),
             .init("full", "print names and addresses of machines too, for a person that helps"),
             .init("json", "print a JSON object instead of text"),
@@ -17,6 +20,8 @@ extension DoctorCommand {
         notes: [
             "URL is the base URL; environment CHAPPIE_BASE_URL, then \(BaseURL.byDefault). The exit code is 0 when everything "
                 + "works, 75 when turns are possible with a defect, and 69 when none is.",
+            "An API cannot tell without asking a model whether messages and event streams pass. Run 'chappie serve --probe' "
+                + "beyond the path that is to be examined, and give its base URL.",
             "Without --full the output holds no secret, and no name or address of a machine beyond the URL that was typed, so "
                 + "that it can be shown to others.",
         ]

@@ -13,13 +13,15 @@ struct DoctorCommand {
     func run(_ arguments: ParsedArguments) async throws -> ExitCode {
         let options = try DoctorOptions(arguments, environment: self.environment)
         if self.console.terminals.errorOutput, options.form == .text {
-            self.console.note(
-                self.console.errorStyle.dim("examining, for at most \(options.extent == .fast ? 5 : 20) s"))
+            let hold = Int((options.holds.max() ?? .zero).components.seconds)
+            let limit = (options.extent == .fast ? 5 : 20) + (hold > 0 ? hold + 15 : 0)
+            self.console.note(self.console.errorStyle.dim("examining, for at most \(limit) s"))
         }
         let report: ChappieDiagnosis.Report
         do {
             report = try await InterruptibleWork.run {
-                try await ChappieDiagnosis.run(options.configuration, extent: options.extent)
+                try await ChappieDiagnosis.run(
+                    options.configuration, extent: options.extent, holds: options.holds)
             }
         } catch let error as ChappieArgumentError {
             throw UsageError(error.safeDescription)

@@ -25,6 +25,8 @@ struct DoctorOptions {
     let configuration: ChappieTransportConfiguration
     /// The extent of the examination.
     let extent: ChappieDiagnosis.Extent
+    /// The silences for which connections are held idle.
+    let holds: [Duration]
     /// The form of the result.
     let form: Form
     /// Indicates whether names and addresses of machines are printed.
@@ -46,11 +48,23 @@ struct DoctorOptions {
         if let path = arguments.text("ca-file") { configuration.tls.trust = .file(path: path) }
         if let proxy = arguments.text("proxy") { configuration.proxy = .url(proxy) }
         self.configuration = configuration
+        self.holds = try Self.holds(arguments.text("hold"))
         self.extent = arguments.has("fast") ? .fast : .whole
         self.form = arguments.has("json") ? .json : arguments.has("suggest") ? .suggestion : .text
         self.isFull = arguments.has("full")
         let isTyped = arguments.operands.first != nil || variable == nil || self.isFull
         self.subject = isTyped ? Self.origin(of: url) : "the server of CHAPPIE_BASE_URL"
+    }
+
+    private static func holds(_ text: String?) throws(UsageError) -> [Duration] {
+        guard let text else { return [] }
+        let numbers = text.split(separator: ",", omittingEmptySubsequences: false).map { Int($0) }
+        let holds = numbers.compactMap { $0.flatMap { (1...600).contains($0) ? Duration.seconds($0) : nil } }
+        guard holds.count == numbers.count, holds.count <= 8 else {
+            throw UsageError(
+                "option --hold needs up to 8 numbers from 1 to 600 with commas between them, not '\(text)'")
+        }
+        return holds
     }
 
     private static func origin(of url: URL) -> String {

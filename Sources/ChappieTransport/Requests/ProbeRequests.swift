@@ -88,6 +88,16 @@ package struct ProbeRequests: Sendable, CustomStringConvertible {
         return request
     }
 
+    /// Returns the GET for a document of a probe server below the base URL, of the given media type.
+    package func probe(at path: String, accepting type: String) -> TransportRequest? {
+        var request = self.document(at: path, credential: nil, capturing: ["content-type"])
+        request?.fields.removeAll { $0.name.lowercased() == "accept" }
+        request?.fields.append(HTTPField("Accept", type))
+        // A silence is what a probe server is asked for.
+        request?.timeouts.pingInterval = nil
+        return request
+    }
+
     /// Returns the opening handshake, with or without the configuration's offer of compression; nil when the policy never
     /// opens a WebSocket.
     package func upgrade(

@@ -88,6 +88,8 @@ package enum SkipReason: Sendable, Equatable {
     case notOffered
     /// An API cannot answer this without asking a model: a probe server can.
     case needsProbe
+    /// A probe server is at the end, which needs no credential.
+    case probe
     /// The caller has not asked for it.
     case notAsked
 
@@ -106,6 +108,7 @@ package enum SkipReason: Sendable, Equatable {
         case .httpOnly: "WebSockets are turned off"
         case .notOffered: "compression is not offered"
         case .needsProbe: "needs a probe server there: chappie serve --probe"
+        case .probe: "a probe server needs no credential"
         case .notAsked: "was not asked for"
         }
     }

@@ -33,7 +33,8 @@ extension StepJudge {
         let count = "\(facts.arrivals.count) events"
         switch facts.end {
         case .refused(let code): return .fault(.eventsRefused, "status code \(code)")
-        case .cut where facts.head == nil, .timedOut where facts.arrivals.isEmpty:
+        case .cut where facts.head == nil, .timedOut where facts.arrivals.isEmpty,
+            .complete where facts.arrivals.isEmpty:
             return .fault(.eventsSilent, "no event arrived")
         case .cut: return .fault(.eventsCut, "cut after \(count)")
         case .timedOut, .complete: break

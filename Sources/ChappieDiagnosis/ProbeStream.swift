@@ -1,0 +1,63 @@
+import PathDiagnosis
+import ServerSentEvents
+import StreamTransport
+
+/// Reads a probe server's event stream: `data: NUMBER MICROSECONDS PADDING`, each event with the time of its sending.
+///
+/// Pure: it reads no clock. It belongs to the task of the examination.
+struct ProbeStream {
+    /// The most bytes of one event.
+    private static let eventByteCountLimit = 64 << 10
+    /// The most events that are kept.
+    private static let arrivalLimit = 1_000
+    /// The times of sending that are possible, in microseconds: up to a minute.
+    private static let times = 0...60_000_000
+
+    private var parser = EventStreamParser(maximumEventByteCount: Self.eventByteCountLimit)
+    private var byteCount = 0
+    /// The facts so far.
+    private(set) var facts = EventStreamFacts(head: nil, arrivals: [], end: .timedOut)
+
+    /// Takes an event of the exchange, with the time since the request; returns whether it was the last.
+    mutating func receive(_ event: ProbeExchange.Event, after time: Duration) -> Bool {
+        switch event {
+        case .opened(let head):
+            self.facts.head = time
+            guard head.statusCode != 200 else { return false }
+            self.facts.end = .refused(statusCode: head.statusCode)
+            return true
+        case .payload(let bytes):
+            self.byteCount += bytes.count
+            return !self.parse(bytes, after: time)
+        case .ended(let end):
+            self.facts.end = end == .complete ? .complete : .cut
+            return true
+        case .ready, .pong: return false
+        }
+    }
+
+    /// Returns false when the bytes are not those of an event stream within the limit.
+    private mutating func parse(_ bytes: [UInt8], after time: Duration) -> Bool {
+        var texts: [String] = []
+        do {
+            try unsafe bytes.withUnsafeBytes { bytes in
+                try unsafe self.parser.parse(bytes) { item in
+                    guard case .event(let event) = unsafe item else { return }
+                    texts.append(unsafe String(decoding: event.data, as: UTF8.self))
+                }
+            }
+        } catch {
+            self.facts.end = .cut
+            return false
+        }
+        for text in texts {
+            let words = text.split(separator: " ", maxSplits: 2)
+            guard words.count >= 2, let sent = Int(words[1]), Self.times.contains(sent),
+                self.facts.arrivals.count < Self.arrivalLimit
+            else { continue }
+            self.facts.arrivals.append(
+                .init(sent: .microseconds(sent), received: time, byteCount: self.byteCount))
+        }
+        return true
+    }
+}

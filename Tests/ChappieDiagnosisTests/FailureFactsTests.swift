@@ -1,0 +1,64 @@
+// The facts that failures of the transport stand for.
+import Foundation
+import PathDiagnosis
+import StreamTransport
+import Testing
+
+@testable import ChappieDiagnosis
+
+@Suite struct FailureFactsTests {
+    private static func failure(_ cause: TransportFailure.Cause) -> TransportFailure {
+        TransportFailure(phase: .connect, cause: cause)
+    }
+
+    @Test(
+        arguments: [
+            (ECONNREFUSED, .refused), (ENETUNREACH, .noRoute), (EHOSTUNREACH, .noRoute), (EACCES, .forbidden),
+            (EPERM, .forbidden), (ETIMEDOUT, .timedOut), (0, .failed),
+        ] as [(Int32, Reach)])
+    func aSystemErrorIsAnOutcomeOfTCP(code: Int32, reach: Reach) {
+        #expect(Self.failure(.unreachable(code: code)).reach == reach)
+    }
+
+    @Test(
+        arguments: [
+            (EAI_NONAME, .unknownName), (-5, .unknownName), (EAI_AGAIN, .noAnswer), (EAI_FAIL, .other),
+        ] as [(Int32, ResolutionFacts.Failure)])
+    func aCodeOfTheResolverIsAFailureOfTheLookUp(code: Int32, failure: ResolutionFacts.Failure) {
+        #expect(Self.failure(.unresolvable(code: code)).resolution == failure)
+    }
+
+    @Test func aRefusedLoginDependsOnWhetherOneWasGiven() {
+        let refused = Self.failure(.proxyRefused(statusCode: 407))
+        #expect(refused.tunnel(hasLogin: false) == .loginMissing)
+        #expect(refused.tunnel(hasLogin: true) == .loginRefused)
+        #expect(Self.failure(.proxyRefused(statusCode: 403)).tunnel(hasLogin: true) == .refused(code: 403))
+        #expect(Self.failure(.socksRefused(code: 2)).tunnel(hasLogin: false) == .refused(code: 2))
+        #expect(
+            Self.failure(.socksAuthenticationRefused(.credentialMissing)).tunnel(hasLogin: false) == .loginMissing)
+        #expect(Self.failure(.notSOCKS).tunnel(hasLogin: false) == .otherProtocol)
+    }
+
+    /// OpenSSL's verdicts (`X509_V_ERR_…`).
+    @Test(
+        arguments: [
+            (10, .expired), (9, .notYetValid), (18, .unknownIssuer), (20, .unknownIssuer), (62, .wrongHost),
+            (66, .other),
+        ] as [(Int32, CertificateFault)])
+    func aVerdictOnACertificateIsAFault(code: Int32, fault: CertificateFault) {
+        #expect(Self.failure(.certificateRejected(code: code)).handshake == .certificate(fault, issuer: nil))
+    }
+
+    @Test func faultsOfTheProcessAreNoneOfThePath() {
+        #expect(Self.failure(.descriptorsExhausted(limit: 16)).environmentFault == .descriptors(limit: 16))
+        #expect(Self.failure(.environmentUnusable(.socket)).environmentFault == .resources)
+        #expect(Self.failure(.trustAnchorsUnreadable).environmentFault == .trustAnchors)
+        #expect(Self.failure(.timedOut).environmentFault == nil)
+    }
+
+    @Test func silencesHaveLimits() {
+        let asked = [Duration.zero, .seconds(1), .seconds(600), .seconds(601)]
+        #expect(ExaminationPace.admitted(asked) == [.seconds(1), .seconds(600)])
+        #expect(ExaminationPace.admitted(Array(repeating: .seconds(1), count: 20)).count == 8)
+    }
+}

@@ -1,0 +1,62 @@
+// The events of a probe server's stream, however its bytes are cut.
+import PathDiagnosis
+import StreamTransport
+import Testing
+
+@testable import ChappieDiagnosis
+
+@Suite struct ProbeStreamTests {
+    private static let text = "data: 0 0 xx\n\ndata: 1 100000 xx\n\ndata: 2 200000 xx\n\n"
+    private static let head = ProbeExchange.Event.opened(ResponseHead(statusCode: 200))
+
+    @Test(arguments: 0...ProbeStreamTests.text.utf8.count) func everyCutGivesTheSameEvents(at cut: Int) {
+        let bytes = Array(Self.text.utf8)
+        var stream = ProbeStream()
+        let isLast1 = stream.receive(Self.head, after: .milliseconds(10))
+        #expect(!isLast1)
+        let isLast2 = stream.receive(.payload(Array(bytes[..<cut])), after: .milliseconds(20))
+        #expect(!isLast2)
+        let isLast3 = stream.receive(.payload(Array(bytes[cut...])), after: .milliseconds(30))
+        #expect(!isLast3)
+        let isLast4 = stream.receive(.ended(.complete), after: .milliseconds(40))
+        #expect(isLast4)
+        #expect(stream.facts.head == .milliseconds(10))
+        #expect(stream.facts.end == .complete)
+        #expect(stream.facts.arrivals.map(\.sent) == [.zero, .milliseconds(100), .milliseconds(200)])
+        #expect(stream.facts.arrivals.allSatisfy { [.milliseconds(20), .milliseconds(30)].contains($0.received) })
+        #expect(stream.facts.arrivals.last?.byteCount == bytes.count)
+    }
+
+    @Test func otherAnswersEndTheStream() {
+        var refused = ProbeStream()
+        let isLast5 = refused.receive(.opened(ResponseHead(statusCode: 502)), after: .zero)
+        #expect(isLast5)
+        #expect(refused.facts.end == .refused(statusCode: 502))
+        var cut = ProbeStream()
+        _ = cut.receive(Self.head, after: .zero)
+        let isLast6 = cut.receive(.ended(.failed(.init(phase: .stream, cause: .connectionLost))), after: .zero)
+        #expect(isLast6)
+        #expect(cut.facts.end == .cut)
+    }
+
+    @Test func implausibleEventsAreLeftOut() {
+        var stream = ProbeStream()
+        let text = "data: 0\n\ndata: a b c\n\ndata: 1 -5 x\n\ndata: 1 99999999999999999999 x\n\ndata: 1 60000001 x\n\n"
+        let isLast7 = stream.receive(.payload(Array(text.utf8)), after: .zero)
+        #expect(!isLast7)
+        #expect(stream.facts.arrivals.isEmpty)
+    }
+
+    @Test func eventsHaveALimitOfSizeAndNumber() {
+        var large = ProbeStream()
+        let isLast8 = large.receive(
+            .payload(Array("data: 0 0 ".utf8) + Array(repeating: 0x78, count: 70_000)), after: .zero)
+        #expect(isLast8)
+        #expect(large.facts.end == .cut)
+        var many = ProbeStream()
+        let text = String(repeating: "data: 1 1 x\n\n", count: 1_001)
+        let isLast9 = many.receive(.payload(Array(text.utf8)), after: .zero)
+        #expect(!isLast9)
+        #expect(many.facts.arrivals.count == 1_000)
+    }
+}

@@ -1,0 +1,205 @@
+// The probe server, and examinations of a path to it.
+import ChappieDiagnosis
+import ChappieTransport
+import Foundation
+import LibwebsocketsTransport
+import PathDiagnosis
+import StreamTransport
+import Testing
+
+@testable import ChappieTestServer
+
+@Suite(.timeLimit(.minutes(1))) struct ProbeServerTests {
+    private static func withProbe<Result>(_ body: (ProbeServer) async throws -> Result) async throws -> Result {
+        let server = try ProbeServer()
+        defer { server.stop() }
+        return try await body(server)
+    }
+
+    private static func request(
+        _ target: String, at server: ProbeServer, _ exchange: TransportRequest.Exchange = .get
+    ) throws -> TransportRequest {
+        let port = try #require(UInt16(exactly: server.port))
+        return TransportRequest(
+            endpoint: TransportEndpoint(isSecure: false, host: "127.0.0.1", port: port, target: target),
+            exchange: exchange)
+    }
+
+    private static func webSocket(_ server: ProbeServer) async throws -> any TransportConnection {
+        let connection = LibwebsocketsTransport().connect(
+            try Self.request("/v1/responses", at: server, .webSocket(offersCompression: false)))
+        #expect(await connection.event() == .opened(101))
+        return connection
+    }
+
+    // MARK: Examinations
+
+    @Test func everyStepIsExaminedWithAProbeServer() async throws {
+        let report = try await Self.withProbe { server in
+            try await ChappieDiagnosis.run(.loopback(server.baseURL), extent: .fast)
+        }
+        #expect(report.verdict == .works, "\(report)")
+        #expect(report.result(of: .http)?.words == "status code 200, a probe server")
+        for step in [.webSocket, .compression, .earlyClose, .messages, .pings, .eventStream] as [ChappieDiagnosis.Step]
+        {
+            #expect(report.result(of: step)?.outcome == .ok, "\(report)")
+        }
+        #expect(report.result(of: .messages)?.words == "63 KiB, 1 MiB return unchanged")
+        #expect(report.result(of: .eventStream)?.words.hasSuffix("then at their pace") == true)
+        #expect(report.result(of: .idle)?.words == "was not asked for")
+    }
+
+    @Test func connectionsAreHeldForTheAskedTime() async throws {
+        let report = try await Self.withProbe { server in
+            try await ChappieDiagnosis.run(.loopback(server.baseURL), extent: .fast, holds: [.seconds(1)])
+        }
+        #expect(report.result(of: .idle)?.words == "connections live through 1.0 s of silence")
+    }
+
+    @Test func aCredentialIsNotSentToAProbeServer() async throws {
+        let report = try await Self.withProbe { server in
+            try await ChappieDiagnosis.run(
+                .loopback(server.baseURL) {
+                    $0.credential = { _ in
+                        Issue.record("the credential was asked for")
+                        return nil
+                    }
+                }, extent: .fast)
+        }
+        #expect(report.result(of: .credential)?.words == "a probe server needs no credential")
+    }
+
+    /// A path that holds a stream back delivers at once what was sent over more than a second.
+    @Test func aStreamThatIsHeldBackIsNoticed() async throws {
+        let events = (0..<15).map { "data: \($0) \($0 * 100_000) \(String(repeating: "x", count: 200))\n\n" }.joined()
+        let server = try AnsweringServer(
+            AnsweringServer.response(
+                "200 OK", ["Content-Type: text/event-stream", "X-Chappie-Probe: 1"], body: events))
+        let report = try await ChappieDiagnosis.run(.loopback(server.baseURL), extent: .fast)
+        let cause = try #require(report.causes.first { $0.name == "event-stream.whole" })
+        #expect(cause.evidence.contains("events came up to 1.4 s late"))
+    }
+
+    @Test func fieldsThatAreAddedOnTheWayAreTold() async throws {
+        let seen =
+            #"{"probe":{"http":"1.1","fields":["host","connection","user-agent","accept","accept-encoding","#
+            + #""x-client-request-id","via"]}}"#
+        let server = try AnsweringServer(
+            AnsweringServer.response("200 OK", ["Content-Type: application/json", "X-Chappie-Probe: 1"], body: seen))
+        let report = try await ChappieDiagnosis.run(.loopback(server.baseURL), extent: .fast)
+        #expect(report.result(of: .http)?.words == "status code 200, a probe server, added on the way: via")
+    }
+
+    // MARK: Limits
+
+    @Test func eventsAreSentAtTheAskedPace() async throws {
+        try await Self.withProbe { server in
+            let connection = LibwebsocketsTransport().connect(
+                try Self.request("/v1/probe/events?count=3&interval=10&padding=4", at: server))
+            let events = await connection.eventsToEnd()
+            guard events.count == 3, case .body(let text) = events[1] else {
+                Issue.record("\(events)")
+                return
+            }
+            #expect(events[0] == .opened(200) && events[2] == .ended(.complete))
+            let lines = text.split(separator: "\n").map { $0.split(separator: " ") }
+            #expect(lines.map { $0[1] } == ["0", "1", "2"])
+            #expect(lines.allSatisfy { $0[3] == "xxxx" })
+            #expect(Int(lines[2][2]) ?? 0 >= 20_000)
+        }
+    }
+
+    @Test(arguments: [
+        ("GET /v1/probe/hold?seconds=0 HTTP/1.1", ProbeRoute.hold(1)),
+        ("GET /v1/probe/hold?seconds=99999 HTTP/1.1", .hold(600)),
+        ("GET /v1/probe/hold?seconds=x HTTP/1.1", .hold(1)),
+        (
+            "GET /v1/probe/events?count=99999&interval=1&padding=99999 HTTP/1.1",
+            .events(.init(count: 200, interval: .milliseconds(10), paddingByteCount: 4_096))
+        ),
+        (
+            "GET /v1/probe/events?count=200&interval=1000 HTTP/1.1",
+            .events(.init(count: 30, interval: .seconds(1), paddingByteCount: 200))
+        ),
+        ("POST /v1/models HTTP/1.1", .unknown), ("GET /v1/responses HTTP/1.1", .unknown),
+        ("GET http://example.com/v1/models HTTP/1.1", .unknown), ("CONNECT example.com:443 HTTP/1.1", .unknown),
+    ])
+    func aRequestIsBounded(line: String, route: ProbeRoute) async throws {
+        let server = try RawServer()
+        let descriptor = try RawClient.connect(to: server.port)
+        let peer = try await server.accept()
+        peer.write("\(line)\r\nHost: a\r\n\r\n")
+        let stream = ByteStream(handle: SocketHandle(descriptor), descriptor: descriptor)
+        let request = try HTTPRequest.read(from: stream, limits: ProbeLimits.request)
+        #expect(ProbeRoute(request) == route)
+        close(descriptor)
+    }
+
+    @Test(arguments: [
+        ("POST /v1/models HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx", "HTTP/1.1 413 "),
+        ("GET /v1/models HTTP/1.1\r\nHost: a\r\nX: \(String(repeating: "x", count: 20_000))\r\n\r\n", "HTTP/1.1 431 "),
+        ("GET /v1/other HTTP/1.1\r\nHost: a\r\n\r\n", "HTTP/1.1 404 "),
+        ("GET / HTTP/2\r\n\r\n", "HTTP/1.1 400 "),
+    ])
+    func aRequestBeyondTheLimitsIsRefused(text: String, status: String) async throws {
+        try await Self.withProbe { server in
+            let peer = try Self.connect(to: server)
+            peer.write(text)
+            let (bytes, _) = await peer.readToEnd()
+            #expect(String(decoding: bytes, as: UTF8.self).hasPrefix(status))
+        }
+    }
+
+    @Test func aMessageThatIsTooLargeEndsTheWebSocket() async throws {
+        try await Self.withProbe { server in
+            let connection = try await Self.webSocket(server)
+            connection.send(Array(repeating: 0x78, count: ProbeLimits.messageByteCount + 1), as: .text)
+            #expect(await connection.event() == .ended(.closed(code: 1009, reason: "")))
+        }
+    }
+
+    @Test func messagesAreCounted() async throws {
+        try await Self.withProbe { server in
+            let connection = try await Self.webSocket(server)
+            for _ in 0..<ProbeLimits.messageCount {
+                connection.send(Array("x".utf8), as: .text)
+                #expect(await connection.event() == .text("x"))
+            }
+            #expect(await connection.event() == .ended(.closed(code: 1008, reason: "limit")))
+        }
+    }
+
+    @Test func oneAddressHasALimitedNumberOfConnections() async throws {
+        try await Self.withProbe { server in
+            var peers: [RawPeer] = []
+            for _ in 0..<ProbeLimits.connections.connectionsPerAddress {
+                let peer = try Self.connect(to: server)
+                // The connection is accepted when it is answered, and stays open until the peer closes it.
+                peer.write("GET /v1/probe/hold?seconds=600 HTTP/1.1\r\nHost: a\r\n\r\n")
+                peers.append(peer)
+            }
+            let refused = try Self.connect(to: server)
+            refused.write("GET /v1/models HTTP/1.1\r\nHost: a\r\n\r\n")
+            let (bytes, _) = await refused.readToEnd()
+            #expect(bytes.isEmpty)
+            for peer in peers { peer.reset() }
+        }
+    }
+
+    private static func connect(to server: ProbeServer) throws -> RawPeer {
+        RawPeer(descriptor: try RawClient.connect(to: try #require(UInt16(exactly: server.port))))
+    }
+}
+
+/// The client's end of a connection to loopback, without a protocol.
+private enum RawClient {
+    /// Returns the descriptor of an established connection.
+    static func connect(to port: UInt16) throws -> CInt {
+        let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+        let isConnected = LoopbackAddress.first.withSocketAddress(port: port) {
+            Glibc.connect(descriptor, $0, $1) == 0
+        }
+        guard isConnected else { throw RawServer.Failure(call: "connect", code: errno) }
+        return descriptor
+    }
+}
