@@ -188,7 +188,8 @@ extension Examination {
         let start = ContinuousClock.now
         let deadline = start + budget
         var pings = PingFacts(sentCount: 0, roundTrips: [])
-        while pings.sentCount < self.pace.pingCount, .now < deadline {
+        // A ping that could not be answered in time is not sent.
+        while pings.sentCount < self.pace.pingCount, deadline - .now >= ExaminationPace.pingAnswer {
             pings.sentCount += 1
             guard let roundTrip = try await socket.ping(by: deadline) else { break }
             pings.roundTrips.append(roundTrip)

@@ -60,7 +60,7 @@ extension Examination {
         let path =
             "/probe/events?count=\(self.pace.eventCount)&interval=\(interval)&padding=\(self.pace.paddingByteCount)"
         let left = self.started + self.pace.total - .now
-        guard left > length + ExaminationPace.shortest,
+        guard left >= length + self.pace.step,
             var request = self.requests.probe(at: path, accepting: "text/event-stream")
         else {
             self.facts.eventStream = .skipped(.noTime)
@@ -71,7 +71,7 @@ extension Examination {
         let exchange = ProbeExchange(connection: self.transport.connect(request))
         defer { exchange.end() }
         var stream = ProbeStream()
-        let deadline = start + min(left, length + self.pace.step)
+        let deadline = start + length + self.pace.step
         while let event = try await exchange.next(by: deadline) {
             if stream.receive(event, after: .now - start) { break }
         }
@@ -88,10 +88,10 @@ extension Examination {
             return
         }
         let start = ContinuousClock.now
-        let (requests, transport) = (self.requests, self.transport)
+        let (silences, requests, transport) = (self.holds, self.requests, self.transport)
         let hasWebSocket = self.facts.upgrade.facts?.handshake == .established
         let holds = try await withThrowingTaskGroup(of: IdleFacts.Hold?.self) { group in
-            for hold in self.holds {
+            for hold in silences {
                 if hasWebSocket { group.addTask { try await ProbeHold(hold, requests, transport).webSocket() } }
                 group.addTask { try await ProbeHold(hold, requests, transport).http() }
             }

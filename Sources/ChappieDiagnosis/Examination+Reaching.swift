@@ -86,13 +86,13 @@ extension Examination {
         }
         let start = ContinuousClock.now
         let addresses = self.facts.resolution.facts?.addresses ?? []
-        let direct = self.requests.transport(through: nil)
+        let (dialled, direct) = (self.dialled, self.requests.transport(through: nil))
         let version6 = addresses.first { $0.utf8.contains(UInt8(ascii: ":")) }
         let version4 = addresses.first { !$0.utf8.contains(UInt8(ascii: ":")) }
         let hasBoth = version6 != nil && version4 != nil
-        async let alone6 = Self.reach(hasBoth ? version6 : nil, of: self.dialled, by: direct, within: budget)
-        async let alone4 = Self.reach(hasBoth ? version4 : nil, of: self.dialled, by: direct, within: budget)
-        let raced = try await ProbeExchange.establish(self.dialled, by: direct, within: budget)
+        async let alone6 = Self.reach(hasBoth ? version6 : nil, of: dialled, by: direct, within: budget)
+        async let alone4 = Self.reach(hasBoth ? version4 : nil, of: dialled, by: direct, within: budget)
+        let raced = try await ProbeExchange.establish(dialled, by: direct, within: budget)
         let alone = (version4: try await alone4, version6: try await alone6)
         if case .failed(let failure) = raced, self.noteEnvironment(failure) { return false }
         let facts = ConnectionFacts(raced: raced.reach, version4: alone.version4, version6: alone.version6)

@@ -44,7 +44,7 @@ struct Examination {
     /// The time for the next step; nil when too little is left.
     var budget: Duration? {
         let left = self.started + self.pace.total - .now
-        return left < ExaminationPace.shortest ? nil : min(left, self.pace.step)
+        return left < self.pace.step ? nil : self.pace.step
     }
 
     /// Returns the time of a step that began at `start` and ends now.

@@ -2,9 +2,11 @@ import PathDiagnosis
 
 /// The time limits of an examination.
 struct ExaminationPace: Sendable {
-    /// The limit of the whole.
+    /// The time after which nothing goes on but an answer's margins, which are less than half a second.
     let total: Duration
     /// The limit of one step.
+    ///
+    /// A step is begun only while that much is left, so that a step without an answer has waited for all of it.
     let step: Duration
     /// The number of pings.
     let pingCount: Int
@@ -18,6 +20,8 @@ struct ExaminationPace: Sendable {
     /// The sizes of the messages that a probe server returns: the length of the one fits into two bytes of a frame's
     /// header (RFC 6455 section 5.2), the other is large.
     static let messageByteCounts = [65_000, 1 << 20]
+    /// The least time for the answer to a ping.
+    static let pingAnswer = Duration.seconds(1)
     /// The time for the answer to a ping after a silence.
     static let holdAnswer = Duration.seconds(5)
     /// The longest silence.
@@ -31,8 +35,6 @@ struct ExaminationPace: Sendable {
         Array(holds.filter { (.seconds(1)...Self.longestHold).contains($0) }.prefix(Self.holdCount))
     }
 
-    /// The least time for which a step is begun.
-    static let shortest = Duration.milliseconds(200)
     /// The time after an opening handshake in which an immediate close is awaited.
     static let earlyClose = Duration.milliseconds(250)
 }
@@ -43,11 +45,11 @@ extension ChappieDiagnosis.Extent {
         switch self {
         case .fast:
             ExaminationPace(
-                total: .seconds(5), step: .milliseconds(1_500), pingCount: 3, eventCount: 15,
+                total: .milliseconds(4_600), step: .milliseconds(1_500), pingCount: 3, eventCount: 15,
                 eventInterval: .milliseconds(100), paddingByteCount: 200)
         case .whole:
             ExaminationPace(
-                total: .seconds(20), step: .seconds(4), pingCount: 10, eventCount: 40,
+                total: .milliseconds(19_600), step: .seconds(4), pingCount: 10, eventCount: 40,
                 eventInterval: .milliseconds(75), paddingByteCount: 400)
         }
     }

@@ -27,10 +27,13 @@ enum DoctorJSON {
         writer.add("step", step.step.rawValue)
         writer.add("outcome", step.outcome.rawValue)
         writer.add("words", step.words)
-        writer.add("start", step.start.map { $0 / .seconds(1) })
-        writer.add("duration", step.duration.map { $0 / .seconds(1) })
+        writer.add("start", step.start.map(Self.seconds))
+        writer.add("duration", step.duration.map(Self.seconds))
         if isFull, !step.fullWords.isEmpty { writer.add("full", step.fullWords) }
     }
+
+    /// Returns seconds, to a thousandth.
+    private static func seconds(_ time: Duration) -> Double { (time / .milliseconds(1)).rounded() / 1_000 }
 
     private static func add(_ advice: ChappieDiagnosis.Advice, to writer: inout JSONLineWriter) {
         writer.add("httpOnly", advice.usesHTTPOnly)

@@ -8,13 +8,14 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct DiagnosisTests {
     private static func report(
-        _ baseURL: String, key: String? = nil, _ change: (inout ChappieTransportConfiguration) -> Void = { _ in }
+        _ baseURL: String, key: String? = nil, extent: ChappieDiagnosis.Extent = .whole,
+        _ change: (inout ChappieTransportConfiguration) -> Void = { _ in }
     ) async throws -> ChappieDiagnosis.Report {
         let configuration = ChappieTransportConfiguration.loopback(baseURL) { configuration in
             if let key { configuration.credential = { _ in ChappieCredential(bearerToken: key) } }
             change(&configuration)
         }
-        return try await ChappieDiagnosis.run(configuration, extent: .fast)
+        return try await ChappieDiagnosis.run(configuration, extent: extent)
     }
 
     private static func report(
@@ -41,7 +42,7 @@ import Testing
             .pings: .ok, .eventStream: .skipped, .idle: .skipped,
         ]
         #expect(Self.outcomes(report) == expected)
-        #expect(report.result(of: .pings)?.words.hasSuffix("3 of 3 answered") == true)
+        #expect(report.result(of: .pings)?.words.hasSuffix("10 of 10 answered") == true)
     }
 
     @Test func noRequestAsksTheModel() async throws {
@@ -108,7 +109,7 @@ import Testing
     @Test func aBlackHoleDoesNotAnswer() async throws {
         let hole = try BlackHole(.first)
         let start = ContinuousClock.now
-        let report = try await Self.report("http://127.0.0.1:\(hole.port)/v1")
+        let report = try await Self.report("http://127.0.0.1:\(hole.port)/v1", extent: .fast)
         Self.expect("connect.no-answer", .fails, in: report)
         #expect(ContinuousClock.now - start < .seconds(5))
     }

@@ -36,7 +36,7 @@ import Testing
 
     @Test func everyStepIsExaminedWithAProbeServer() async throws {
         let report = try await Self.withProbe { server in
-            try await ChappieDiagnosis.run(.loopback(server.baseURL), extent: .fast)
+            try await ChappieDiagnosis.run(.loopback(server.baseURL), extent: .whole)
         }
         #expect(report.verdict == .works, "\(report)")
         #expect(report.result(of: .http)?.words == "status code 200, a probe server")
@@ -51,7 +51,7 @@ import Testing
 
     @Test func connectionsAreHeldForTheAskedTime() async throws {
         let report = try await Self.withProbe { server in
-            try await ChappieDiagnosis.run(.loopback(server.baseURL), extent: .fast, holds: [.seconds(1)])
+            try await ChappieDiagnosis.run(.loopback(server.baseURL), extent: .whole, holds: [.seconds(1)])
         }
         #expect(report.result(of: .idle)?.words == "connections live through 1.0 s of silence")
     }
@@ -64,7 +64,7 @@ import Testing
                         Issue.record("the credential was asked for")
                         return nil
                     }
-                }, extent: .fast)
+                }, extent: .whole)
         }
         #expect(report.result(of: .credential)?.words == "a probe server needs no credential")
     }
@@ -75,7 +75,7 @@ import Testing
         let server = try AnsweringServer(
             AnsweringServer.response(
                 "200 OK", ["Content-Type: text/event-stream", "X-Chappie-Probe: 1"], body: events))
-        let report = try await ChappieDiagnosis.run(.loopback(server.baseURL), extent: .fast)
+        let report = try await ChappieDiagnosis.run(.loopback(server.baseURL), extent: .whole)
         let cause = try #require(report.causes.first { $0.name == "event-stream.whole" })
         #expect(cause.evidence.contains("events came up to 1.4 s late"))
     }
@@ -86,7 +86,7 @@ import Testing
             + #""x-client-request-id","via"]}}"#
         let server = try AnsweringServer(
             AnsweringServer.response("200 OK", ["Content-Type: application/json", "X-Chappie-Probe: 1"], body: seen))
-        let report = try await ChappieDiagnosis.run(.loopback(server.baseURL), extent: .fast)
+        let report = try await ChappieDiagnosis.run(.loopback(server.baseURL), extent: .whole)
         #expect(report.result(of: .http)?.words == "status code 200, a probe server, added on the way: via")
     }
 
