@@ -1,7 +1,6 @@
 import ChappieTransport
 import LibwebsocketsTransport
 import PathDiagnosis
-import ServerSentEvents
 import StreamTransport
 
 #if canImport(FoundationEssentials)

@@ -1,5 +1,4 @@
 // The arguments and environment of `chappie doctor` as the engine's configuration.
-import Chappie
 import ChappieDiagnosis
 import ChappieTransport
 

@@ -1,4 +1,5 @@
 package import LibwebsocketsTransport
+import StreamSession
 package import StreamTransport
 
 #if canImport(FoundationEssentials)
