@@ -83,8 +83,8 @@ let package = Package(
         .target(
             name: "ChappieDiagnosis",
             dependencies: [
-                "ChappieTransport", "LibwebsocketsTransport", "PathDiagnosis", "ResponseEvents", "ServerSentEvents",
-                "StreamTransport",
+                "ChappieTransport", "HTTPProtocol", "LibwebsocketsTransport", "PathDiagnosis", "ResponseEvents",
+                "ServerSentEvents", "StreamTransport", "TransportSurface",
             ],
             swiftSettings: memorySafeSettings),
         .target(

@@ -1,8 +1,10 @@
 import ChappieTransport
+import HTTPProtocol
 import LibwebsocketsTransport
 import PathDiagnosis
 import ResponseEvents
 import StreamTransport
+import TransportSurface
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

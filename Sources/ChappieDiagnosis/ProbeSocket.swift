@@ -2,6 +2,7 @@ import ChappieTransport
 import LibwebsocketsTransport
 import PathDiagnosis
 import StreamTransport
+import TransportSurface
 
 /// An opening handshake of an examination, and the WebSocket that it has established.
 ///

@@ -1,6 +1,7 @@
 import ChappieTransport
 import PathDiagnosis
 import StreamTransport
+import TransportSurface
 
 #if canImport(Glibc)
     import Glibc
