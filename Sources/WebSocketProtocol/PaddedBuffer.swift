@@ -14,18 +14,28 @@
     // No access to one of the properties leads to another one to the same: exclusive access is not checked at run time,
     // which would take longer than the operations on them.
 
+    // Other modules read them through functions, as they would check a stored property nevertheless.
+
     /// The number of bytes in the buffer.
-    @safe @exclusivity(unchecked) package private(set) var count = 0
+    package private(set) var count: Int {
+        get { self.filled }
+        set { self.filled = newValue }
+    }
     /// The number of bytes that fit before it grows.
-    @safe @exclusivity(unchecked) package private(set) var capacity: Int
+    package private(set) var capacity: Int {
+        get { self.size }
+        set { self.size = newValue }
+    }
     /// The greatest capacity that `removeAll()` keeps.
     package let keptCapacity: Int
+    @safe @exclusivity(unchecked) private var filled = 0
+    @safe @exclusivity(unchecked) private var size: Int
     @exclusivity(unchecked) private var memory: UnsafeMutableRawPointer
 
     /// Makes an empty buffer.
     package init(capacity: Int = 0, keptCapacity: Int = 262_144) {
         precondition(capacity >= 0 && keptCapacity >= 0, "a capacity cannot be negative")
-        self.capacity = capacity
+        self.size = capacity
         unsafe self.memory = Self.allocate(capacity)
         self.keptCapacity = keptCapacity
     }

@@ -47,7 +47,7 @@ final class Crowd {
 
     private func read() -> Task<Int, any Error> {
         let (instance, kind, arrival, deltas) = (self.instance, self.kind, self.arrival, self.deltas)
-        return Task.detached(executorPreference: self.executor) {
+        let read = { @Sendable () async throws -> Int in
             var count = 0
             func take(_ event: ChappieStreamEvent) {
                 guard case .textDelta = event else { return }
@@ -70,6 +70,9 @@ final class Crowd {
             }
             return count
         }
+        // Even an absent preference makes each change of executors search for one.
+        return self.executor.map { Task.detached(executorPreference: $0, operation: read) }
+            ?? Task.detached(operation: read)
     }
 
     /// Reads all streams to their ends, and throws unless each has had `messageCount` deltas.

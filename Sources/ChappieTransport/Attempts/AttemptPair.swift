@@ -6,8 +6,10 @@ import StreamTransport
 struct AttemptPair {
     /// The attempt that carries the request, or may carry it first; nil between attempts.
     var current: Attempt?
+    /// Indicates whether there is another attempt: a comparison with nil would copy that.
+    private(set) var isRace = false
     /// The other attempt of a race; nil when there is none.
-    private(set) var other: Attempt?
+    private(set) var other: Attempt? { didSet { self.isRace = self.other != nil } }
     /// The counts of a lent connection when it was lent: stored outside the attempt, which is copied often.
     private var countsBefore = TransportStatistics()
 
@@ -21,7 +23,7 @@ struct AttemptPair {
     mutating func race(_ attempt: Attempt) { self.other = attempt }
 
     /// Exchanges the two attempts.
-    mutating func exchange() { swap(&self.current, &self.other) }
+    mutating func exchange() { (self.current, self.other) = (self.other, self.current) }
 
     /// Takes the attempt whose answer is read out of the turn, and leaves its connection as it is.
     mutating func takeCurrent() -> Attempt? { self.current.take() }

@@ -21,9 +21,7 @@ struct OutputGapMeter {
         self.total += gap
         self.count += 1
         if gap > self.longest { self.longest = gap }
-        var index = 0
-        while index < Self.bounds.count, gap > Self.bounds[index] { index += 1 }
-        self.histogram[index] += 1
+        self.histogram[Self.index(of: gap)] += 1
     }
 
     /// Records that the consumer has taken the last output: the next gap begins.
@@ -36,6 +34,17 @@ struct OutputGapMeter {
         guard self.count > 0 else { return nil }
         return ChappieStreamReport.OutputGaps(
             histogram: self.histogram, total: self.total.seconds, longest: self.longest.seconds)
+    }
+
+    /// Returns the number of the bounds that a gap exceeds, by halves: a comparison of durations is a call.
+    private static func index(of gap: Duration) -> Int {
+        let bounds = Self.bounds
+        var (low, high) = (0, bounds.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if gap > bounds[middle] { low = middle + 1 } else { high = middle }
+        }
+        return low
     }
 
     private static let bounds: [Duration] = ChappieStreamReport.OutputGaps.bounds.map { .seconds($0) }

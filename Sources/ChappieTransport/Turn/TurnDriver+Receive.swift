@@ -13,19 +13,21 @@ extension TurnDriver {
             return
         }
         self.meter.restartSlice()
-        let outcome =
-            if let other = wait.other {
-                await self.engine.transport.wait(for: [wait.connection, other], atMost: wait.duration)
-            } else {
-                await wait.connection.wait(for: wait.duration)
-            }
-        switch outcome {
+        switch await self.outcome(of: wait) {
         case .ready: return
         case .cancelled: self.stop()
         case .deadlinePassed:
             // Data that came in the last moment counts, and the service's clock is coarse: the next step checks again.
             return
         }
+    }
+
+    /// Waits.
+    ///
+    /// Each wait is the end of a branch, because what followed both would need a change of executors.
+    nonisolated(nonsending) private func outcome(of wait: Wait) async -> TransportWaitOutcome {
+        guard let other = wait.other else { return await wait.connection.wait(for: wait.duration) }
+        return await self.engine.transport.wait(for: [wait.connection, other], atMost: wait.duration)
     }
 
     /// The connections to wait for, and the maximum duration.
@@ -39,7 +41,7 @@ extension TurnDriver {
     @inline(never)
     private func receiveNow() -> Wait? {
         guard let connection = self.attempts.current?.connection else { return nil }
-        if self.attempts.other != nil, self.receiveFromOther() { return nil }
+        if self.attempts.isRace, self.receiveFromOther() { return nil }
         if let event = self.attempts.current?.unhandled.take() ?? connection.next() {
             // The budget of the whole turn applies to a peer that never pauses too.
             if self.isTotalSpent { self.timedOut(.total) } else { self.received(event) }
@@ -50,7 +52,8 @@ extension TurnDriver {
             self.passed(deadline.kind)
             return nil
         }
-        return Wait(connection: connection, other: self.attempts.other?.connection, duration: deadline?.remaining)
+        let other = self.attempts.isRace ? self.attempts.other?.connection : nil
+        return Wait(connection: connection, other: other, duration: deadline?.remaining)
     }
 
     private func received(_ event: TransportEvent) {
@@ -75,7 +78,7 @@ extension TurnDriver {
     /// Returns the first deadline of the current attempt; nil when there is none.
     private func nearestDeadline() -> Deadlines.Nearest? {
         let now = self.engine.clock.now()
-        let isRace = self.attempts.other != nil
+        let isRace = self.attempts.isRace
         return self.deadlines.nearest(
             of: &self.attempts.current, hedgeDelay: isRace ? nil : self.reader.machine.hedgeDelay, at: now)
     }

@@ -8,7 +8,7 @@ import WebSocketProtocol
 final class WebSocketChannel {
     @exclusivity(unchecked) var reader: FrameReader
     var closing = ClosingHandshake()
-    var queue = FrameQueue()
+    @exclusivity(unchecked) var queue = FrameQueue()
     /// The byte count of the messages in the queue, including those that are written in part or whole, until all are.
     var unwrittenByteCount = 0
     /// The coding of compressed messages.

@@ -17,8 +17,6 @@ final class Service: @unchecked Sendable {
     /// The scratch memory of the connection that is read or written.
     let scratch = LayerScratch()
     private var routes: [ChappieTLSPolicy: OpaquePointer] = [:]
-    /// The callers that wait for connections to be closed, with the connections.
-    private var closeWaiters: [(connections: Set<ConnectionID>, continuation: CheckedContinuation<Void, Never>)] = []
 
     // What each event touches. It belongs to one thread, and no access leads to another one of the same property:
     // exclusivity is not checked at run time, which would take longer than the access.
@@ -35,6 +33,9 @@ final class Service: @unchecked Sendable {
     @exclusivity(unchecked) var pieces = PieceScratch()
     /// The buffer for the connection that is read next.
     @exclusivity(unchecked) private var reserve: InboundBuffer?
+    /// The callers that wait for connections to be closed, with the connections.
+    @exclusivity(unchecked) private var closeWaiters:
+        [(connections: Set<ConnectionID>, continuation: CheckedContinuation<Void, Never>)] = []
     /// The deadline that the loop's timer is set to.
     @exclusivity(unchecked) private var timerDeadline: Moment?
     /// The time of the next release of unused memory.

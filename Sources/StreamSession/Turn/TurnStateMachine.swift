@@ -115,7 +115,8 @@ extension TurnStateMachine {
 
     /// Indicates whether sending the request again is safe.
     package var replaySafety: ChappieReplaySafety {
-        if self.state == .completed { return .completed }
+        // A comparison would copy the state.
+        if case .completed = self.state { return .completed }
         if self.delivery.hasDelivered || self.delivery.hasCarriedCall { return .outputDelivered }
         return self.request >= .sent ? .sentNoOutput : .notSent
     }
