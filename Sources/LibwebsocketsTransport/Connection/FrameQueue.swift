@@ -37,10 +37,9 @@ struct FrameQueue {
     private var frameOffset = 0
 
     /// Indicates whether everything was written.
-    var isEmpty: Bool {
-        self.frameOffset == self.frame.count && self.control.isEmpty && self.latestPong == nil && self.messages.isEmpty
-            && self.close.isEmpty
-    }
+    ///
+    /// It is asked for with every read, and stored for that: its parts lie in several cache lines.
+    private(set) var isEmpty = true
 
     /// Indicates whether every message went out whole.
     var hasSentMessages: Bool {
@@ -48,6 +47,7 @@ struct FrameQueue {
     }
 
     mutating func append(_ message: OutboundMessage) {
+        self.isEmpty = false
         self.messages.append(message)
     }
 
@@ -57,6 +57,7 @@ struct FrameQueue {
     }
 
     mutating func appendPong(_ payload: [UInt8]) {
+        self.isEmpty = false
         if self.control.count < Self.controlByteLimit {
             self.appendControl(.pong, payload: payload)
         } else {
@@ -69,6 +70,7 @@ struct FrameQueue {
     /// A message whose first fragments were sent already stays unfinished.
     mutating func appendClose(_ close: CloseFrame, rest: Rest) {
         if rest != .isSentWhole { self.dropMessages(after: rest == .isSent ? self.sendableCount : 0) }
+        self.isEmpty = false
         FrameWriter.append(close, maskingKey: .random(), to: &self.close)
     }
 
@@ -95,10 +97,14 @@ struct FrameQueue {
             self.frameOffset += count
             filled += count
         }
+        self.isEmpty =
+            self.frameOffset == self.frame.count && self.control.isEmpty && self.latestPong == nil
+            && self.messages.isEmpty && self.close.isEmpty
         return filled
     }
 
     private mutating func appendControl(_ opcode: Opcode, payload: [UInt8]) {
+        self.isEmpty = false
         FrameWriter.append(FrameHeader(opcode: opcode), payload: payload, maskingKey: .random(), to: &self.control)
     }
 

@@ -104,6 +104,15 @@ final class InboundArena: Sendable {
         /// Indicates whether the consumer has something to take.
         var hasNews: Bool { self.oldest != nil || self.isReady || self.head != nil || self.end != nil }
 
+        /// Returns the number of bytes that may arrive before reading must pause; 0 when it must.
+        ///
+        /// Mutating, as the state would be copied for a function that only reads it.
+        mutating func room(below highWatermark: Int) -> Int {
+            guard !self.isPaused || self.dropsOverflow else { return 0 }
+            guard self.share != .max else { return max(1, highWatermark - self.weight - self.inHand) }
+            return max(1, min(highWatermark, self.share) - self.weight)
+        }
+
         /// Takes the waiter out; whoever has it resumes it.
         mutating func takeWaiter() -> Waiter? {
             self.deadline = nil
@@ -232,14 +241,14 @@ final class InboundArena: Sendable {
         _ byteCount: Int, to state: inout State, reserve: inout InboundBuffer?, _ take: (InboundBuffer) -> Void
     ) -> Appended {
         guard !state.hasEnded, !(state.isPaused && state.dropsOverflow) else {
-            return Appended(room: self.room(in: state))
+            return Appended(room: state.room(below: self.highWatermark))
         }
         let buffer = state.buffer(for: byteCount, reserve: &reserve)
         let weight = buffer.weight
         take(buffer)
         state.weight += buffer.weight - weight
         state.isPaused = state.weight + state.inHand >= min(self.highWatermark, state.share)
-        return Appended(waiter: state.takeWaiter(), room: self.room(in: state))
+        return Appended(waiter: state.takeWaiter(), room: state.room(below: self.highWatermark))
     }
 
     /// Records the response's header section.
@@ -272,14 +281,8 @@ final class InboundArena: Sendable {
             // What came while memory was plentiful may be more than the share. It is paused for only while the consumer
             // has a buffer to take, with which it learns that reading waits for it.
             if share != .max, state.oldest != nil, state.weight + state.inHand >= share { state.isPaused = true }
-            return self.room(in: state)
+            return state.room(below: self.highWatermark)
         }
-    }
-
-    private func room(in state: borrowing State) -> Int {
-        guard !state.isPaused || state.dropsOverflow else { return 0 }
-        guard state.share != .max else { return max(1, self.highWatermark - state.weight - state.inHand) }
-        return max(1, min(self.highWatermark, state.share) - state.weight)
     }
 
     /// Lets reading continue whatever the consumer has read: from the high watermark on, everything is dropped.

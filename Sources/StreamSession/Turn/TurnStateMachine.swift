@@ -59,6 +59,8 @@ package struct TurnStateMachine: ~Copyable, Sendable {
     /// The attempt whose response is being read: it is read for every event.
     package private(set) var readAttempt: Int?
     private var request = RequestProgress.notSent
+    /// Indicates whether the response is complete, which is final; looking at the state would copy it.
+    private var isCompleted = false
     private var recovery: Recovery
     /// Indicates whether a connection beside an upgrade has failed; a turn opens only one.
     private var hasHedgeFailed = false
@@ -115,8 +117,7 @@ extension TurnStateMachine {
 
     /// Indicates whether sending the request again is safe.
     package var replaySafety: ChappieReplaySafety {
-        // A comparison would copy the state.
-        if case .completed = self.state { return .completed }
+        if self.isCompleted { return .completed }
         if self.delivery.hasDelivered || self.delivery.hasCarriedCall { return .outputDelivered }
         return self.request >= .sent ? .sentNoOutput : .notSent
     }
@@ -294,6 +295,7 @@ extension TurnStateMachine {
         guard self.isReading(attempt) else { return .ignore }
         guard self.delivery.finish() == .whole else { return self.fail(.diverged, nil) }
         self.state = .completed
+        self.isCompleted = true
         return .finish
     }
 
