@@ -17,8 +17,9 @@ import counting
 FILE = pathlib.Path(__file__).resolve().parent.parent / "cold-budgets.tsv"
 PROGRAM = "connection-cost"
 SERVER = "stream-server"
-# The share by which a figure may be above its budget: how the server's clock cuts the rounds is chance.
-TOLERANCES = {"instructions": 0.03, "first_level": 0.03, "last_level": 0.03}
+# The share by which a figure may be above its budget. How the server's clock cuts the rounds is chance, and so is which
+# lines share a place in the first level; in the last level one more line of each stream shows.
+TOLERANCES = {"instructions": 0.03, "first_level": 0.15, "last_level": 0.005}
 TITLES = {"instructions": "instructions", "first_level": "misses, first level", "last_level": "misses, last level"}
 
 
