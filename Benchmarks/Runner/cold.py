@@ -20,6 +20,8 @@ SERVER = "stream-server"
 # The share by which a figure may be above its budget. How the server's clock cuts the rounds is chance, and so is which
 # lines share a place in the first level; in the last level one more line of each stream shows.
 TOLERANCES = {"instructions": 0.03, "first_level": 0.15, "last_level": 0.005}
+# How often a row above its budget is counted again: a needless line is there each time, chance is not.
+RECOUNTS = 2
 TITLES = {"instructions": "instructions", "first_level": "misses, first level", "last_level": "misses, last level"}
 
 
@@ -51,14 +53,32 @@ def is_row(line):
     return bool(line.strip()) and not line.startswith("#")
 
 
+def exceeded(budget, counted):
+    """Returns the names of the figures above a row's budget."""
+    return [figure for figure, tolerance in TOLERANCES.items()
+            if getattr(counted.budget, figure) > getattr(budget.budget, figure) * (1 + tolerance)]
+
+
+def lowest(budget, count):
+    """Counts a row, and again while it is above its budget; each figure is the lowest of its counts."""
+    counted = count()
+    for _ in range(RECOUNTS):
+        if not exceeded(budget, counted):
+            break
+        pairs = zip(dataclasses.astuple(counted.budget), dataclasses.astuple(count().budget))
+        counted = dataclasses.replace(counted, budget=counting.Cold(*map(min, pairs)))
+    return counted
+
+
 def compare(budgets, counted):
     """Prints the table; returns a message for each figure above its budget."""
     failures = []
     print(f"{'an event, cold':42} {'previous':>9} {'new':>9}  {'change':>9}")
     for row, new in zip(budgets, counted):
-        for figure, tolerance in TOLERANCES.items():
+        above = exceeded(row, new)
+        for figure in TOLERANCES:
             before, now = getattr(row.budget, figure), getattr(new.budget, figure)
-            is_above = now > before * (1 + tolerance)
+            is_above = figure in above
             print(f"{row.name + ', ' + TITLES[figure]:42} {before:9.1f} {now:9.1f}  {(now - before) / before:+9.1%}"
                   f"{'  ABOVE THE BUDGET' if is_above else ''}")
             if is_above:
@@ -83,7 +103,7 @@ def main(arguments):
         counting.strip(programs / PROGRAM, folder)
         (pathlib.Path(folder) / SERVER).symlink_to((programs / SERVER).resolve())
         try:
-            counted = [row.count(pathlib.Path(folder)) for row in budgets]
+            counted = [lowest(row, lambda row=row: row.count(pathlib.Path(folder))) for row in budgets]
         except counting.CountingError as error:
             sys.exit(f"budgets: {error}")
     failures = compare(budgets, counted)

@@ -34,6 +34,20 @@ class ColdBudgets(unittest.TestCase):
         self.assertIn("300.0 misses, first level an event, and 200.0 are budgeted", failures[1])
         self.assertEqual(output.count("ABOVE THE BUDGET"), 3)
 
+    def test_a_row_above_its_budget_is_counted_again(self):
+        budget = cold.Row.read(self.line)
+
+        def counted(*counts):
+            rows = [cold.dataclasses.replace(budget, budget=cold.counting.Cold(*each)) for each in counts]
+            return cold.lowest(budget, iter(rows).__next__).budget, len(rows)
+
+        once, twice, thrice = (20_000, 200, 100), (20_000, 190, 120), (21_000, 200, 110)
+        self.assertEqual(counted(once)[0], cold.counting.Cold(*once))
+        self.assertEqual(counted(twice, once)[0], cold.counting.Cold(20_000, 190, 100))
+        result, _ = counted(twice, thrice, twice)
+        self.assertEqual(result, cold.counting.Cold(20_000, 190, 110))
+        self.assertEqual(len(self.compared(20_000, 190, 110)[0]), 1)
+
 
 if __name__ == "__main__":
     unittest.main()
