@@ -49,11 +49,7 @@ package struct TurnStateMachine: ~Copyable, Sendable {
     private let outputByteCountLimit: Int
     private var state = State.idle {
         didSet {
-            if case .exchanging(let exchange) = self.state {
-                self.readAttempt = exchange.attempt
-            } else {
-                self.readAttempt = nil
-            }
+            self.readAttempt = if case .exchanging(let exchange) = self.state { exchange.attempt } else { nil }
         }
     }
     /// The attempt whose response is being read: it is read for every event.
