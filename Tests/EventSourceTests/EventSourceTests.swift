@@ -394,6 +394,7 @@ import TransportSurface
             metrics.withLock { $0 }.map { "\($0.operation) \($0.outcome)" } == [
                 "attempt connection.lost", "attempt http.500", "event-source http.500",
             ])
+        #expect(metrics.withLock { $0 }.map(\.category) == [.network, .server, .server])
         #expect(source.report.requestID == "r1")
         #expect(source.report.eventCount == 1)
         #expect(source.report.attemptCount == 2)

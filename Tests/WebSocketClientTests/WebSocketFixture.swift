@@ -45,6 +45,9 @@ struct WebSocketFixture {
 
     /// The tags of the log's lines, and the outcomes of the measurements.
     var outcomes: [String] { self.measurements.withLock { $0.map { "\($0.operation) \($0.outcome)" } } }
+
+    /// The categories of the measurements.
+    var categories: [ChappieErrorCategory?] { self.measurements.withLock { $0.map(\.category) } }
 }
 
 extension WebSocketConnection {

@@ -91,6 +91,7 @@ import Testing
         #expect(error?.tag == tag && error?.category == category)
         #expect(facts.details.clientRequestID == "name")
         #expect(fixture.outcomes == ["connect \(tag)"])
+        #expect(fixture.categories == [category])
         let line = try #require(fixture.lines.withLock { $0.first })
         #expect(line.level == .error && line.tag == tag && line.category == category)
     }

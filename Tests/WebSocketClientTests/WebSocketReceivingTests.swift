@@ -81,6 +81,7 @@ import Testing
         #expect(error as? WebSocketError == (isNormal ? nil : .closed(close)))
         let outcome = isNormal ? "completed" : "ws.close.\(code)"
         #expect(fixture.outcomes == ["connect completed", "connection \(outcome)"])
+        #expect(fixture.categories == [nil, isNormal ? nil : WebSocketError.closed(close).category])
         #expect(connection.report.outcome == outcome)
     }
 

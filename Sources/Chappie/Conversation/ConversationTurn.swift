@@ -288,25 +288,3 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
         return report
     }
 }
-
-extension RequestWatch {
-    /// Logs the end of a tool call.
-    ///
-    /// The line has only numbers and fixed words, because the content of a tool or a model does not belong into a log.
-    fileprivate func note(_ result: ChappieToolExecutionResult, _ redaction: SecretRedaction) {
-        let (level, message, outcome): (ChappieLogEntry.Level, String, String) =
-            switch result.status {
-            case .completed: (.info, "A tool call is complete", "completed")
-            case .failed: (.warning, "A tool call failed", "tool.failed")
-            case .denied: (.warning, "A tool call was denied", "tool.denied")
-            case .cancelled: (.info, "A tool call was cancelled", "cancelled")
-            }
-        self.log(level, "tool", message) { entry in
-            entry.duration = result.duration
-            entry.tag = outcome.hasPrefix("tool.") ? outcome : nil
-            entry.privateMessage =
-                result.status == .completed ? nil : redaction.words("\(result.name): \(result.output)")
-        }
-        self.measure("tool", result.duration, outcome: outcome)
-    }
-}

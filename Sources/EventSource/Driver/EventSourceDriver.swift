@@ -99,7 +99,7 @@ import TransportSurface
             self.end(nil)
         case .fail(let failure):
             let error = self.error(for: failure)
-            self.closeAttempt(outcome: failure.tag)
+            self.closeAttempt(outcome: failure.tag, category: error.category)
             self.end(error)
         }
     }
@@ -133,7 +133,7 @@ import TransportSurface
         _ delay: Duration, after failure: EventSourceSession.Failure?
     ) async {
         let error = failure.map { self.error(for: $0) }
-        self.closeAttempt(outcome: failure?.tag ?? "ended")
+        self.closeAttempt(outcome: failure?.tag ?? "ended", category: error?.category)
         self.shared.withLock { state in
             state.advance(to: .connecting)
             state.lastEventID = self.session.lastEventID
@@ -261,12 +261,12 @@ import TransportSurface
 
     // MARK: Ends
 
-    private func closeAttempt(outcome: String) {
+    private func closeAttempt(outcome: String, category: ChappieErrorCategory? = nil) {
         guard let attempt = self.attempt.take() else { return }
         let statistics = attempt.connection.statistics
         attempt.connection.cancel()
         self.shared.withLock { $0.connection = nil }
-        self.recorder.ended(attempt, statistics, outcome: outcome, at: self.clock.now())
+        self.recorder.ended(attempt, statistics, outcome: outcome, category: category, at: self.clock.now())
     }
 
     /// Ends the event source at the program's wish; the error is that of a cancelled task.

@@ -1,3 +1,4 @@
+import StreamSession
 import StreamTransport
 import TransportSurface
 
@@ -51,10 +52,13 @@ struct EventSourceRecorder {
         }
     }
 
-    /// Records that an attempt is over.
-    func ended(_ attempt: EventSourceAttempt, _ statistics: TransportStatistics, outcome: String, at now: Duration) {
+    /// Records that an attempt is over; `category` is that of its failure.
+    func ended(
+        _ attempt: EventSourceAttempt, _ statistics: TransportStatistics, outcome: String,
+        category: ChappieErrorCategory?, at now: Duration
+    ) {
         let duration = now - attempt.startedAt
-        self.watch.measure("attempt", duration, outcome: outcome)
+        self.watch.measure("attempt", duration, outcome: outcome, category: category)
         self.update { entry in
             entry.resolved = statistics.resolved?.seconds
             entry.tcpConnected = statistics.tcpConnected?.seconds
@@ -81,9 +85,10 @@ struct EventSourceRecorder {
 
     /// Records that the event source has ended.
     func ended(with error: (any Error)?, after duration: Duration) {
-        let outcome = (error as? EventSourceError)?.tag ?? (error == nil ? "completed" : "cancelled")
-        self.watch.measure("event-source", duration, outcome: outcome)
-        guard let error = error as? EventSourceError else {
+        let known = error as? EventSourceError
+        let outcome = known?.tag ?? (error == nil ? "completed" : "cancelled")
+        self.watch.measure("event-source", duration, outcome: outcome, category: known?.category)
+        guard let error = known else {
             return self.log(.info, "event-source", "An event source has ended.") { $0.duration = duration }
         }
         self.log(.error, "event-source", "An event source has failed.") { entry in

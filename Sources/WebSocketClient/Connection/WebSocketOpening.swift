@@ -37,7 +37,8 @@ struct WebSocketOpening: Sendable {
             self.watch.log(error is WebSocketError ? .error : .info, "connection", "No WebSocket was established.") {
                 $0.take(error, after: age)
             }
-            self.watch.measure("connect", age, outcome: (error as? WebSocketError)?.tag ?? "cancelled")
+            let known = error as? WebSocketError
+            self.watch.measure("connect", age, outcome: known?.tag ?? "cancelled", category: known?.category)
             throw error
         }
     }
@@ -136,7 +137,8 @@ struct WebSocketOpening: Sendable {
             case .cancelled: (.info, "A WebSocket was given up.")
             }
         self.watch.log(level, "connection", message) { $0.take(end.error, after: age) }
-        self.watch.measure("connection", age, outcome: end.outcome)
+        self.watch.measure(
+            "connection", age, outcome: end.outcome, category: (end.error as? WebSocketError)?.category)
     }
 }
 

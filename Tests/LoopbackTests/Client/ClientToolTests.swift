@@ -202,6 +202,8 @@ import Testing
         #expect(lines.map(\.privateMessage) == ["c: This tool may not be used.", nil, "b: no secret"])
         let tool = metrics.value.filter { $0.operation == "tool" }
         #expect(tool.map(\.outcome) == ["tool.denied", "completed", "tool.failed"])
+        #expect(tool.map(\.category) == [.permission, nil, .internal])
+        #expect(lines.map(\.category) == tool.map(\.category))
     }
 
     @Test func theAttemptsOfATurnAreCountedThrough() async throws {
