@@ -162,6 +162,12 @@ struct RefusedText<Input: Sendable>: Sendable, CustomTestStringConvertible {
         .init("cache key", "promptCacheKey \(Self.control)") { $0.promptCacheKey = "a\r\nb" },
         .init("truncation", "truncation is empty") { $0.truncation = "" },
         .init("include", "include[1] has a space") { $0.include = [.encryptedReasoning, "a b"] },
+        .init("field, no name", "the name of fields[1] is empty") { $0.fields = [("X-A", "1"), ("", "2")] },
+        .init("field, a value", "the value of fields[0] \(Self.control)") { $0.fields = [("X-A", "a\r\nB: c")] },
+        .init("field, the transport's", "the name of fields[0] is the name of a field that the transport writes itself")
+        {
+            $0.fields = [("Host", "h")]
+        },
         .init("picture, empty", "\(Self.place).url is empty", Self.part(.image(url: ""))),
         .init("picture, a line break", "\(Self.place).url \(Self.urlControl)", Self.part(.image(url: "https://h/\n"))),
         .init("picture, no scheme", "\(Self.place).url is not a URL", Self.part(.image(url: "a.png"))),
@@ -351,6 +357,7 @@ struct RefusedText<Input: Sendable>: Sendable, CustomTestStringConvertible {
         request.toolChoice = .function("get_weather-2")
         request.temperature = 0
         request.topP = 0
+        request.fields = [("X-Org", "1"), ("Idempotency-Key", "a b")]
         #expect(request.fault == nil)
         #expect(ChappieConfiguration().fault == nil)
     }

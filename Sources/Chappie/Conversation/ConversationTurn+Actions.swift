@@ -47,12 +47,11 @@ extension ConversationTurn {
         }
         let body = self.setup.composer.body(
             of: self.request, items: context.itemTexts + items, conversationID: context.id, isFirst: isFirst)
-        var request = ChappieTransportRequest(body: body)
+        var request = ChappieTransportRequest(body: body, of: self.request)
         request.fault = fault
         request.lane = self.request.lane ?? self.conversation.lane
         request.forkedFrom = self.conversation.forkedFrom
         request.requestID = self.watch.requestID
-        request.traceContext = self.request.traceContext
         request.turnState = self.turnState
         request.isAdmitted = true
         request.runsCalls = true

@@ -1,3 +1,4 @@
+public import ChappieTransport
 import ResponseEvents
 
 /// The request of one turn; properties that are nil have the value of the client's configuration, or are not sent.
@@ -68,6 +69,14 @@ public struct ChappieResponseRequest: Sendable, Equatable {
     public var requestID: String?
     /// The trace that the turn belongs to.
     public var traceContext: ChappieTraceContext?
+    /// The time limits of each request of the turn in place of `ChappieConfiguration.timeouts`, all of them.
+    ///
+    /// Default nil, which is the configuration's. `total` is then the limit of each response, as in the configuration;
+    /// `ChappieRunLimits.duration` is that of the turn with its tools. A value outside its range becomes the nearest one
+    /// inside.
+    public var timeouts: ChappieTimeouts?
+    /// The turn's own header fields (`fields`).
+    var fieldList: [Field] = []
 
     /// Creates a request of one message of the person.
     public init(_ prompt: String) { self.init([.user(prompt)]) }

@@ -75,6 +75,28 @@ import Testing
         #expect(outcome.report?.attempts.map(\.outcome) == ["completed", "completed"])
     }
 
+    @Test(arguments: Wire.allCases)
+    func requestWithTheOutputsOfToolsHasTheFieldsOfTheTurn(over wire: Wire) async throws {
+        let events = [responseEvents(1, [functionCall("call_1", "weather")]), Self.answer]
+        try await withServer(scripted(events)) { server in
+            let client = Chappie.client(
+                configuration: .loopback(server, over: wire) {
+                    $0.tools = [Self.weather(ToolRecord())]
+                    $0.additionalFields = [(name: "X-Org", value: "configuration")]
+                })
+            var request = ChappieResponseRequest("hi")
+            request.fields = [(name: "x-org", value: "turn")]
+            let outcome = await ClientOutcome.read(client.streamHandle(request))
+            #expect(outcome.error == nil)
+            #expect(server.requests.count == 2)
+            #expect(
+                server.log.compactMap { $0.value(of: "X-Org") } == (wire == .webSocket ? ["turn"] : ["turn", "turn"]))
+            // The next turn has none of them.
+            _ = await client.outcome()
+            #expect(server.log.compactMap { $0.value(of: "X-Org") }.last == "configuration")
+        }
+    }
+
     @Test func callsOfOneResponseRunAtOnceAndTheirOutputsGoBackInOrder() async throws {
         let (first, second) = (Happening(), Happening())
         // Each waits for the other: one at a time they would never end.
