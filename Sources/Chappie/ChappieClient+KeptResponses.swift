@@ -25,7 +25,8 @@ extension ChappieClient {
 
     /// Returns the events of a response that the server keeps behind one of its events.
     ///
-    /// It is no turn of the conversation, and does not change it: calls of tools do not run, and come as `.raw`. See
+    /// It is no turn of the conversation, and does not change it: calls of tools do not run, and come as `.raw`. The
+    /// position of a client's own turn is `ChappieStreamHandle.resumePoint`, unless the client has tools. See
     /// `ChappieStreamingTransport.resume(_:after:)`.
     ///
     /// - Parameters:

@@ -126,6 +126,15 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
 
     /// Returns the available events, at least one; nil after the batch with `.completed`.
     nonisolated(nonsending) func nextBatch() async throws -> [ChappieStreamEvent]? {
+        try await self.nextBatch(inSequence: false)
+    }
+
+    /// Returns the next events for a sequence that hands them out one by one.
+    nonisolated(nonsending) func nextOfSequence() async throws -> [ChappieStreamEvent]? {
+        try await self.nextBatch(inSequence: true)
+    }
+
+    nonisolated(nonsending) private func nextBatch(inSequence: Bool) async throws -> [ChappieStreamEvent]? {
         self.beginReading()
         defer { self.isBusy.store(false, ordering: .releasing) }
         do {
@@ -136,7 +145,11 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
                 switch self.phase {
                 case .responding(let driver):
                     let batch: [ChappieStreamEvent]?
-                    do { batch = try await driver.nextBatch() } catch { batch = try self.failed(with: error) }
+                    do {
+                        batch = try await inSequence ? driver.nextOfSequence() : driver.nextBatch()
+                    } catch {
+                        batch = try self.failed(with: error)
+                    }
                     if case .failing = self.phase { continue }
                     let events = self.received(batch ?? [], from: driver)
                     if !events.isEmpty {
@@ -279,6 +292,15 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
 
     /// The result of the complete turn, without its text.
     var response: ChappieResponse? { self.shared.withLock { $0.response } }
+
+    /// The position in the newest response, whose events the consumer gets as the turn takes them.
+    ///
+    /// Nil for a client with tools: calls go to the consumer when their response is complete, so that another process
+    /// would skip those whose items are before the position.
+    var resumePoint: ChappieResumePoint? {
+        guard self.setup.tools.isEmpty else { return nil }
+        return self.shared.withLock { $0.driver }?.resumePoint
+    }
 
     /// The attempts of all responses so far.
     var report: ChappieStreamReport {

@@ -39,7 +39,7 @@ extension StreamedTurn {
         try await self.nextBatch()
     }
 
-    /// Nil, as for a turn of several responses.
+    /// Nil, as for a turn whose response the server does not keep.
     package var resumePoint: ChappieResumePoint? { nil }
 }
 
@@ -127,12 +127,16 @@ public struct ChappieStreamHandle: Sendable {
     /// The position behind the events that the program has taken so far, from which another process can continue
     /// (`ChappieStreamingTransport.resume(_:after:)`).
     ///
-    /// Known for a response that the server keeps (`background` and `store` in the request) once it has numbered events;
-    /// nil before, for any other response, for a client's turn, and behind output without a number. It stays readable
-    /// after the end of the stream, and behind a failure or a cancellation it is the position that was reached. With
-    /// `batches()` it is behind the whole batch. One event of the server may lead to several here: the position changes
-    /// with the last of them, so a program stores it when it changes, together with all that it has made of the events
-    /// up to there. May be read from any task.
+    /// Known for a response that the server keeps (`background` and `store` in the request) once it has numbered
+    /// events; nil before, for any other response, and behind output without a number. It stays readable after the end
+    /// of the stream, and behind a failure or a cancellation it is the position that was reached. With `batches()` it
+    /// is behind the whole batch. One event of the server may lead to several here: the position changes with the last
+    /// of them, so a program stores it when it changes, together with all that it has made of the events up to there.
+    /// May be read from any task.
+    ///
+    /// For a client's turn it is a position in the newest response, and what continues there is no turn of the
+    /// conversation. It is nil for a client with tools: their calls are delivered at the end of a response, so that a
+    /// position behind the item of a call would skip it.
     public var resumePoint: ChappieResumePoint? { self.turn.resumePoint }
 
     /// The stream's report so far.

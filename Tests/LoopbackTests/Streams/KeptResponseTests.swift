@@ -123,6 +123,52 @@ import Testing
         }
     }
 
+    private static func clientRequest() throws -> ChappieResponseRequest {
+        var request = try ChappieResponseRequest(bodyJSON: #"{"background":true,"store":true}"#)
+        request.messages = [.user("hi")]
+        return request
+    }
+
+    /// Behind each event of a client's turn, another client continues its response.
+    @Test(arguments: [false, true]) func anotherClientContinuesTheResponseOfATurn(inSequence: Bool) async throws {
+        try await withServer(Self.configuration()) { server in
+            let handle = Chappie.client(configuration: .loopback(server)).streamHandle(try Self.clientRequest())
+            #expect(handle.resumePoint == nil)
+            var texts: [(point: ChappieResumePoint, text: String)] = []
+            var text = ""
+            func take(_ event: ChappieStreamEvent) {
+                if case .textDelta(let delta) = event { text += delta }
+                if let point = handle.resumePoint, point != texts.last?.point { texts.append((point, text)) }
+            }
+            if inSequence {
+                for try await event in handle.sequence() { take(event) }
+            } else {
+                for try await event in handle.events { take(event) }
+            }
+            #expect(text == LoopbackTurn.model.fullText)
+            #expect(texts.count > 20)
+            #expect(texts.last?.point == handle.resumePoint)
+            for (point, before) in texts {
+                let another = Chappie.client(configuration: .loopback(server))
+                let rest = await ClientOutcome.read(another.streamHandle(resuming: point))
+                #expect(rest.error == nil)
+                #expect(before + rest.text == text, "behind \(point)")
+                #expect(rest.completions == 1)
+            }
+        }
+    }
+
+    /// A position behind the item of a call, which the client delivers at the end, would skip the call.
+    @Test func turnOfAClientWithToolsHasNoPosition() async throws {
+        try await withServer(Self.configuration()) { server in
+            let tool = ChappieHostTool(name: "t", description: "") { _ in ChappieToolResult(output: "") }
+            let client = Chappie.client(configuration: .loopback(server) { $0.tools = [tool] })
+            let handle = client.streamHandle(try Self.clientRequest())
+            for try await _ in handle.events { #expect(handle.resumePoint == nil) }
+            #expect(handle.resumePoint == nil)
+        }
+    }
+
     /// The first process ends in the middle, and the second one loses its connection.
     @Test func resumedStreamIsRecovered() async throws {
         let faults = [
