@@ -157,6 +157,45 @@ private let toolEvents: [ChappieStreamEvent] = [
     }
 }
 
+@Suite struct StreamErrorLineTests {
+    private static func line(_ error: any Error, _ words: String...) -> String? {
+        StreamJSONPrinter.line(of: error, words: words)
+    }
+
+    @Test func errorBeforeTheStreamIsTheOnlyLine() {
+        let rest = #""replaySafety":"notSent","attempts":0}"# + "\n"
+        #expect(
+            Self.line(UsageError("unknown option --x"), "--json", "--x")
+                == #"{"type":"error","tag":"usage","category":"validation","retryable":false,"#
+                + #""safeDescription":"unknown option --x","# + rest)
+        for (error, words) in [
+            (NoServerError(), NoServerError().message),
+            (SignedOutError(account: "a"), SignedOutError(account: "a").message),
+        ] as [(any Error, String)] {
+            #expect(
+                Self.line(error, "hi", "--json")
+                    == #"{"type":"error","tag":"auth.missing-credential","category":"auth","retryable":false,"#
+                    + #""safeDescription":"\#(words)","# + rest)
+        }
+        #expect(Self.line(DescriptorError.failed(code: 5), "--json")?.contains(#""tag":"input-output""#) == true)
+    }
+
+    @Test func errorHasNoLineUnlessItIsAskedFor() {
+        #expect(Self.line(NoServerError(), "hi") == nil)
+        #expect(Self.line(UsageError("x"), "--", "--json") == nil)
+        #expect(Self.line(UsageError("x"), "--model", "--json") != nil)
+    }
+
+    @Test(
+        arguments: [
+            (UsageError("x"), ExitCode.usage), (NoServerError(), .credentials), (SignedOutError(), .credentials),
+            (DescriptorError.failed(code: 5), .unavailable),
+        ] as [(any Error, ExitCode)])
+    func exitCodeIsThatOfTheError(_ error: any Error, status: ExitCode) {
+        #expect(failure(error).status == status)
+    }
+}
+
 @Suite struct StreamFailureTests {
     @Test func replaySafetyFollowsWhatHappened() {
         var attempted = ChappieStreamReport()

@@ -48,6 +48,10 @@ struct CommandDispatch: Sendable {
             console.color = try arguments.choice("color") ?? .auto
             return try await self.run(syntax.name, arguments, console)
         } catch {
+            // The lines of a stream end with the error, also of one that has not begun.
+            if name == StreamCommand.syntax.name, let line = StreamJSONPrinter.line(of: error, words: words) {
+                try? self.console.write(line)
+            }
             return self.console.report(error, command: name)
         }
     }

@@ -30,7 +30,7 @@ struct StreamCommand {
     /// The process's environment.
     let environment: [String: String]
 
-    /// Streams to the end of the turn.
+    /// Streams to the end of the turn; throws what prevents the stream from beginning.
     func run(_ arguments: ParsedArguments) async throws -> ExitCode {
         var options = try StreamOptions(arguments, environment: self.environment)
         let reportFile = try options.reportPath.map { path throws(UsageError) in try OutputFile(path: path) }
@@ -58,7 +58,12 @@ struct StreamCommand {
         let proof: StreamFailure.Proof = account != nil ? .account : options.credential != nil ? .key : .none
         let status = await self.read(
             handle, StreamReading(screen: screen, printer: self.printer(options), proof: proof), patience)
-        try reportFile?.finish(Self.text(of: handle.report))
+        do {
+            try reportFile?.finish(Self.text(of: handle.report))
+        } catch {
+            // The output has its last line.
+            return self.console.report(error, command: Self.syntax.name)
+        }
         return status
     }
 

@@ -72,6 +72,21 @@ struct StreamFailure: Equatable {
             self.tag = "timeout.output"
             self.isRetryable = true
             self.safeDescription = "Time ran out before everything could be written: the output is not read."
+        case let error as UsageError:
+            self.tag = "usage"
+            self.category = .validation
+            self.isRetryable = false
+            self.safeDescription = error.message
+        case is NoServerError, is SignedOutError:
+            self.tag = ChappieClientError.missingCredential.tag
+            self.category = .auth
+            self.isRetryable = false
+            self.safeDescription = (error as? SignedOutError)?.message ?? NoServerError().message
+        case let error as DescriptorError:
+            self.tag = "input-output"
+            self.category = .internal
+            self.isRetryable = false
+            self.safeDescription = "input or output failed: \(error.message)"
         default:
             self.tag = "internal"
             self.category = .internal

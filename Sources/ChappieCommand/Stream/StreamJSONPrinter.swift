@@ -53,6 +53,19 @@ struct StreamJSONPrinter: StreamPrinter {
         return PrintedText(output: writer.line)
     }
 
+    /// Returns the line of an error that comes before a stream: of the command line, a file, or a missing credential.
+    ///
+    /// - Parameters:
+    ///   - error: the error.
+    ///   - words: the command line behind the name of the command, which may be the fault itself.
+    /// - Returns: the line; nil where no JSON lines are asked for.
+    static func line(of error: any Error, words: [String]) -> String? {
+        // The parser takes no word that begins so for the value of an option.
+        guard words.prefix(while: { $0 != "--" }).contains("--json") else { return nil }
+        var printer = Self()
+        return printer.printed(StreamFailure(error, report: ChappieStreamReport(), proof: .none)).output
+    }
+
     private static func add(_ text: String, type: String, to writer: inout JSONLineWriter) {
         writer.add("type", type)
         writer.add("text", text)

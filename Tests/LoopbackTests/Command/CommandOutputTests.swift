@@ -121,6 +121,25 @@ import Testing
         }
     }
 
+    /// A program that reads the lines needs no standard error to tell why no stream has begun.
+    @Test(
+        arguments: [
+            (["hi"], "auth.missing-credential", 77), (["--no-such", "hi"], "usage", 64), ([], "usage", 64),
+            (["hi", "--request", "/nowhere/request.json"], "usage", 64),
+            (["--demo", "hi", "--report", "/"], "usage", 64),
+        ] as [([String], String, Int32)])
+    func streamThatCannotBeginHasAnErrorLine(_ words: [String], tag: String, status: Int32) async throws {
+        let program = try CommandProgram()
+        let outcome = try await program.run(["stream", "--json"] + words)
+        #expect(outcome.status == status)
+        #expect(outcome.output.hasPrefix(#"{"type":"error","tag":"\#(tag)","#), "\(outcome.output)")
+        #expect(outcome.output.split(separator: "\n").count == 1)
+        // What people read is as it is without the option.
+        let text = try await program.run(["stream"] + words)
+        #expect(text.status == status && text.output.isEmpty)
+        #expect(text.errorOutput == outcome.errorOutput)
+    }
+
     /// Opened files do not get the numbers of the standard ones, to which output is written.
     @Test(arguments: ["<&- >&- 2>&-", "<&-", ">&-", "2>&-", ">&- 2>&-", "<&- >&-"])
     func closedStandardFilesAreNotReplacedByOthers(_ closing: String) async throws {
