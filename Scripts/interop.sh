@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Holds `chappie serve`, `chappie stream` and `chappie sse` against programs that other people wrote, on 127.0.0.1.
+# Holds `chappie serve`, `stream`, `sse`, `ws` and `events` against programs that other people wrote, on 127.0.0.1.
 # Usage: Scripts/interop.sh [--models | CASE]...      (default: all but those of --models; --list names them)
 #
 # --models is the cases with a real model, made on the spot; what serves it is a download of hundreds of megabytes.
@@ -318,6 +318,8 @@ stream-aiohttp-gzip() {
 
 # shellcheck source=Scripts/interop-proxies.sh
 source Scripts/interop-proxies.sh
+# shellcheck source=Scripts/interop-clients.sh
+source Scripts/interop-clients.sh
 
 # LiteLLM takes ten seconds or more to start, so one on each of its stacks serves both transports.
 readonly litellm_stacks=(uvicorn hypercorn granian)
@@ -752,10 +754,10 @@ run_case() {
 
 chosen=("$@")
 case ${1:-} in
-    "") chosen=("${cases[@]}") ;;
+    "") chosen=("${cases[@]}" "${client_cases[@]}") ;;
     --models) chosen=("${model_cases[@]}") ;;
     --list)
-        printf '%s\n' "${cases[@]}" "${model_cases[@]}"
+        printf '%s\n' "${cases[@]}" "${client_cases[@]}" "${model_cases[@]}"
         exit 0
         ;;
     -h | --help)
@@ -764,7 +766,7 @@ case ${1:-} in
         ;;
 esac
 for name in "${chosen[@]}"; do
-    [[ " ${cases[*]} ${model_cases[*]} " == *" $name "* ]] || {
+    [[ " ${cases[*]} ${client_cases[*]} ${model_cases[*]} " == *" $name "* ]] || {
         printf 'interop.sh: no case %s (--list names them)\n' "$name" >&2
         exit 64
     }
