@@ -8,6 +8,9 @@ readonly client_cases=(
     ws-websockets-full ws-websockets-plain ws-websockets-binary
     ws-aiohttp-full ws-aiohttp-plain ws-aiohttp-binary
     ws-node-full ws-node-plain ws-node-binary
+    events-sse-starlette-get events-sse-starlette-post
+    events-aiohttp-get events-aiohttp-gzip events-aiohttp-busy events-aiohttp-post
+    events-mcp-session
 )
 
 # MARK: chappie ws against other people's servers
@@ -75,3 +78,71 @@ ws-aiohttp-binary() { converse aiohttp binary; }
 ws-node-full() { converse node full; }
 ws-node-plain() { converse node plain; }
 ws-node-binary() { converse node binary; }
+
+# MARK: chappie events against other people's servers
+
+# Reads the streams of event_streams.py, and judges both ends. The reconnection time is the server's, or the case does not
+# end in time. Usage: read_streams ENVIRONMENT SERVER KIND
+read_streams() {
+    local python port options=(--reconnection-time 300)
+    python=$(environment "$1")/bin/python
+    start events "$python" "$programs/$2" "$3"
+    port=$(first_line events)
+    case $3 in
+        busy) options=(--reconnection-time 0.1 --retry-status 503) ;;
+        post)
+            PYTHONPATH=$programs python3 -c 'import event_streams; print(event_streams.POSTED, end="")' >"$work/content"
+            options+=(--data "@$work/content")
+            ;;
+    esac
+    timeout 60 "$CHAPPIE" events --json --timeout 30 "${options[@]}" "http://127.0.0.1:$port/" >"$work/client.json"
+    python3 "$programs/event_streams.py" "$3" "$work/client.json" "$work/events.out"
+}
+
+events-sse-starlette-get() { read_streams sse-starlette starlette_events.py get; }
+events-sse-starlette-post() { read_streams sse-starlette starlette_events.py post; }
+events-aiohttp-get() { read_streams aiohttp aiohttp_events.py get; }
+events-aiohttp-gzip() { read_streams aiohttp aiohttp_events.py gzip; }
+events-aiohttp-busy() { read_streams aiohttp aiohttp_events.py busy; }
+events-aiohttp-post() { read_streams aiohttp aiohttp_events.py post; }
+
+# Sends a request to the MCP server, or with no name opens a stream, and writes the events to $work/NAME.json.
+# Usage: speak_mcp NAME [REQUEST] [OPTION]...
+speak_mcp() {
+    local options=("${@:3}")
+    if [[ -n ${2:-} ]]; then
+        python3 "$programs/mcp_requests.py" request "$2" >"$work/$2.request"
+        options+=(--data "@$work/$2.request")
+    fi
+    if [[ -n $session ]]; then
+        options+=(--header "Mcp-Session-Id: $session" --header "MCP-Protocol-Version: 2025-11-25")
+    fi
+    timeout 60 "$CHAPPIE" events --json --timeout 30 --reconnection-time 300 \
+        --header "Accept: application/json, text/event-stream" "${options[@]}" "$mcp_url" >"$work/$1.json"
+}
+
+# A session of the Model Context Protocol: a call is answered by the stream of its POST, which the server closes in the
+# middle, and by that of a GET; another run of the client gets the same events; and a notification comes over the
+# session's own stream.
+events-mcp-session() {
+    local python session="" mcp_url status=0 first listener
+    python=$(environment mcp)/bin/python
+    start mcp "$python" "$programs/mcp_server.py"
+    mcp_url=http://127.0.0.1:$(first_line mcp)/mcp
+    speak_mcp initialize initialize
+    session=$(python3 "$programs/mcp_requests.py" session "$work/mcp.out")
+    # The answer, 202, has no events.
+    speak_mcp initialized initialized || status=$?
+    ((status == 69))
+    # The event that begins the stream, five about progress, and the result.
+    speak_mcp pour pour --resend asGet --max-events 7
+    first=$(python3 -c 'import json, sys; print(json.loads(sys.stdin.readline())["id"])' <"$work/pour.json")
+    speak_mcp replay "" --max-events 6 --last-event-id "$first"
+    speak_mcp listen "" --max-events 1 &
+    listener=$!
+    # The port, and the heads of six answers.
+    await_lines mcp 7
+    speak_mcp announce announce
+    wait "$listener"
+    python3 "$programs/mcp_requests.py" check "$work" "$work/mcp.out"
+}

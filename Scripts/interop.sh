@@ -48,7 +48,7 @@ readonly model_cases=(
     stream-transformers-killed
 )
 
-readonly environments=(openai openresponses codex litellm aiohttp websockets picows agentic wireproxy transformers)
+readonly environments=(openai openresponses codex litellm aiohttp websockets picows agentic wireproxy transformers sse-starlette mcp)
 
 # MARK: Programs
 

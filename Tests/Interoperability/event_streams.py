@@ -1,37 +1,35 @@
 """The event streams of the servers *_events, and the judgement about both ends.
 
-Usage: event_streams.py check KIND CLIENT_OUTPUT SERVER_OUTPUT
+Usage: event_streams.py KIND CLIENT_OUTPUT SERVER_OUTPUT
 
-The stream of a GET has four parts, one a connection, whichever the server: the first ends in order, the second inside of
-an event, the third behind its last event, and the answer to the fourth is 204. Kinds: `get`, the same in gzip (`gzip`),
-`post`, whose stream repeats the request, and `busy`, a server that first answers 503.
+The stream of a GET has three parts, one a connection: the first ends in order, the second inside of an event, the third
+has a large event and resets the ID. The answer to the fourth request is 204. Kinds: `get`; `gzip`, where the server
+compresses; `busy`, where it first answers 503; and `post`, whose stream repeats the content of the request.
 """
 
 import json
 import pathlib
 import sys
 
+# In milliseconds.
 RETRY = 40
 POSTED = '{"input": "Tell me about the bottle 🍾"}'
-# One list a connection: type, data, ID (None: no field).
+# Type, data and ID of each event; None for an event without the field.
 PARTS = [
     [("message", "grøn", "1"), ("bottle", "two\nlines\n", "2"), ("message", " 🍾 behind a space", "nummer tre")],
     [("message", "without an ID", None), ("message", "last of the second", "5")],
-    [("message", "x" * 100_000, "6"), ("message", "", "")],
+    [("message", "x" * 100_000, "6"), ("message", "the end", "")],
 ]
-CUT = "id: 5b\ndata: this event is never complete\n"
+CUT_OFF = "id: 5b\ndata: this event is never complete\n"
 
 
-def fields(kind, data, identifier, index):
-    """The fields of an event, as servers take them; the first event of a stream sets the reconnection time."""
-    values = {"data": data}
-    if kind != "message":
-        values["event"] = kind
-    if identifier is not None:
-        values["id"] = identifier
-    if index == 0:
+def fields(position, event):
+    """The fields of an event; the first one of a stream sets the reconnection time."""
+    kind, data, identifier = event
+    values = {"data": data, "event": None if kind == "message" else kind, "id": identifier}
+    if position == 0:
         values["retry"] = RETRY
-    return values
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def expect(name, actual, wanted):
@@ -41,7 +39,7 @@ def expect(name, actual, wanted):
 
 
 def wanted_events(kind):
-    """What the client has to print: an event without an ID has the last one, and an empty ID resets it."""
+    """The events at the client: one without an ID has the last one, and an empty ID resets it."""
     if kind == "post":
         return [{"event": "message", "data": POSTED, "id": "p1"}, {"event": "done", "data": "POST", "id": "p1"}]
     events, last = [], ""
@@ -52,7 +50,7 @@ def wanted_events(kind):
 
 
 def wanted_requests(kind):
-    """What the server has to see: method, Last-Event-ID, status."""
+    """The requests at the server: method, Last-Event-ID and status code."""
     if kind == "post":
         return [["POST", None, 200]]
     requests = [["GET", None, 200], ["GET", "nummer tre", 200], ["GET", "5", 200], ["GET", None, 204]]
@@ -61,19 +59,23 @@ def wanted_requests(kind):
 
 def main():
     """Judges both ends."""
-    kind, client, server = sys.argv[2:5]
-    lines = [json.loads(line) for line in pathlib.Path(client).read_text(encoding="utf-8").splitlines()]
-    expect("events", lines, wanted_events(kind))
-    _, *log = pathlib.Path(server).read_text(encoding="utf-8").splitlines()
-    requests = [json.loads(line) for line in log]
-    expect("requests", [request["request"] for request in requests], wanted_requests(kind))
-    for request in requests:
-        expect("Accept", request["accept"], "text/event-stream")
-        expect("gzip", request["gzip"], kind != "post" and kind != "plain" and request["request"][2] == 200 and request["packs"])
-    comments = sum(request["comments"] for request in requests)
-    if kind != "post" and comments < 3:
+    kind, client, server = sys.argv[1:4]
+    events = [json.loads(line) for line in pathlib.Path(client).read_text(encoding="utf-8").splitlines()]
+    # Behind the port.
+    log = [json.loads(line) for line in pathlib.Path(server).read_text(encoding="utf-8").splitlines()[1:]]
+    wanted = wanted_events(kind)
+    for position, (event, wanted_event) in enumerate(zip(events, wanted)):
+        expect(f"event {position}", event, wanted_event)
+    expect("number of events", len(events), len(wanted))
+    expect("requests", [request["request"] for request in log], wanted_requests(kind))
+    expect("Accept", {request["accept"] for request in log}, {"text/event-stream"})
+    codings = {request["coding"] for request in log if request["request"][2] == 200}
+    expect("codings", codings, {"gzip" if kind == "gzip" else None})
+    comments = sum(request["comments"] for request in log)
+    if comments < 3:
         sys.exit(f"only {comments} comments were sent")
-    print(f"{requests[0]['server']}: {len(requests)} requests, {len(lines)} events, {comments} comments")
+    coding = ", gzip" if kind == "gzip" else ""
+    print(f"{log[0]['server']}: {len(log)} requests, {len(events)} events, {comments} comments{coding}")
 
 
 if __name__ == "__main__":
