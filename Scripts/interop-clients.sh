@@ -81,8 +81,8 @@ ws-node-binary() { converse node binary; }
 
 # MARK: chappie events against other people's servers
 
-# Reads the streams of event_streams.py, and judges both ends. The reconnection time is the server's, or the case does not
-# end in time. Usage: read_streams ENVIRONMENT SERVER KIND
+# Reads the streams of event_streams.py, and judges both ends. The reconnection time is the server's, or the case does
+# not end in time. Usage: read_streams ENVIRONMENT SERVER KIND
 read_streams() {
     local python port options=(--reconnection-time 300)
     python=$(environment "$1")/bin/python

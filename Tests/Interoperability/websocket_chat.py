@@ -4,9 +4,9 @@ Usage: websocket_chat.py input KIND                       prints the lines for t
        websocket_chat.py check KIND CLIENT_JSON SERVER_OUTPUT
 
 Kinds: `full` has compression, a subprotocol, fragments and pings from both ends, and the server closes; `plain` has no
-compression, and `binary` has lines of bytes, and the client closes. Servers return each message, except for the commands
-/fragments TEXT (sends it in several frames), /ping (sends a ping, and a message when its pong has come), /pings N (sends
-a message when N pings have come) and /close CODE REASON.
+compression, `binary` has lines of bytes, and in both the client closes. Servers return each message, except for the
+commands /fragments TEXT (sends it in several frames), /ping (sends a ping, and a message when its pong has come),
+/pings N (sends a message when N pings have come) and /close CODE REASON.
 """
 
 import base64
@@ -115,7 +115,8 @@ def main():
     check_client(kind, lines)
     check_server(kind, facts)
     sizes = [message[1] for message in facts["messages"]]
-    print(f"{facts['server']}: {len(sizes)} messages, {sum(sizes)} bytes, {facts['pings']} pings, closed {facts['close']}")
+    told = f"{len(sizes)} messages, {sum(sizes)} bytes, {facts['pings']} pings, closed {facts['close']}"
+    print(f"{facts['server']}: {told}")
 
 
 main()
