@@ -39,6 +39,9 @@ let package = Package(
             name: "ParserAlone", dependencies: [.product(name: "ServerSentEvents", package: transport)],
             swiftSettings: settings),
         .executableTarget(
+            name: "ModelContext", dependencies: [.product(name: "EventSource", package: transport)],
+            swiftSettings: settings),
+        .executableTarget(
             name: "Observability",
             dependencies: [
                 "Logging", "Metrics",

@@ -52,3 +52,4 @@ printf 'data: whole\n\ndata: half' |
 expect 0 Observability -- 'Air scatters blue light more than red\.' 'attempts: 2 \(.*completed\), reconnects: 1, .*' \
     'warning chappie: .* An attempt has failed\.' 'metric chappie\.duration operation=turn outcome=completed [0-9]+ ns' \
     </dev/null
+expect 64 ModelContext -- 'ModelContext: the address of a server is missing, .*' </dev/null
