@@ -1,0 +1,632 @@
+"""The planted faults with the causes that they have to lead to, and the healthy paths, which lead to none.
+
+A function plants one case on a bench and returns the path that is examined. Its decorator has the data: the name, the
+causes as `chappie doctor --json` names them, in order, and the verdict.
+"""
+
+import dataclasses
+import os
+import subprocess
+
+import boxes
+from bench import Path, Missing, free_port, port_of, program
+
+WORKS, DEGRADED, FAILS = "works", "degraded", "fails"
+EVERYWHERE, NAMESPACE, NETEM = "everywhere", "namespace", "netem"
+
+
+@dataclasses.dataclass
+class Case:
+    name: str
+    verdict: str
+    causes: list
+    plant: object
+    # Where it can run: everywhere, in a namespace with a resolver and users of its own, or in one with netem.
+    place: str = EVERYWHERE
+    # Whether the cause need not show, on a path that is a matter of chance.
+    is_chance: bool = False
+
+
+CASES = []
+
+
+def fault(name, *causes, verdict=FAILS, place=EVERYWHERE, is_chance=False):
+    def register(plant):
+        CASES.append(Case(name, verdict, list(causes), plant, place, is_chance))
+        return plant
+    return register
+
+
+def healthy(name, place=EVERYWHERE):
+    return fault(name, verdict=WORKS, place=place)
+
+
+def plain(port, *options, host="127.0.0.1", **environment):
+    return Path(f"http://{host}:{port}/v1", list(options), environment)
+
+
+def named(name, port, *options, **environment):
+    return plain(port, *options, host=f"{name}.{boxes.Resolver.ZONE}", **environment)
+
+
+def secure(bench, port, *options, ca="ca.pem", **environment):
+    return Path(f"https://127.0.0.1:{port}/v1", ["--ca-file", bench.path(ca), *options], environment)
+
+
+def through(port, *options, login="", scheme="http", host="127.0.0.1"):
+    return ["--proxy", f"{scheme}://{login and login + '@'}{host}:{port}", *options]
+
+
+# MARK: The process and its settings
+
+@fault("clock ahead by a day", "environment.clock", verdict=DEGRADED)
+def clock(bench):
+    path = plain(bench.probe(), FAKETIME_DONT_FAKE_MONOTONIC="1", DONT_FAKE_MONOTONIC="1")
+    path.prefix = [program("faketime"), "-f", "+1d"]
+    return path
+
+
+@fault("a server whose Date is a day old", "environment.clock", verdict=DEGRADED)
+def old_date(bench):
+    return plain(bench.listener(boxes.api(boxes.answering, date=-86_400)))
+
+
+@fault("clock behind by a month, TLS", "tls.not-yet-valid")
+def clock_behind(bench):
+    path = secure(bench, bench.secure_probe(), FAKETIME_DONT_FAKE_MONOTONIC="1", DONT_FAKE_MONOTONIC="1")
+    path.prefix = [program("faketime"), "-f", "-30d"]
+    return path
+
+
+@fault("SSL_CERT_FILE that is not there", "environment.trust-anchors")
+def no_trust_file(bench):
+    return Path(f"https://127.0.0.1:{bench.secure_probe()}/v1", [], {"SSL_CERT_FILE": bench.path("nothing.pem")})
+
+
+@fault("a proxy URL that is none", "environment.proxy-url")
+def bad_proxy(bench):
+    return plain(bench.probe(), HTTP_PROXY="gopher://proxy.test:70")
+
+
+@fault("48 file descriptors", "environment.few-descriptors", verdict=DEGRADED)
+def few_descriptors(bench):
+    path = plain(bench.probe())
+    path.prefix = ["/bin/sh", "-c", 'ulimit -n 48; exec "$@"', "sh"]
+    return path
+
+
+# MARK: Names
+
+@fault("a name that there is not", "resolve.unknown-name", place=NAMESPACE)
+def unknown_name(bench):
+    return named("nothing", bench.probe())
+
+
+@fault("a resolver that does not answer", "resolve.no-answer", place=NAMESPACE)
+def mute_resolver(bench):
+    return named("mute", bench.probe())
+
+
+@fault("a resolver that fails", "resolve.no-answer", place=NAMESPACE)
+def failing_resolver(bench):
+    return named("fails", bench.probe())
+
+
+@fault("a resolver that answers for IPv4 alone", "resolve.no-answer", place=NAMESPACE)
+def half_resolver(bench):
+    return named("mute6", bench.probe())
+
+
+@fault("a resolver that blocks the name", "resolve.blocked", place=NAMESPACE)
+def blocked_name(bench):
+    return named("blocked", bench.probe())
+
+
+# MARK: TCP
+
+@fault("a closed port", "connect.refused")
+def closed_port(bench):
+    return plain(free_port())
+
+
+@fault("a black hole", "connect.no-answer")
+def black_hole(bench):
+    return plain(bench.black_hole())
+
+
+@fault("IPv6 that is a black hole", "connect.ipv6-silent", verdict=DEGRADED, place=NAMESPACE)
+def black_hole_6(bench):
+    port = bench.probe()
+    bench.black_hole(address="::1", port=port)
+    return named("both", port)
+
+
+@fault("IPv4 that is a black hole", "connect.ipv4-silent", verdict=DEGRADED, place=NAMESPACE)
+def black_hole_4(bench):
+    port = bench.probe("--listen", "::1")
+    bench.black_hole(port=port)
+    return named("both", port)
+
+
+@fault("no route", "connect.no-route", place=NAMESPACE)
+def no_route(bench):
+    return named("no-route", 80)
+
+
+@fault("a black hole, and the proxy of the other scheme", "connect.no-answer", "environment.proxy-of-other-scheme")
+def other_scheme(bench):
+    return plain(bench.black_hole(), HTTPS_PROXY="http://127.0.0.1:3128")
+
+
+# MARK: Proxies
+
+@fault("squid: 407 without a login", "proxy.login-missing")
+def squid_without_login(bench):
+    return plain(bench.probe(), *through(bench.squid()))
+
+
+@fault("squid: 407 for a wrong login", "proxy.login-refused")
+def squid_wrong_login(bench):
+    return plain(bench.probe(), *through(bench.squid(), login="alice:wrong"))
+
+
+@fault("squid: rules forbid the server", "proxy.refused")
+def squid_denies(bench):
+    port = bench.squid(change=("http_access allow known", ""))
+    return plain(bench.probe(), *through(port, login="alice:secret"))
+
+
+@fault("squid: nothing behind it", "proxy.refused")
+def squid_to_nothing(bench):
+    return plain(free_port(), *through(bench.open_squid()))
+
+
+@fault("squid: its own certificate is not trusted", "proxy.certificate")
+def squid_certificate(bench):
+    port = bench.secure_probe()
+    os.rename(bench.path("ca.pem"), bench.path("trusted.pem"))
+    bench.certificate(subject="/CN=squid")
+    listen = f"https_port 127.0.0.1:@PORT@ tls-cert={bench.path('server.pem')} tls-key={bench.path('server.key')}"
+    return secure(bench, port, *through(bench.open_squid(listen=listen), scheme="https"), ca="trusted.pem")
+
+
+@fault("tinyproxy: the port is not allowed", "proxy.refused")
+def tinyproxy_denies(bench):
+    return plain(bench.probe(), *through(bench.tinyproxy("ConnectPort 443")))
+
+
+@fault("tinyproxy: no login", "proxy.login-missing")
+def tinyproxy_login(bench):
+    return plain(bench.probe(), *through(bench.tinyproxy("BasicAuth alice secret")))
+
+
+@fault("tinyproxy: a wrong login", "proxy.login-refused")
+def tinyproxy_wrong_login(bench):
+    return plain(bench.probe(), *through(bench.tinyproxy("BasicAuth alice secret"), login="alice:wrong"))
+
+
+@fault("dante: rules forbid the port", "proxy.refused")
+def dante_denies(bench):
+    return plain(9, *through(bench.dante(), scheme="socks5h"))
+
+
+@fault("dante: a wrong login", "proxy.login-refused", place=NAMESPACE)
+def dante_wrong_login(bench):
+    return plain(bench.probe(), *through(bench.dante("username"), scheme="socks5h", login="alice:wrong"))
+
+
+@fault("dante: no login", "proxy.login-missing", place=NAMESPACE)
+def dante_without_login(bench):
+    return plain(bench.probe(), *through(bench.dante("username"), scheme="socks5h"))
+
+
+@fault("squid, named as a SOCKS proxy", "proxy.other-protocol")
+def squid_as_socks(bench):
+    return plain(bench.probe(), *through(bench.open_squid(), scheme="socks5"))
+
+
+@fault("a proxy that does not run", "proxy.unreachable")
+def proxy_closed(bench):
+    return plain(bench.probe(), *through(free_port()))
+
+
+@fault("a proxy that does not answer", "proxy.no-answer")
+def proxy_silent(bench):
+    return plain(bench.probe(), *through(bench.listener(boxes.silent)))
+
+
+@fault("a proxy that cuts the connection", "proxy.cut")
+def proxy_cut(bench):
+    return plain(bench.probe(), *through(bench.listener(lambda connection: boxes.read_head(connection))))
+
+
+@fault("a proxy whose name there is not", "proxy.unresolved", place=NAMESPACE)
+def proxy_unknown(bench):
+    return plain(bench.probe(), *through(3128, host=f"nothing.{boxes.Resolver.ZONE}"))
+
+
+# MARK: TLS
+
+@fault("mitmproxy, its authority not trusted", "tls.inspected")
+def inspected(bench):
+    port = bench.secure_probe()
+    return secure(bench, port, *through(bench.mitmproxy()))
+
+
+@fault("an authority that is not known", "tls.unknown-issuer")
+def unknown_issuer(bench):
+    return Path(f"https://127.0.0.1:{bench.secure_probe()}/v1")
+
+
+def served_by_nginx(bench, **certificate):
+    """A server of nginx with a certificate."""
+    bench.certificate(**certificate)
+    port = bench.nginx("return 404;", f"listen 127.0.0.1:{(tls := free_port())} ssl;"
+                       f" ssl_certificate {bench.path('both.pem')}; ssl_certificate_key {bench.path('both.pem')};")
+    assert port
+    return secure(bench, tls)
+
+
+@fault("nginx: an expired certificate", "tls.expired")
+def expired(bench):
+    return served_by_nginx(bench, moved="-9d")
+
+
+@fault("nginx: a certificate of next week", "tls.not-yet-valid")
+def not_yet_valid(bench):
+    return served_by_nginx(bench, moved="+7d")
+
+
+@fault("nginx: a certificate for another name", "tls.wrong-host")
+def wrong_name(bench):
+    return served_by_nginx(bench, name="DNS:other.test")
+
+
+@fault("openssl s_server: a client's certificate is demanded", "tls.refused")
+def client_certificate(bench):
+    bench.certificate()
+    port = free_port()
+    bench.listen("s_server", ["openssl", "s_server", "-accept", f"127.0.0.1:{port}", "-cert", "both.pem", "-key",
+                              "server.key", "-Verify", "1", "-verify_return_error", "-CAfile", "ca.pem", "-quiet"],
+                 port)
+    return secure(bench, port)
+
+
+@fault("a server without TLS, with https", "tls.cut")
+def not_tls(bench):
+    return Path(f"https://127.0.0.1:{bench.probe()}/v1")
+
+
+@fault("TLS that is reset in the handshake", "tls.cut")
+def tls_reset(bench):
+    url = bench.serve("--upstream", f"https://127.0.0.1:{bench.secure_probe()}", "--fault", "reset@300:to-client")
+    return secure(bench, port_of(url))
+
+
+@fault("TLS that is not answered", "tls.no-answer")
+def tls_silent(bench):
+    return Path(f"https://127.0.0.1:{bench.listener(boxes.silent)}/v1")
+
+
+# MARK: HTTP
+
+def page(status, text, *fields):
+    return boxes.static(boxes.answer(status, f"<!DOCTYPE html><html><body>{text}</body></html>", "text/html", fields))
+
+
+@fault("a captive portal that redirects", "http.captive-portal")
+def portal_redirects(bench):
+    return plain(bench.listener(page("302 Found", "Moved", "Location: http://portal.test/welcome")))
+
+
+@fault("a captive portal that answers", "http.captive-portal")
+def portal_answers(bench):
+    return plain(bench.listener(page("200 OK", "Welcome to our network. Agree to the terms.")))
+
+
+@fault("a captive portal with 511", "http.captive-portal")
+def portal_511(bench):
+    return plain(bench.listener(page("511 Network Authentication Required", "Agree to the terms.")))
+
+
+@fault("a sign-in page", "http.sign-in-page")
+def sign_in(bench):
+    return plain(bench.listener(page("302 Found", "Moved", "Location: https://id.test/saml/login?next=1")))
+
+
+@fault("a page that blocks", "http.block-page")
+def block_page(bench):
+    return plain(bench.listener(page("403 Forbidden", "Access denied by your organization's web filter")))
+
+
+@fault("nginx: nothing behind it", "http.gateway-error")
+def bad_gateway(bench):
+    return plain(bench.nginx(f"proxy_pass http://127.0.0.1:{free_port()};"))
+
+
+@fault("nginx: no API at the path", "http.wrong-address")
+def wrong_path(bench):
+    return plain(bench.nginx("return 404;"))
+
+
+@fault("nginx: redirects to https", "http.redirected")
+def to_https(bench):
+    return plain(bench.nginx("return 301 https://127.0.0.1$request_uri;"))
+
+
+@fault("a server that is silent", "http.no-answer")
+def http_silent(bench):
+    return plain(bench.listener(boxes.silent))
+
+
+@fault("a server of mail", "http.not-http")
+def mail(bench):
+    return plain(bench.listener(boxes.banner))
+
+
+@fault("a server that cuts the request", "http.cut")
+def http_cut(bench):
+    return plain(bench.listener(lambda connection: boxes.read_head(connection)))
+
+
+@fault("a key that is not accepted", "credential.refused")
+def wrong_key(bench):
+    return Path(bench.serve("--guard"), ["--api-key", "sk-wrong"])
+
+
+# MARK: WebSocket
+
+@fault("426 to the upgrade", "web-socket.not-offered", verdict=DEGRADED)
+def upgrade_426(bench):
+    return plain(bench.listener(boxes.api(boxes.refused("426 Upgrade Required", fields=["Upgrade: h2c"]))))
+
+
+@fault("nginx: removes the upgrade", "web-socket.not-offered", verdict=DEGRADED)
+def upgrade_removed(bench):
+    return plain(bench.nginx(f"proxy_pass http://127.0.0.1:{bench.probe()}; proxy_buffering off;"))
+
+
+@fault("a middle box that blocks the upgrade", "web-socket.blocked", verdict=DEGRADED)
+def upgrade_blocked(bench):
+    text = boxes.answer("403 Forbidden", "<!DOCTYPE html><html>Blocked: WebSockets</html>", "text/html")
+    box = boxes.middle(bench.probe(), refusal=lambda head: text if boxes.is_upgrade(head) else None)
+    return plain(bench.listener(box))
+
+
+@fault("a middle box that alters the handshake", "web-socket.altered", verdict=DEGRADED)
+def upgrade_altered(bench):
+    return plain(bench.listener(boxes.api(boxes.altered)))
+
+
+@fault("an upgrade that is not answered", "web-socket.no-answer", verdict=DEGRADED)
+def upgrade_silent(bench):
+    return plain(bench.listener(boxes.api(boxes.unanswered)))
+
+
+@fault("a reset at the upgrade", "web-socket.cut", verdict=DEGRADED)
+def upgrade_cut(bench):
+    return plain(bench.listener(boxes.api(boxes.cut)))
+
+
+@fault("1011 after 101", "early-close.closed", verdict=DEGRADED)
+def closed_1011(bench):
+    return plain(bench.listener(boxes.api(boxes.closed_early(1011))))
+
+
+@fault("a middle box that cuts compressed messages", "compression.broken", verdict=DEGRADED)
+def compression_cut(bench):
+    return plain(bench.listener(boxes.middle(bench.probe(), filters=boxes.cut_compressed)))
+
+
+@fault("a middle box that unmarks compressed messages", "compression.broken", verdict=DEGRADED)
+def compression_unmarked(bench):
+    return plain(bench.listener(boxes.middle(bench.probe(), filters=boxes.clear_compressed)))
+
+
+@fault("a middle box that hides the agreement on compression", "compression.broken", verdict=DEGRADED)
+def compression_hidden(bench):
+    return plain(bench.listener(boxes.middle(bench.probe(), response=boxes.without_extension)))
+
+
+@fault("a reset in a large message", "messages.large", verdict=DEGRADED)
+def large_messages(bench):
+    url = bench.serve("--upstream", f"http://127.0.0.1:{bench.probe()}", "--fault", "reset@400000:to-server")
+    return plain(port_of(url))
+
+
+@fault("pings that are not answered", "pings.unanswered", verdict=DEGRADED)
+def deaf(bench):
+    return plain(bench.listener(boxes.api(boxes.deaf)))
+
+
+@fault("600 ms in each direction", "pings.slow", verdict=DEGRADED)
+def slow(bench):
+    return plain(bench.listener(boxes.delayed(bench.probe(), 0.6)))
+
+
+# MARK: Event streams and silence
+
+UPGRADE = "proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection $connection_upgrade;"
+
+
+@fault("nginx: buffers", "event-stream.buffered", verdict=DEGRADED)
+def nginx_buffers(bench):
+    return plain(bench.nginx(f"proxy_pass http://127.0.0.1:{bench.probe()}; {UPGRADE}"))
+
+
+@fault("mitmproxy: holds bodies until their end", "event-stream.whole", verdict=DEGRADED)
+def mitmproxy_holds(bench):
+    port = bench.secure_probe()
+    return secure(bench, port, *through(bench.mitmproxy()), ca="mitmproxy-ca-cert.pem")
+
+
+@fault("event streams that are cut", "event-stream.cut", verdict=DEGRADED)
+def events_cut(bench):
+    return plain(bench.listener(boxes.middle(bench.probe(), filters=boxes.cut_events(4_000))))
+
+
+@fault("haproxy: tunnels of 3 s", "idle.cut", verdict=DEGRADED)
+def haproxy_tunnel(bench):
+    return plain(bench.haproxy(bench.probe(), "3s"), "--hold", "6")
+
+
+# MARK: Networks that lose and delay
+
+@fault("netem: 10 % loss and 300 ms", "pings.slow", verdict=DEGRADED, place=NETEM, is_chance=True)
+def lossy(bench):
+    netem("delay", "300ms", "loss", "10%")
+    return plain(bench.probe())
+
+
+@healthy("netem: 50 ms", place=NETEM)
+def far(bench):
+    netem("delay", "50ms")
+    return plain(bench.probe())
+
+
+def netem(*words):
+    command = [program("tc"), "qdisc", "replace", "dev", "lo", "root", "netem", *words]
+    result = subprocess.run(command, capture_output=True, text=True)
+    if result.returncode:
+        raise Missing(f"no netem in this kernel ({result.stderr.strip().splitlines()[0]})")
+
+
+# MARK: Healthy paths
+
+@healthy("a probe server")
+def healthy_plain(bench):
+    return plain(bench.probe())
+
+
+@healthy("a probe server, fast")
+def healthy_fast(bench):
+    return plain(bench.probe(), "--fast")
+
+
+@healthy("a probe server with TLS")
+def healthy_tls(bench):
+    return secure(bench, bench.secure_probe())
+
+
+@healthy("nginx with TLS and a name of two families", place=NAMESPACE)
+def healthy_name(bench):
+    bench.certificate(name=f"DNS:both.{boxes.Resolver.ZONE}")
+    tls = free_port()
+    bench.nginx(f"proxy_pass http://127.0.0.1:{bench.probe()}; proxy_buffering off; {UPGRADE}",
+                f"listen 127.0.0.1:{tls} ssl; listen [::1]:{tls} ssl; ssl_certificate {bench.path('both.pem')};"
+                f" ssl_certificate_key {bench.path('both.pem')};")
+    return Path(f"https://both.{boxes.Resolver.ZONE}:{tls}/v1", ["--ca-file", bench.path("ca.pem")])
+
+
+@healthy("a name of two families, IPv6 refused", place=NAMESPACE)
+def healthy_both(bench):
+    return named("both", bench.probe())
+
+
+@healthy("a name of IPv4 alone", place=NAMESPACE)
+def healthy_4(bench):
+    return named("only4", bench.probe())
+
+
+@healthy("a name of IPv6 alone", place=NAMESPACE)
+def healthy_6(bench):
+    return named("only6", bench.probe("--listen", "::1"))
+
+
+@healthy("a resolver that fails for IPv6 at once", place=NAMESPACE)
+def healthy_fails6(bench):
+    return named("fails6", bench.probe())
+
+
+@healthy("an API")
+def healthy_api(bench):
+    return Path(bench.serve(), ["--api-key", "sk-fake"])
+
+
+@healthy("an API without a key")
+def healthy_api_without_key(bench):
+    return Path(bench.serve("--guard"))
+
+
+@healthy("an API with TLS and compression")
+def healthy_api_tls(bench):
+    return Path(bench.serve("--compress", "--tls", "--ca-out", bench.path("ca.pem")),
+                ["--ca-file", bench.path("ca.pem"), "--api-key", "sk-fake"])
+
+
+@healthy("squid without a login")
+def healthy_squid(bench):
+    return plain(bench.probe(), *through(bench.open_squid()))
+
+
+@healthy("squid with a login, TLS inside")
+def healthy_squid_login(bench):
+    return secure(bench, bench.secure_probe(), *through(bench.squid(), login="alice:secret"))
+
+
+@healthy("squid over TLS")
+def healthy_squid_https(bench):
+    bench.certificate(subject="/CN=squid")
+    listen = f"https_port 127.0.0.1:@PORT@ tls-cert={bench.path('server.pem')} tls-key={bench.path('server.key')}"
+    proxy = through(bench.open_squid(listen=listen), scheme="https")
+    return plain(bench.probe(), *proxy, "--ca-file", bench.path("ca.pem"))
+
+
+@healthy("tinyproxy with a login")
+def healthy_tinyproxy(bench):
+    return plain(bench.probe(), *through(bench.tinyproxy("BasicAuth alice secret"), login="alice:secret"))
+
+
+@healthy("dante")
+def healthy_dante(bench):
+    return plain(bench.probe(), *through(bench.dante(), scheme="socks5h"))
+
+
+@healthy("dante with a login, TLS inside", place=NAMESPACE)
+def healthy_dante_login(bench):
+    proxy = through(bench.dante("username"), scheme="socks5h", login="alice:secret")
+    return secure(bench, bench.secure_probe(), *proxy)
+
+
+@healthy("a proxy that NO_PROXY excepts")
+def healthy_excepted(bench):
+    return plain(bench.probe(), HTTP_PROXY=f"http://127.0.0.1:{free_port()}", NO_PROXY="127.0.0.1")
+
+
+@healthy("nginx that does not buffer")
+def healthy_nginx(bench):
+    return plain(bench.nginx(f"proxy_pass http://127.0.0.1:{bench.probe()}; proxy_buffering off; {UPGRADE}"))
+
+
+@healthy("haproxy, held for 2 s")
+def healthy_haproxy(bench):
+    return plain(bench.haproxy(bench.probe(), "60s"), "--hold", "2")
+
+
+@healthy("mitmproxy, trusted, passing bodies on")
+def healthy_mitmproxy(bench):
+    port = bench.secure_probe()
+    proxy = through(bench.mitmproxy("--set", "stream_large_bodies=1"))
+    return secure(bench, port, *proxy, ca="mitmproxy-ca-cert.pem")
+
+
+@healthy("100 ms in each direction")
+def healthy_far(bench):
+    return plain(bench.listener(boxes.delayed(bench.probe(), 0.1)))
+
+
+@healthy("writes of 100 bytes")
+def healthy_slices(bench):
+    url = bench.serve("--upstream", f"http://127.0.0.1:{bench.probe()}", "--fault", "slice=100")
+    return plain(port_of(url))
+
+
+@healthy("1 MB/s")
+def healthy_throttled(bench):
+    url = bench.serve("--upstream", f"http://127.0.0.1:{bench.probe()}", "--fault", "throttle=1000000")
+    return plain(port_of(url))
+
+
+@healthy("a Date that is a minute old")
+def healthy_date(bench):
+    return plain(bench.listener(boxes.api(boxes.answering, date=-60)))
