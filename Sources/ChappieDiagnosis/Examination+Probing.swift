@@ -40,14 +40,50 @@ extension Examination {
             return
         }
         let start = ContinuousClock.now
+        let facts = try await self.messages(on: socket)
+        self.facts.messages = .found(facts, self.time(since: start))
+        if self.requests.offersCompression, facts.mayFailByCompression {
+            try await self.repeatMessages(facts, since: start)
+        }
+    }
+
+    private func messages(on socket: ProbeSocket) async throws -> MessageFacts {
         var facts = MessageFacts([], isCompressed: socket.isCompressed)
         for byteCount in ExaminationPace.messageByteCounts {
             guard let budget = self.budget else { break }
-            let echo = try await socket.echo(byteCount: byteCount, by: .now + budget)
+            var echo = try await socket.echo(byteCount: byteCount, by: .now + budget)
+            if echo == .timedOut, facts.isSlow(forMessageOf: byteCount, within: budget) { echo = .slow }
             facts.messages.append(.init(byteCount: byteCount, echo: echo))
             guard case .returned = echo else { break }
         }
-        self.facts.messages = .found(facts, self.time(since: start))
+        return facts
+    }
+
+    /// Returns the facts of messages on another WebSocket; nil when none could be opened in time.
+    private func messages(offeringCompression isOffered: Bool) async throws -> MessageFacts? {
+        guard let budget = self.budget else { return nil }
+        let socket = try await ProbeSocket.open(
+            self.requests, nil, isCompressed: isOffered, by: self.transport, within: budget)
+        defer { socket.exchange.end() }
+        return socket.isOpen ? try await self.messages(on: socket) : nil
+    }
+
+    /// Tries messages that have failed without an offer of compression, and once more with it, lest a single failure is
+    /// taken for a rule.
+    private mutating func repeatMessages(
+        _ first: MessageFacts, since start: ContinuousClock.Instant
+    ) async throws {
+        guard let plain = try await self.messages(offeringCompression: false), plain.areReturned,
+            plain.messages.count >= first.messages.count,
+            let second = try await self.messages(offeringCompression: true)
+        else { return }
+        if second.areReturned {
+            self.facts.messages = .found(second, self.time(since: start))
+        } else if case .found(var upgrade, let time) = self.facts.upgrade {
+            upgrade.worksUncompressed = true
+            self.facts.upgrade = .found(upgrade, time)
+            self.facts.messages = .found(plain, self.time(since: start))
+        }
     }
 
     // MARK: Event streams
@@ -69,7 +105,7 @@ extension Examination {
         let start = ContinuousClock.now
         let exchange = ProbeExchange(connection: self.transport.connect(request))
         defer { exchange.end() }
-        var stream = ProbeStream()
+        var stream = ProbeStream(askedCount: self.pace.eventCount)
         let deadline = start + length + self.pace.step
         while let event = try await exchange.next(by: deadline) {
             if stream.receive(event, after: .now - start) { break }
@@ -100,5 +136,25 @@ extension Examination {
         }
         let sorted = holds.sorted { ($0.asked, $0.isWebSocket ? 0 : 1) < ($1.asked, $1.isWebSocket ? 0 : 1) }
         self.facts.idle = .found(.init(sorted), self.time(since: start))
+    }
+}
+
+extension MessageFacts {
+    /// Indicates whether all messages came back.
+    fileprivate var areReturned: Bool {
+        !self.messages.isEmpty
+            && self.messages.allSatisfy { if case .returned = $0.echo { true } else { false } }
+    }
+
+    /// Indicates whether an intermediary that breaks compression may be the cause of a failure: bytes that cannot be read
+    /// at either end, or a cut.
+    fileprivate var mayFailByCompression: Bool {
+        self.messages.contains { message in
+            switch message.echo {
+            case .damaged: true
+            case .closed(let code): [1002, 1006, 1007].contains(code)
+            case .returned, .timedOut, .slow: false
+            }
+        }
     }
 }

@@ -185,6 +185,8 @@ extension Examination {
             !FileManager.default.isReadableFile(atPath: file)
         {
             self.facts.environment.fault = .trustAnchors
+            // The server's certificate was not judged.
+            self.facts.tls = .skipped(.notReached)
         }
         return false
     }

@@ -15,6 +15,8 @@ struct ExaminationPace: Sendable {
     /// The time between two of them.
     let eventInterval: Duration
     /// The padding of each, in bytes.
+    ///
+    /// A buffer of 4 KiB, such as nginx has, must hold events for more than a second, and 8 KiB must not hold all.
     let paddingByteCount: Int
 
     /// The sizes of the messages that a probe server returns: the length of the one fits into two bytes of a frame's
@@ -50,7 +52,7 @@ extension ChappieDiagnosis.Extent {
         case .whole:
             ExaminationPace(
                 total: .milliseconds(19_600), step: .seconds(4), pingCount: 10, eventCount: 40,
-                eventInterval: .milliseconds(75), paddingByteCount: 400)
+                eventInterval: .milliseconds(75), paddingByteCount: 200)
         }
     }
 }

@@ -16,7 +16,12 @@ struct ProbeStream {
     private var parser = EventStreamParser(maximumEventByteCount: Self.eventByteCountLimit)
     private var byteCount = 0
     /// The facts so far.
-    private(set) var facts = EventStreamFacts(head: nil, arrivals: [], end: .timedOut)
+    private(set) var facts: EventStreamFacts
+
+    /// Creates a stream of so many events; nil when their number is not known.
+    init(askedCount: Int? = nil) {
+        self.facts = EventStreamFacts(head: nil, arrivals: [], end: .timedOut, askedCount: askedCount)
+    }
 
     /// Takes an event of the exchange, with the time since the request; returns whether it was the last.
     mutating func receive(_ event: ProbeExchange.Event, after time: Duration) -> Bool {

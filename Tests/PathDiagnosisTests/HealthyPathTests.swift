@@ -122,6 +122,23 @@ struct HealthyPath: Sendable, CustomTestStringConvertible {
                 $0.eventStream = .found(.paced { $0 < .milliseconds(500) ? $0 : max($0, .milliseconds(1_200)) })
             }),
         .init(
+            "a large message that takes longer than the step, on a slow path",
+            .probed.with {
+                $0.messages = .found(
+                    .init([
+                        .init(byteCount: 65_000, echo: .returned(.milliseconds(700))),
+                        .init(byteCount: 1 << 20, echo: .slow),
+                    ]))
+            }),
+        .init(
+            "all events, and an end without close_notify",
+            .probed.with {
+                var stream = EventStreamFacts.paced { $0 }
+                stream.askedCount = stream.arrivals.count
+                stream.end = .cut
+                $0.eventStream = .found(stream)
+            }),
+        .init(
             "idle for five minutes",
             .probed.with {
                 $0.idle = .found(.init([.init(asked: .seconds(300), isWebSocket: true)]))

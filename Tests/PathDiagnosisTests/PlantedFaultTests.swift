@@ -303,6 +303,33 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         #expect(!report.advice.usesHTTPOnly)
     }
 
+    @Test func aStreamThatEndsBeforeItsLastEventIsCut() {
+        var stream = EventStreamFacts.paced { $0 }
+        stream.askedCount = stream.arrivals.count
+        stream.arrivals.removeLast()
+        let report = PathJudge(.probed.with { $0.eventStream = .found(stream) }).report
+        #expect(report.causes.map(\.name) == ["event-stream.cut"])
+    }
+
+    @Test func aMessageMayTakeLongAtTheRateOfTheOneBefore() {
+        var facts = MessageFacts([])
+        #expect(!facts.isSlow(forMessageOf: 1 << 20, within: .milliseconds(1)))
+        // At 1 ms for 1,000 bytes, with the same again for what varies.
+        facts.messages = [.init(byteCount: 64_000, echo: .returned(.milliseconds(64)))]
+        #expect(!facts.isSlow(forMessageOf: 1_000_000, within: .seconds(2)))
+        #expect(facts.isSlow(forMessageOf: 1_000_000, within: .milliseconds(1_999)))
+        facts.messages[0].echo = .damaged
+        #expect(!facts.isSlow(forMessageOf: 1_000_000, within: .milliseconds(1)))
+    }
+
+    @Test func aMessageThatIsLostOnAFastPathIsAFault() {
+        let messages = MessageFacts([
+            .init(byteCount: 65_000, echo: .returned(.milliseconds(30))), .init(byteCount: 1 << 20, echo: .timedOut),
+        ])
+        let report = PathJudge(.probed.with { $0.messages = .found(messages) }).report
+        #expect(report.causes.map(\.name) == ["messages.large"])
+    }
+
     @Test func aStreamWithoutAnEventIsSilent() {
         for end in [EventStreamFacts.End.complete, .timedOut] {
             let facts = EventStreamFacts(head: .milliseconds(20), arrivals: [], end: end)

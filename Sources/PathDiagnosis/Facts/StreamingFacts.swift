@@ -12,6 +12,8 @@ package struct MessageFacts: Sendable, Equatable {
         case closed(code: UInt16)
         /// It did not come back in the step's time.
         case timedOut
+        /// It did not come back in the step's time, for which the path is too slow by the rate of an earlier message.
+        case slow
     }
 
     /// A message.
@@ -37,6 +39,14 @@ package struct MessageFacts: Sendable, Equatable {
     package init(_ messages: [Message], isCompressed: Bool = false) {
         self.messages = messages
         self.isCompressed = isCompressed
+    }
+
+    /// Returns whether a message of this size may be on its way for longer than this time, at the rate of the last one.
+    ///
+    /// Half of the time is allowed for, because rates vary.
+    package func isSlow(forMessageOf byteCount: Int, within duration: Duration) -> Bool {
+        guard let last = self.messages.last, case .returned(let time) = last.echo else { return false }
+        return time * byteCount / last.byteCount * 2 > duration
     }
 }
 
@@ -77,12 +87,23 @@ package struct EventStreamFacts: Sendable, Equatable {
     package var arrivals: [Arrival]
     /// The end.
     package var end: End
+    /// The number of events that were asked for; nil when it is not known.
+    package var askedCount: Int?
 
     /// Creates facts.
-    package init(head: Duration?, arrivals: [Arrival], end: End) {
+    package init(head: Duration?, arrivals: [Arrival], end: End, askedCount: Int? = nil) {
         self.head = head
         self.arrivals = arrivals
         self.end = end
+        self.askedCount = askedCount
+    }
+
+    /// Indicates whether no event is missing.
+    ///
+    /// The end of the connection ends the stream, so that a cut looks like its end, and an end without TLS's
+    /// `close_notify` like a cut: the number of events decides where it is known.
+    package var isComplete: Bool {
+        self.askedCount.map { self.arrivals.count >= $0 } ?? (self.end == .complete)
     }
 }
 

@@ -7,9 +7,12 @@ extension StepJudge {
 
     /// Judges messages that the server returns.
     static func messages(_ facts: MessageFacts) -> Judgement {
-        let lost = facts.messages.filter { !$0.echo.isReturned }
+        let lost = facts.messages.filter { !$0.echo.isReturned && $0.echo != .slow }
         let sizes = facts.messages.filter(\.echo.isReturned).map(\.words).joined(separator: ", ")
-        guard let first = lost.first else { return .ok("\(sizes) return unchanged") }
+        guard let first = lost.first else {
+            let slow = facts.messages.filter { $0.echo == .slow }.map { ", \($0.words) \($0.echo.words)" }.joined()
+            return .ok("\(sizes) return unchanged\(slow)")
+        }
         let evidence = facts.messages.map { "\($0.words): \($0.echo.words)" }
         let finding: PathFinding =
             if lost.contains(where: { $0.echo == .damaged }) {
@@ -36,8 +39,9 @@ extension StepJudge {
         case .cut where facts.head == nil, .timedOut where facts.arrivals.isEmpty,
             .complete where facts.arrivals.isEmpty:
             return .fault(.eventsSilent, "no event arrived")
-        case .cut: return .fault(.eventsCut, "cut after \(count)")
-        case .timedOut, .complete: break
+        case .cut where !facts.isComplete, .complete where !facts.isComplete:
+            return .fault(.eventsCut, "cut after \(count)")
+        case .cut, .timedOut, .complete: break
         }
         guard let pacing = EventPacing(facts.arrivals) else { return .ok(count) }
         let first = facts.arrivals.first.map { "first event after \($0.received.words)" } ?? ""
@@ -83,6 +87,7 @@ extension MessageFacts.Echo {
         case .damaged: "damaged"
         case .closed(let code): code == 1006 ? "the WebSocket was cut" : "the WebSocket was closed with code \(code)"
         case .timedOut: "did not return in time"
+        case .slow: "takes longer than there was time"
         }
     }
 }
