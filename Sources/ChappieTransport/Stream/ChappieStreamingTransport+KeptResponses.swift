@@ -48,8 +48,10 @@ extension ChappieStreamingTransport {
     ///
     /// It goes over HTTP. The errors are those of `stream(_:)`; `.transport` with the tag `resume.expired` when the
     /// server no longer streams the response (`retrieve(_:)` may still return it), `event.sequence-gap` when its events
-    /// have no numbers from the beginning on, and `request.invalid` for an identifier that cannot be a part of an
-    /// address and a number below 0.
+    /// have no numbers from the beginning on, `stream.ended-early` when the server has not stored the response's end, so
+    /// that its stream ends in order without one at every attempt, and `request.invalid` for an identifier that cannot be
+    /// a part of an address and a number below 0. After `stream.ended-early` the end is looked up by `retrieve(_:)`,
+    /// which the engine does not do itself: a document has no numbers by which its output could be continued.
     ///
     /// ```swift
     /// for try await event in transport.resume("resp_1", after: 42) {

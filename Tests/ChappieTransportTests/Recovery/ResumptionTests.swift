@@ -249,6 +249,25 @@ private enum KeptResponse {
         #expect(fixture.transport.requests.count == 1)
     }
 
+    /// A server that has stored a part of the events only: its streams end in order behind them.
+    @Test func responseWithoutAStoredEndIsRequestedAgainAndEndsEarly() async {
+        let events = KeptResponse.events()
+        let partial = [KeptResponse.stream(events[..<10])]
+        let fixture = Self.fixture(partial + Array(repeating: KeptResponse.stream([]), count: 12)) {
+            $0.reconnectDelay = .zero
+        }
+        let handle = fixture.instance.streamHandle(resuming: Self.point(2))
+        let rest = await TurnFixture.read(handle)
+        #expect(rest.clientError?.tag == "stream.ended-early")
+        #expect(rest.text == "Hello,")
+        #expect(!rest.events.contains(.completed))
+        #expect(handle.resumePoint == Self.point(9))
+        let targets = fixture.transport.requests.map(\.endpoint.target)
+        #expect(targets.first == "/v1/responses/r?stream=true")
+        #expect(targets.count > 1)
+        #expect(targets.dropFirst().allSatisfy { $0 == "/v1/responses/r?stream=true&starting_after=9" })
+    }
+
     /// Numbers at which the beginning of the output is not known.
     @Test(arguments: [
         [Event.created, Event.text("Hello"), Event.completed],
