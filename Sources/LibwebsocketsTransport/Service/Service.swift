@@ -38,6 +38,8 @@ final class Service: @unchecked Sendable {
         [(connections: Set<ConnectionID>, continuation: CheckedContinuation<Void, Never>)] = []
     /// The deadline that the loop's timer is set to.
     @exclusivity(unchecked) private var timerDeadline: Moment?
+    /// Indicates whether the timer was that late when it fired last that the process may have been stopped.
+    @exclusivity(unchecked) private var isTimerLate = false
     /// The time of the next release of unused memory.
     private var nextRelease = Moment(nanoseconds: 0)
     private let lastID = LockedValue<UInt>(0)
@@ -182,7 +184,11 @@ final class Service: @unchecked Sendable {
 
     private func timerFired() {
         let now = Moment.now
-        if let due = self.timerDeadline, now - due > Self.latenessOfStop { return self.goOnAfterStop(now) }
+        let isLate = self.timerDeadline.map { now - $0 > Self.latenessOfStop } ?? false
+        // A thread that is late again was not stopped: its sockets keep it busy, and deadlines count.
+        let wasStopped = isLate && !self.isTimerLate
+        self.isTimerLate = isLate
+        if wasStopped { return self.goOnAfterStop(now) }
         self.timerDeadline = nil
         for id in self.deadlines.takeDue(at: now) {
             self.connections[id]?.lookDeadline = nil
