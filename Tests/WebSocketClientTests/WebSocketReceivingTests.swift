@@ -59,6 +59,21 @@ import Testing
         #expect(fixture.exchange.calls == [.fail(1007)])
     }
 
+    /// A close frame that has arrived behind the message, or was announced to another task, does not hide it.
+    @Test(arguments: [false, true])
+    func textThatIsNotUTF8FailsAConnectionThatIsClosedBehindIt(programCloses: Bool) async throws {
+        let fixture = try WebSocketFixture([
+            .established(), .text("one"), .message(.text, [0xFF]), .text("three"), .closed(1000),
+        ])
+        let connection = try await fixture.open()
+        if programCloses { try await connection.close() }
+        let (messages, error) = await connection.readToEnd()
+        #expect(messages == [.text("one")])
+        #expect((error as? WebSocketError)?.tag == "ws.protocol-violation")
+        #expect(connection.closed == nil)
+        await #expect(throws: WebSocketError.self) { try await connection.receive() }
+    }
+
     // MARK: Ends
 
     private static let ends: [(UInt16, Bool?, WebSocketClose.Initiator, isNormal: Bool)] = [

@@ -57,7 +57,7 @@ extension WebSocketConnection {
             switch event {
             case .payload(let payload):
                 guard let result = try read(payload) else {
-                    self.exchange.fail(code: 1007)
+                    self.failForUnreadableMessage()
                     continue
                 }
                 self.noteMessage()

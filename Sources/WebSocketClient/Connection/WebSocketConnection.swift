@@ -147,15 +147,30 @@ public final class WebSocketConnection: Sendable {
                     WebSocketClose(
                         code: Int(code), reason: self.redaction.words(reason), initiator: self.initiator)))
         case .failed(let failure) where failure.cause == .cancelled: return self.note(.cancelled)
-        case .failed(let failure):
-            let count = self.state.withLock { ($0.sentMessageCount, $0.receivedMessageCount) }
-            let safety: ChappieReplaySafety =
-                count.1 > 0 ? .outputDelivered : count.0 > 0 ? .sentNoOutput : .notSent
-            return self.note(
-                .failed(self.opening.error(failure, self.exchange.statistics, safety, hasMessages: count.1 > 0)))
+        case .failed(let failure): return self.note(.failed(self.error(failure)))
         // Only a body ends so.
         case .complete: return self.note(.cancelled)
         }
+    }
+
+    /// Fails the connection with 1007 because a message is text that is not UTF-8 (RFC 6455 section 8.1).
+    ///
+    /// Nothing behind the message is received, not even a close frame: the message would be missing silently.
+    func failForUnreadableMessage() {
+        self.exchange.fail(code: 1007)
+        let error = self.error(TransportFailure(phase: .stream, cause: .protocolViolation(closeCode: 1007)))
+        self.note(.failed(error))
+        self.state.withLock { state in
+            state.isDrained = true
+            // `close(code:reason:)` may have noted a close frame that has arrived behind the message.
+            if case .closed = state.end { state.end = .failed(error) }
+        }
+    }
+
+    private func error(_ failure: TransportFailure) -> WebSocketError {
+        let count = self.state.withLock { ($0.sentMessageCount, $0.receivedMessageCount) }
+        let safety: ChappieReplaySafety = count.1 > 0 ? .outputDelivered : count.0 > 0 ? .sentNoOutput : .notSent
+        return self.opening.error(failure, self.exchange.statistics, safety, hasMessages: count.1 > 0)
     }
 
     private var initiator: WebSocketClose.Initiator {
