@@ -32,9 +32,14 @@ import WebSocketClient
     @Test func theDefaultsAreThoseOfTheClient() throws {
         let options = try Self.options("ws://127.0.0.1:8080")
         #expect(options.configuration.compression == .enabled && options.configuration.proxy == .environment)
-        #expect(options.configuration.timeouts == WebSocketTimeouts())
+        // A person's input may be long, and a server slow.
+        var timeouts = WebSocketTimeouts()
+        timeouts.close = .seconds(60)
+        #expect(options.configuration.timeouts == timeouts)
         #expect(!options.sendsBinary && !options.keepsOpen && !options.printsJSON && options.pingInterval == nil)
         #expect(try Self.options("ws://h", "--connect-timeout", "0").configuration.timeouts.connect == nil)
+        #expect(try Self.options("ws://h", "--close-timeout", "3").configuration.timeouts.close == .seconds(3))
+        #expect(try Self.options("ws://h", "--close-timeout", "0").configuration.timeouts.close > .seconds(1_000_000))
     }
 
     @Test(arguments: [

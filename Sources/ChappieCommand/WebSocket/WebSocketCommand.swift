@@ -20,6 +20,10 @@ struct WebSocketCommand {
             .init("no-compression", "offer no compression of messages"),
             .init("max-message", "BYTES", "the largest message; default 67108864 (64 MiB)"),
             .init("connect-timeout", "S", "seconds to the server's answer; default 10, 0 for no limit"),
+            .init(
+                "close-timeout", "S",
+                "seconds from the end of the input until all of it is sent and the server has closed; default 60, 0 for no limit"
+            ),
             .init("ca-file", "FILE", "trust the certification authorities in a PEM file, and no others"),
             .init(
                 "proxy", "URL",
@@ -28,7 +32,7 @@ struct WebSocketCommand {
         ],
         notes: [
             "At the end of the input the WebSocket is closed with code 1000; what the server sends before it closes is "
-                + "still printed. Binary messages are printed in hexadecimal digits.",
+                + "still printed. Many servers send nothing more then: --keep-open waits for them. Binary messages are printed in hexadecimal digits.",
             "Example: echo hello | chappie ws wss://echo.example.org",
         ]
     )
@@ -39,7 +43,10 @@ struct WebSocketCommand {
     /// Reads until the WebSocket is closed; SIGINT and SIGTERM close it.
     func run(_ arguments: ParsedArguments) async throws -> ExitCode {
         let options = try WebSocketOptions(arguments)
-        return try await InterruptibleWork.run { try await self.run(options) }
+        // A write that waits for the reader of the output ends with the first signal.
+        let patience = OutputPatience(limit: nil)
+        let command = Self(console: self.console.waiting { patience.error })
+        return try await InterruptibleWork.run(interrupted: { patience.interrupt() }) { try await command.run(options) }
     }
 
     private func run(_ options: WebSocketOptions) async throws -> ExitCode {
@@ -54,6 +61,8 @@ struct WebSocketCommand {
             if case .closed(let close) = error { try self.print(printer.closed(close)) }
             try self.print(printer.failed(error))
             throw error
+        } catch DescriptorError.interrupted {
+            throw CancellationError()
         }
     }
 

@@ -38,6 +38,9 @@ struct WebSocketOptions: Sendable {
             configuration.limits.messageByteCount = limit
         }
         if let budget = try arguments.budget("connect-timeout") { configuration.timeouts.connect = budget.duration }
+        let budget = try arguments.budget("close-timeout") ?? .limit(.seconds(60))
+        // The client's longest time, which is as good as none.
+        configuration.timeouts.close = budget.duration ?? .seconds(3_153_600_000)
         if let path = arguments.text("ca-file") { configuration.tls.trust = .file(path: path) }
         if let proxy = arguments.text("proxy") { configuration.proxy = .url(proxy) }
         self.configuration = configuration

@@ -128,6 +128,11 @@ extension WebSocketRefusal {
 extension WebSocketClose {
     fileprivate var sentences: String {
         guard self.isClean else {
+            guard self.initiator != .client else {
+                return
+                    "The server did not complete the closing handshake within its time limit. What was sent last may "
+                    + "not have arrived: raise the limit (timeouts.close) if the server is slow."
+            }
             return "The connection was lost: it ended without a closing handshake. Try again in a moment."
         }
         let problem = "The server closed the WebSocket with code \(self.code)."

@@ -56,6 +56,28 @@ import Testing
         #expect(result.status == 69)
     }
 
+    @Test func textThatIsNotUTF8IsAFailureAlsoInFrontOfAClose() async throws {
+        let (outcome, peer) = try await Self.start(["--keep-open"], input: "")
+        await peer.acceptWebSocket()
+        let frames: [(UInt8, [UInt8])] = [
+            (1, Array("one".utf8)), (1, [0xFF]), (1, Array("three".utf8)), (8, Self.normalClosure),
+        ]
+        peer.write(frames.flatMap { RawPeer.frame($0.0, $0.1) })
+        peer.endWriting()
+        let result = try await outcome.value
+        #expect(result.output == "one\n")
+        #expect(result.status == 65)
+    }
+
+    @Test func aServerThatDoesNotCloseIsGivenUp() async throws {
+        let (outcome, peer) = try await Self.start(["--close-timeout", "0.2"], input: "")
+        await peer.acceptWebSocket()
+        #expect(await peer.readCloseCode() == 1000)
+        let result = try await outcome.value
+        #expect(result.errorOutput.contains("did not complete the closing handshake within its time limit"))
+        #expect(result.status == 69)
+    }
+
     @Test func aRefusalEndsWithItsExitCode() async throws {
         let (outcome, peer) = try await Self.start(input: "")
         _ = await peer.read(until: "\r\n\r\n")
