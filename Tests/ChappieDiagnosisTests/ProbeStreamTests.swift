@@ -27,6 +27,18 @@ import Testing
         #expect(stream.facts.arrivals.last?.byteCount == bytes.count)
     }
 
+    /// Without TLS's `close_notify` the end of a connection is a cut, and its stream may be complete.
+    @Test(arguments: [(nil, false), (2, false), (1, true)] as [(Int?, Bool)])
+    func theNumberOfEventsTellsACut(askedCount: Int?, isComplete: Bool) {
+        var stream = ProbeStream(askedCount: askedCount)
+        _ = stream.receive(Self.head, after: .zero)
+        _ = stream.receive(.payload(Array("data: 0 0 x\n\n".utf8)), after: .zero)
+        let isLast = stream.receive(.ended(.failed(.init(phase: .stream, cause: .connectionLost))), after: .zero)
+        #expect(isLast)
+        #expect(stream.facts.end == .cut)
+        #expect(stream.facts.isComplete == isComplete)
+    }
+
     @Test func otherAnswersEndTheStream() {
         var refused = ProbeStream()
         let isLast5 = refused.receive(.opened(ResponseHead(statusCode: 502)), after: .zero)

@@ -13,4 +13,24 @@ enum ProbeFacts {
         return "{\"object\":\"list\",\"data\":[],\"probe\":{\"http\":\"1.\(request.minorVersion)\",\"fields\":["
             + names.joined(separator: ",") + "]}}"
     }
+
+    /// Returns the value of the field `date` (IMF-fixdate, RFC 9110 section 5.6.7), by which the client judges its clock.
+    static func date(secondsSince1970 seconds: Int) -> String {
+        let days = seconds / 86_400
+        // The days of the Gregorian calendar, whose years begin with March here, in eras of 400 years.
+        let (era, day) = (days + 719_468).quotientAndRemainder(dividingBy: 146_097)
+        let yearOfEra = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365
+        let dayOfYear = day - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let month = (5 * dayOfYear + 2) / 153
+        let dayOfMonth = dayOfYear - (153 * month + 2) / 5 + 1
+        let year = era * 400 + yearOfEra + (month >= 10 ? 1 : 0)
+        func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        let time = [seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60].map(two).joined(separator: ":")
+        return "\(Self.weekdays[days % 7]), \(two(dayOfMonth)) \(Self.months[month]) \(year) \(time) GMT"
+    }
+
+    /// The days of the week, from that of the first of January 1970.
+    private static let weekdays = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
+    /// The months, from March.
+    private static let months = ["Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec", "Jan", "Feb"]
 }

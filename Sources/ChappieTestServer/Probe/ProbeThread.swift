@@ -1,6 +1,11 @@
 // One connection of a probe server from its first byte to its last: one request.
 //
 // Runs on the connection's thread, which owns all of its state.
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Serves the request of one connection.
 struct ProbeThread {
@@ -62,6 +67,7 @@ struct ProbeThread {
         let fields: [ChappieTestServer.Field] = [
             .init(name: "content-type", value: "application/json"),
             .init(name: "content-length", value: String(body.utf8.count)), .init(name: "connection", value: "close"),
+            .init(name: "date", value: ProbeFacts.date(secondsSince1970: Int(Date().timeIntervalSince1970))),
             ProbeFacts.field,
         ]
         try self.writer.append(HTTPResponseHead(status: status, fields: fields).bytes + Array(body.utf8))

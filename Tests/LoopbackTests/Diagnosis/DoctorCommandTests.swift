@@ -41,6 +41,18 @@ import Testing
         #expect((object?["steps"] as? [Any])?.count == 14)
     }
 
+    /// The certificate that is not trusted follows from the file, and is no cause of its own.
+    @Test func aFileOfAuthoritiesThatIsNotThereIsTheOnlyCause() async throws {
+        let server = try TLSServer()
+        let program = try CommandProgram()
+        let outcome = try await program.run(
+            ["doctor", "https://127.0.0.1:\(server.server.port)/v1", "--fast", "--json"],
+            environment: ["SSL_CERT_FILE": "/nonexistent/authorities.pem"])
+        let object = try JSONSerialization.jsonObject(with: Data(outcome.output.utf8)) as? [String: Any]
+        let causes = object?["causes"] as? [[String: Any]]
+        #expect(causes?.map { $0["name"] as? String } == ["environment.trust-anchors"])
+    }
+
     /// The addresses are those of the environment alone; what was typed may be printed.
     @Test(arguments: [[], ["--json"], ["--suggest"]])
     func noSecretAndNoAddressOfTheEnvironmentIsPrinted(form: [String]) async throws {

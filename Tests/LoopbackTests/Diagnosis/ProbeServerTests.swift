@@ -69,15 +69,15 @@ import Testing
         #expect(report.result(of: .credential)?.words == "a probe server needs no credential")
     }
 
-    /// A path that holds a stream back delivers at once what was sent over more than a second.
+    /// A path that holds a stream back delivers at once what was sent over almost three seconds.
     @Test func aStreamThatIsHeldBackIsNoticed() async throws {
-        let events = (0..<15).map { "data: \($0) \($0 * 100_000) \(String(repeating: "x", count: 200))\n\n" }.joined()
+        let events = (0..<40).map { "data: \($0) \($0 * 75_000) \(String(repeating: "x", count: 200))\n\n" }.joined()
         let server = try AnsweringServer(
             AnsweringServer.response(
                 "200 OK", ["Content-Type: text/event-stream", "X-Chappie-Probe: 1"], body: events))
         let report = try await ChappieDiagnosis.run(.loopback(server.baseURL), extent: .whole)
         let cause = try #require(report.causes.first { $0.name == "event-stream.whole" })
-        #expect(cause.evidence.contains("events came up to 1.4 s late"))
+        #expect(cause.evidence.contains("events came up to 2.9 s late"))
     }
 
     @Test func fieldsThatAreAddedOnTheWayAreTold() async throws {
@@ -88,6 +88,24 @@ import Testing
             AnsweringServer.response("200 OK", ["Content-Type: application/json", "X-Chappie-Probe: 1"], body: seen))
         let report = try await ChappieDiagnosis.run(.loopback(server.baseURL), extent: .whole)
         #expect(report.result(of: .http)?.words == "status code 200, a probe server, added on the way: via")
+    }
+
+    /// The end of the connection is that of the stream as well, so that the number of events tells a cut.
+    @Test func aStreamThatEndsBeforeItsLastEventIsCut() async throws {
+        let server = try AnsweringServer(
+            AnsweringServer.response(
+                "200 OK", ["Content-Type: text/event-stream", "X-Chappie-Probe: 1"], body: "data: 0 0 x\n\n"))
+        let report = try await ChappieDiagnosis.run(.loopback(server.baseURL), extent: .whole)
+        #expect(report.causes.contains { $0.name == "event-stream.cut" })
+    }
+
+    /// Times of RFC 9110 section 5.6.7, and of a day that most centuries do not have.
+    @Test(arguments: [
+        (0, "Thu, 01 Jan 1970 00:00:00 GMT"), (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"),
+        (951_782_399, "Mon, 28 Feb 2000 23:59:59 GMT"), (951_782_400, "Tue, 29 Feb 2000 00:00:00 GMT"),
+    ])
+    func aProbeServerTellsItsClock(seconds: Int, text: String) {
+        #expect(ProbeFacts.date(secondsSince1970: seconds) == text)
     }
 
     // MARK: Limits
