@@ -36,6 +36,8 @@ PORT := 8000
 # How long a soak is; `make soak SECONDS=n` says otherwise. Which benchmarks `make bench` runs: part of a name.
 SOAK_SECONDS := $(if $(filter command line,$(origin SECONDS)),$(SECONDS),3600)
 FILTER :=
+# Which cases `make doctor-faults` runs: words of their names; all when it is empty.
+WORDS :=
 # Which results.json `make bench-report` and `make bench-readme` read: the last one when it is empty.
 RESULTS :=
 
@@ -49,8 +51,8 @@ RESULTS :=
 	budgets budgets-accept fuzz fuzz-regressions fuzz-coverage fuzz-planted \
 	simulate mutations model torture torture-sample promise promise-sample samples soak soak-sample bench bench-peers \
 	bench-report bench-readme runner-tests figures churn \
-	routes credential-crashes browser-sign-in http-oracle interop interop-model autobahn autobahn-quick autobahn-full \
-	autobahn-client platforms platform-sample deb deb-check dependency-check clean
+	routes doctor-faults credential-crashes browser-sign-in http-oracle interop interop-model \
+	autobahn autobahn-quick autobahn-full autobahn-client platforms platform-sample deb deb-check dependency-check clean
 
 help: ## List the main targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*[^#]## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -290,6 +292,11 @@ routes: install ### Add and delete the default route, in a network namespace, wh
 	@Scripts/install.sh routes
 	@swift build $(BUILD_FLAGS) --product chappie
 	@Scripts/routes.sh "$$(swift build --show-bin-path)/chappie"
+
+doctor-faults: install ### Plant faults on paths, with real proxies: `chappie doctor` names each, and none on a healthy path; WORDS=some
+	@Scripts/install.sh doctor-faults
+	@swift build $(BUILD_FLAGS) --product chappie
+	@Scripts/doctor-faults.sh "$$(swift build --show-bin-path)/chappie" "$(WORDS)"
 
 credential-crashes: install ### Kill a process at each call that replaces a credential: the file is the old or the new one
 	@Scripts/install.sh crashes

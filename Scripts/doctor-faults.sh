@@ -7,7 +7,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-readonly chappie=$1 words=${2:-} place=${3:-}
+readonly chappie=$1 words=${2:-} inside=${3:-} installed=${4:-}
 readonly runner=(python3 Tests/DoctorFaults/run.py --chappie "$chappie" --only "$words")
 
 # Prints the path of mitmdump, of the pinned version; nothing when it cannot be installed.
@@ -35,7 +35,7 @@ make_system() {
     for name in resolv.conf hosts nsswitch.conf passwd shadow; do mount --bind "$work/$name" "/etc/$name"; done
 }
 
-case $place in
+case $inside in
     netem) exec "${runner[@]}" --netem ;;
     system)
         work=$(mktemp -d)
@@ -43,21 +43,23 @@ case $place in
         trap 'rm -rf "$work"' EXIT
         make_system
         # The interpreter must not become this process: the folder is removed after it.
-        "${runner[@]}" --namespace --mitmdump "$(mitmdump)"
+        "${runner[@]}" --namespace --mitmdump "$installed"
         exit
         ;;
 esac
 
 # Before the network is left.
-mitmdump=$(mitmdump)
-readonly mitmdump
+program=$(mitmdump)
+readonly program
 for way in "unshare --net --mount" "unshare --map-root-user --net --mount"; do
     # shellcheck disable=SC2086 # Words.
     if $way ip link set lo up 2>/dev/null; then
         status=0
-        $way bash -c 'ip link set lo up && exec "$@"' - "$0" "$chappie" "$words" system || status=$?
-        $way bash -c 'ip link set lo up && exec "$@"' - "$0" "$chappie" "$words" netem || status=$?
+        for place in system netem; do
+            $way bash -c 'ip link set lo up && exec "$@"' - Scripts/doctor-faults.sh "$chappie" "$words" "$place" "$program" ||
+                status=$?
+        done
         exit "$status"
     fi
 done
-"${runner[@]}" --mitmdump "$mitmdump"
+"${runner[@]}" --mitmdump "$program"

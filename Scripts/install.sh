@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the Makefile's targets need from the system's package manager, and only what is missing.
-# Usage: Scripts/install.sh [build|test|check|docs|budgets|bench|bench-peers|browser|routes|crashes|http-oracle|interop|
-#        autobahn|model|platforms|roots|deb]...      (default: build)
+# Usage: Scripts/install.sh [build|test|check|docs|budgets|bench|bench-peers|browser|routes|doctor-faults|crashes|
+#        http-oracle|interop|autobahn|model|platforms|roots|deb]...      (default: build)
 #
 # On Debian and Ubuntu it installs. Elsewhere it says what is missing, and the command that should install it.
 set -euo pipefail
@@ -35,6 +35,10 @@ debian_packages() {
             ;;
         browser) echo python3 chromium fonts-dejavu-core ;;
         routes) echo python3 iproute2 util-linux ;;
+        doctor-faults)
+            echo python3 python3-venv ca-certificates openssl squid tinyproxy-bin dante-server nginx-light haproxy faketime \
+                iproute2 util-linux mount
+            ;;
         crashes) echo python3 strace ;;
         http-oracle) echo python3 python3-venv ca-certificates ;;
         interop) echo python3 python3-venv curl ca-certificates nodejs node-ws openssl squid haproxy dante-server util-linux mount ;;

@@ -268,14 +268,14 @@ def is_compressed(reply):
 
 
 def cut_compressed(request, reply):
-    """Cuts a WebSocket as soon as a message on it is compressed."""
+    """Cuts a WebSocket as soon as a message to the client is marked as compressed (RFC 7692 section 6)."""
     if not is_compressed(reply):
         return same, same
-    return (lambda data: None if data and data[0] & 0x40 else data), same
+    return same, lambda data: None if data[0] & 0x40 else data
 
 
 def clear_compressed(request, reply):
-    """Clears the bit that marks a compressed message (RFC 7692 section 6), in the first frame of what arrives."""
+    """Clears that mark."""
     if not is_compressed(reply):
         return same, same
     return same, lambda data: bytes([data[0] & ~0x40]) + data[1:]

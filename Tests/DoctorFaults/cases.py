@@ -11,7 +11,17 @@ import subprocess
 import boxes
 from bench import Path, Missing, free_port, port_of, program
 
+# What lets nginx pass WebSockets on.
+UPGRADE = "proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection $connection_upgrade;"
+
 WORKS, DEGRADED, FAILS = "works", "degraded", "fails"
+# The step of each layer, by the first part of a cause's name.
+STEPS = {
+    "environment": "environment", "resolve": "resolve", "connect": "connect", "proxy": "proxy", "tls": "tls",
+    "http": "http", "credential": "credential", "web-socket": "webSocket", "compression": "compression",
+    "early-close": "earlyClose", "messages": "messages", "pings": "pings", "event-stream": "eventStream",
+    "idle": "idle",
+}
 EVERYWHERE, NAMESPACE, NETEM = "everywhere", "namespace", "netem"
 
 
@@ -69,6 +79,14 @@ def clock(bench):
 @fault("a server whose Date is a day old", "environment.clock", verdict=DEGRADED)
 def old_date(bench):
     return plain(bench.listener(boxes.api(boxes.answering, date=-86_400)))
+
+
+@fault("nginx: clock behind by a day", "environment.clock", verdict=DEGRADED)
+def clock_nginx(bench):
+    location = f"proxy_pass http://127.0.0.1:{bench.probe()}; proxy_buffering off; {UPGRADE}"
+    path = plain(bench.nginx(location), FAKETIME_DONT_FAKE_MONOTONIC="1", DONT_FAKE_MONOTONIC="1")
+    path.prefix = [program("faketime"), "-f", "-1d"]
+    return path
 
 
 @fault("clock behind by a month, TLS", "tls.not-yet-valid")
@@ -220,7 +238,13 @@ def dante_without_login(bench):
     return plain(bench.probe(), *through(bench.dante("username"), scheme="socks5h"))
 
 
-@fault("squid, named as a SOCKS proxy", "proxy.other-protocol")
+@fault("nginx, named as a SOCKS proxy", "proxy.other-protocol")
+def nginx_as_socks(bench):
+    return plain(bench.probe(), *through(bench.nginx("return 404;"), scheme="socks5"))
+
+
+# It waits for the end of a line.
+@fault("squid, named as a SOCKS proxy", "proxy.no-answer")
 def squid_as_socks(bench):
     return plain(bench.probe(), *through(bench.open_squid(), scheme="socks5"))
 
@@ -354,7 +378,7 @@ def to_https(bench):
     return plain(bench.nginx("return 301 https://127.0.0.1$request_uri;"))
 
 
-@fault("a server that is silent", "http.no-answer")
+@fault("a server that is silent", "http.no-answer", "web-socket.no-answer")
 def http_silent(bench):
     return plain(bench.listener(boxes.silent))
 
@@ -364,7 +388,7 @@ def mail(bench):
     return plain(bench.listener(boxes.banner))
 
 
-@fault("a server that cuts the request", "http.cut")
+@fault("a server that cuts the request", "http.cut", "web-socket.cut")
 def http_cut(bench):
     return plain(bench.listener(lambda connection: boxes.read_head(connection)))
 
@@ -445,8 +469,6 @@ def slow(bench):
 
 
 # MARK: Event streams and silence
-
-UPGRADE = "proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection $connection_upgrade;"
 
 
 @fault("nginx: buffers", "event-stream.buffered", verdict=DEGRADED)
@@ -624,6 +646,12 @@ def healthy_slices(bench):
 @healthy("1 MB/s")
 def healthy_throttled(bench):
     url = bench.serve("--upstream", f"http://127.0.0.1:{bench.probe()}", "--fault", "throttle=1000000")
+    return plain(port_of(url))
+
+
+@healthy("100 kB/s")
+def healthy_slow(bench):
+    url = bench.serve("--upstream", f"http://127.0.0.1:{bench.probe()}", "--fault", "throttle=100000")
     return plain(port_of(url))
 
 

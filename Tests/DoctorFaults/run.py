@@ -53,12 +53,11 @@ def judged(case, code, report):
         return f"causes {found}, not {expected}: {report['sentence']}"
     if report["verdict"] != verdict or code != EXIT[verdict]:
         return f"verdict {report['verdict']} with exit code {code}, not {verdict}"
-    outcomes = {step["step"]: step["outcome"] for step in report["steps"]}
     for cause in report["causes"]:
-        # A hint does not make its step fail.
-        if outcomes[cause["step"]] not in ("failed", "degraded") and cause is report["causes"][0]:
-            return f"the step {cause['step']} is {outcomes[cause['step']]}"
-    if not found and {"failed", "degraded"} & set(outcomes.values()):
+        if cause["step"] != cases.STEPS[cause["name"].split(".")[0]]:
+            return f"the cause {cause['name']} is of the step {cause['step']}"
+    outcomes = {step["step"]: step["outcome"] for step in report["steps"]}
+    if bool(found) != bool({"failed", "degraded"} & set(outcomes.values())):
         return f"steps {outcomes}"
     return ""
 
@@ -102,8 +101,14 @@ def main():
     counts = {"ok": 0, "skipped": 0, "FAILED": 0}
     # Examinations wait most of the time. More of them at once would be late on two cores.
     with concurrent.futures.ThreadPoolExecutor(1 if arguments.netem else 6) as pool:
-        for case, future in [(case, pool.submit(run, case, arguments)) for case in chosen]:
+        results = [(case, pool.submit(run, case, arguments)) for case in chosen]
+        for case, future in results:
             result, seconds, words, report = future.result()
+            if result == "FAILED":
+                # Once more without the others, which may have taken the time; what fails twice is no matter of load.
+                concurrent.futures.wait([other for _, other in results])
+                print(f"{'again':18}{case.name}: {words}", flush=True)
+                result, seconds, words, report = run(case, arguments)
             counts[result] += 1
             print(f"{result:8} {seconds:5.1f} s  {case.name}: {words}", flush=True)
             if report and (result == "FAILED" or arguments.only):
@@ -111,10 +116,12 @@ def main():
                     print(f"{'':18} {step['step']:12} {step['outcome']:9} {step['words']}")
     if resolver:
         resolver.close()
+    if not chosen:
+        return 0
     done = [case for case in chosen if not case.causes]
     print(f"{len(chosen) - len(done)} planted faults and {len(done)} healthy paths: {counts['ok']} as expected, "
           f"{counts['FAILED']} not, {counts['skipped']} skipped")
-    return 1 if counts["FAILED"] or not chosen else 0
+    return 1 if counts["FAILED"] else 0
 
 
 if __name__ == "__main__":
