@@ -26,7 +26,12 @@ final class InboundArena: Sendable {
     /// The continuation of a consumer that waits.
     ///
     /// It is resumed once: whoever takes it out of the state resumes it.
-    typealias Waiter = UnsafeContinuation<TransportWaitOutcome, Never>
+    #if DEBUG
+        // It is checked there, and the thread sanitizer sees what orders it.
+        typealias Waiter = CheckedContinuation<TransportWaitOutcome, Never>
+    #else
+        typealias Waiter = UnsafeContinuation<TransportWaitOutcome, Never>
+    #endif
 
     /// A read of the socket, until the arena has counted it.
     struct Arrival {
@@ -529,7 +534,7 @@ final class InboundArena: Sendable {
         until deadline: Moment?, watch: () -> Void
     ) async -> TransportWaitOutcome {
         await withTaskCancellationHandler {
-            await withUnsafeContinuation { continuation in
+            await Self.suspend { continuation in
                 var needsWatch = false
                 let outcome: TransportWaitOutcome? = self.state.withLock { state in
                     // Under the lock, so that `cancelWaiter` cannot run between this check and the suspension.
@@ -547,6 +552,15 @@ final class InboundArena: Sendable {
         } onCancel: {
             self.cancelWaiter()
         }
+    }
+
+    @inline(__always)
+    nonisolated(nonsending) private static func suspend(_ body: (Waiter) -> Void) async -> TransportWaitOutcome {
+        #if DEBUG
+            await withCheckedContinuation { body($0) }
+        #else
+            await withUnsafeContinuation { body($0) }
+        #endif
     }
 
     private static func isNearer(_ deadline: Moment?, than other: Moment?) -> Bool {
