@@ -180,7 +180,7 @@ extension Examination {
         if self.noteEnvironment(failure) { return false }
         let facts = TLSFacts(failure.handshake)
         self.facts.tls = .found(facts, time)
-        // OpenSSL skips a file that it cannot read, and trusts nobody then.
+        // OpenSSL skips a file that it cannot read, and trusts no authority then.
         if case .certificate(.unknownIssuer, _) = facts.handshake, let file = self.requests.trustFile,
             !FileManager.default.isReadableFile(atPath: file)
         {

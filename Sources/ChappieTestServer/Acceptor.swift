@@ -9,7 +9,7 @@
 
 /// Accepts connections and gives each a thread.
 final class Acceptor: Sendable {
-    /// What a server does with its connections.
+    /// The work of a server on its connections.
     struct Service: Sendable {
         /// Returns the number of a connection that was accepted; called on the accept thread.
         var begin: @Sendable () -> Int

@@ -1,4 +1,4 @@
-// What the peers in C++ share: the task, what they take out of each event, and their answer.
+// The parts that the peers in C++ share: the task, the contents taken out of each event, and the answer.
 //
 // usage: PEER TASK
 //
@@ -88,7 +88,7 @@ struct task {
     }
 };
 
-// What was found in one stream.
+// The findings in one stream.
 struct tally {
     uint64_t event_count = 0, byte_count = 0;
     uLong checksum = 0;

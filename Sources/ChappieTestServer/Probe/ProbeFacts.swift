@@ -1,4 +1,4 @@
-// What a probe server tells of a request: names and kinds, and no value and no address. Pure.
+// The facts about a request that a probe server states: names and kinds, and no value and no address. Pure.
 
 /// The answer that tells what has arrived.
 enum ProbeFacts {

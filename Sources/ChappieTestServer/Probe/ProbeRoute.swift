@@ -1,4 +1,4 @@
-// What a request asks a probe server for. Pure: a request in, a value out.
+// The task that a request sets a probe server. Pure: a request in, a value out.
 
 /// The action of a request; every number is within `ProbeLimits`.
 enum ProbeRoute: Equatable {
@@ -12,7 +12,7 @@ enum ProbeRoute: Equatable {
         var paddingByteCount: Int
     }
 
-    /// What the server has seen of the request.
+    /// The facts that the server has seen of the request.
     case facts
     /// A WebSocket that returns its messages.
     case echo

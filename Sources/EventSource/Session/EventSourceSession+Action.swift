@@ -1,7 +1,7 @@
 package import StreamSession
 package import StreamTransport
 
-// What an event source does next, as values.
+// The next steps of an event source, as values.
 extension EventSourceSession {
     /// A request, in the form in which it is sent.
     package struct Exchange: Sendable, Equatable {

@@ -25,7 +25,7 @@ final class InboundArena: Sendable {
 
     /// The continuation of a consumer that waits.
     ///
-    /// It is resumed once: whoever takes it out of the state resumes it.
+    /// It is resumed once: the thread that takes it out of the state resumes it.
     #if DEBUG
         // It is checked there, and the thread sanitizer sees what orders it.
         typealias Waiter = CheckedContinuation<TransportWaitOutcome, Never>
@@ -60,7 +60,7 @@ final class InboundArena: Sendable {
         var room = 0
     }
 
-    /// What an event touches comes first, so that it lies together.
+    /// The parts that an event touches come first, so that they lie together.
     private struct State {
         var waiter: Waiter?
         var deadline: Moment?
@@ -118,7 +118,7 @@ final class InboundArena: Sendable {
             return max(1, min(highWatermark, self.share) - self.weight)
         }
 
-        /// Takes the waiter out; whoever has it resumes it.
+        /// Takes the waiter out; the caller resumes it.
         mutating func takeWaiter() -> Waiter? {
             self.deadline = nil
             return self.waiter.take()

@@ -55,7 +55,7 @@ package struct HTTPFacts: Sendable, Equatable {
         case signIn
     }
 
-    /// What a probe server has seen of the request.
+    /// The facts that a probe server has seen of the request.
     package struct Seen: Sendable, Equatable {
         /// The names of the fields that were added on the way, in lower case.
         package var added: [String]
@@ -72,7 +72,7 @@ package struct HTTPFacts: Sendable, Equatable {
 
     /// The outcome.
     package var exchange: Exchange
-    /// What a probe server has seen; nil for another server.
+    /// The facts that a probe server has seen; nil for another server.
     package var seen: Seen?
 
     /// Creates facts.

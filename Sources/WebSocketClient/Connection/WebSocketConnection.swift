@@ -16,7 +16,7 @@ import TransportSurface
 /// for try await message in connection.messages { print(message) }
 /// ```
 public final class WebSocketConnection: Sendable {
-    /// What tasks share, behind a lock held for a few lines.
+    /// The state that tasks share, behind a lock held for a few lines.
     struct State {
         var isReceiving = false
         /// Indicates whether this side has asked for the closing handshake.

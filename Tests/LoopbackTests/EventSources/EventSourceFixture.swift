@@ -51,7 +51,7 @@ extension RawServer {
     }
 }
 
-/// What a program has got from an event source.
+/// The events and the end that a program has got from an event source.
 struct EventSourceOutcome: Sendable {
     let events: [ServerSentEvent]
     let error: (any Error)?

@@ -126,7 +126,7 @@ import WebSocketClient
         let ping = Task { try await connection.ping() }
         let frame = try #require(await opened.peer.readFrame())
         #expect(frame.opcode == 9)
-        // One that nobody has asked for does not answer it.
+        // An unsolicited one does not answer it.
         opened.peer.write(RawPeer.frame(10, [1]) + RawPeer.frame(10, frame.payload))
         #expect(try await ping.value > .zero)
         // It is not a message.

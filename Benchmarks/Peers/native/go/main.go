@@ -1,4 +1,4 @@
-// What the peers in Go share: the task, what they take out of each event, and their answer.
+// The parts that the peers in Go share: the task, the contents taken out of each event, and the answer.
 //
 // usage: go-peers CLIENT TASK
 //
@@ -79,7 +79,7 @@ func peakMemory() int64 {
 	return kibibytes * 1024
 }
 
-// What was found in one stream.
+// The findings in one stream.
 type tally struct {
 	EventCount    int     `json:"eventCount"`
 	TextByteCount int     `json:"textByteCount"`

@@ -84,7 +84,7 @@ fn peak_memory() -> u64 {
     line.split_whitespace().next().and_then(|word| word.parse::<u64>().ok()).unwrap_or_default() * 1024
 }
 
-/// What was found in one stream.
+/// The findings in one stream.
 #[derive(Clone, Default)]
 pub struct Tally {
     event_count: usize,
