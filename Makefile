@@ -117,7 +117,7 @@ UNSAFE_TESTS := ServerSentEventsTests HTTPProtocolTests WebSocketProtocolTests D
 
 # What `make test` runs and a sanitizer need not: what starts programs of its own, which sanitizers do not see well; and
 # what is long, and about time, decisions or values of one thread.
-OF_OTHER_PROCESSES := DescriptorLimitTests|TLSEnvironmentTests|FiftyProcessesTests|LoopbackTests.Command
+OF_OTHER_PROCESSES := DescriptorLimitTests|TLSEnvironmentTests|FiftyProcessesTests|LoopbackTests.[A-Za-z]*Command
 NOT_ABOUT_THREADS := ScenarioTests|SlowReaderTests|FrameQueueTests|AddressRaceTests|LookupQueueWalkTests|FaultProxyTests
 NOT_ABOUT_THREADS := $(NOT_ABOUT_THREADS)|ContinuationTests|CanaryTests|ClientEndpointTests|RateLimitContractTests
 NOT_ABOUT_MEMORY := ScenarioTests|SlowReaderTests|FaultProxyTests|TimeBudgetTests|TransportDeadlineTests|CanaryTests
