@@ -112,7 +112,7 @@ public enum ChappieDiagnosis {
 
     /// The settings that fit a path, as data.
     ///
-    /// Nothing is set by it: a program, or a person, does that.
+    /// It sets no option: a program, or a person, does that.
     public struct Advice: Sendable, Equatable {
         /// Indicates whether turns should use HTTP only (`--http-only`).
         public internal(set) var usesHTTPOnly = false

@@ -98,7 +98,7 @@ import Testing
         Stream(
             "BOM split byte by byte across chunks", bytes: markBytes.map { [$0] } + [Array("data: a\n\n".utf8)],
             [message("a")]),
-        // What is left of the second mark is the beginning of an unknown field's name.
+        // The rest of the second mark is the beginning of an unknown field's name.
         Stream("only first BOM at start is stripped", ["\u{FEFF}\u{FEFF}data: a\n\ndata: b\n\n"], [message("b")]),
         Stream("BOM with multi-line data", ["\u{FEFF}data: a\ndata: b\n\n"], [message("a\nb")]),
         Stream("BOM with comment at start", ["\u{FEFF}: c\ndata: a\n\n"], [message("a")]),

@@ -63,7 +63,7 @@ import Testing
         await #expect(throws: WebSocketError.notOpen) { try await connection.send("late") }
         await #expect(throws: WebSocketError.notOpen) { try await connection.ping() }
         #expect(fixture.outcomes == ["connect completed", "connection completed"])
-        // What came before the end can still be received.
+        // Messages before the end can still be received.
         #expect(try await connection.receive() == .text("unread"))
         #expect(try await connection.receive() == nil)
     }

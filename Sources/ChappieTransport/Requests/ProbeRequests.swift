@@ -74,7 +74,7 @@ package struct ProbeRequests: Sendable, CustomStringConvertible {
             let credential = try await ProgramTask { try await source(.connecting) }.result().get()
             return credential?.fault == nil ? credential : nil
         } catch {
-            // What a source reports concerns the account, and not the path.
+            // A source reports about the account, and not about the path.
             if Task.isCancelled { throw CancellationError() }
             return nil
         }

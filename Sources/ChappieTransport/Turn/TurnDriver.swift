@@ -194,7 +194,7 @@ import TransportSurface
                 throw error
             }
             await self.advance()
-            // Nothing else makes events, so that an empty queue needs no lock.
+            // No other call makes events, so that an empty queue needs no lock.
             if self.reader.queue.count > 0, let taken = take() { return taken }
         }
     }

@@ -283,7 +283,7 @@ final class InboundArena: Sendable {
     func room(sharing share: Int) -> Int {
         self.state.withLock { state in
             state.share = share
-            // What came while memory was plentiful may be more than the share. It is paused for only while the consumer
+            // Bytes that came while memory was plentiful may be more than the share. It is paused for only while the consumer
             // has a buffer to take, with which it learns that reading waits for it.
             if share != .max, state.oldest != nil, state.weight + state.inHand >= share { state.isPaused = true }
             return state.room(below: self.highWatermark)

@@ -18,7 +18,7 @@ final class Service: @unchecked Sendable {
     let scratch = LayerScratch()
     private var routes: [ChappieTLSPolicy: OpaquePointer] = [:]
 
-    // What each event touches. It belongs to one thread, and no access leads to another one of the same property:
+    // The state that each event touches. It belongs to one thread, and no access leads to another one of the same property:
     // exclusivity is not checked at run time, which would take longer than the access.
 
     /// The sockets of all connections.

@@ -41,7 +41,7 @@ package struct HTTPFacts: Sendable, Equatable {
         case signInPage
         /// A page for a browser that says that the request is blocked.
         case blockPage
-        /// Nothing, or something else.
+        /// No content, or another kind.
         case other
     }
 

@@ -155,7 +155,7 @@ public final class WebSocketConnection: Sendable {
 
     /// Fails the connection with 1007 because a message is text that is not UTF-8 (RFC 6455 section 8.1).
     ///
-    /// Nothing behind the message is received, not even a close frame: the message would be missing silently.
+    /// No message behind it is received, and no close frame: the message would be missing silently.
     func failForUnreadableMessage() {
         self.exchange.fail(code: 1007)
         let error = self.error(TransportFailure(phase: .stream, cause: .protocolViolation(closeCode: 1007)))

@@ -137,7 +137,7 @@ private enum KeptResponse {
 
     // MARK: Every position
 
-    /// What one process has delivered and what another delivers behind it are the response, with every consumer.
+    /// The events that one process has delivered and those that another delivers behind them are the response.
     @Test(arguments: ChappieRawEvents.allCases, [false, true])
     func anotherProcessContinuesBehindEveryEvent(_ raw: ChappieRawEvents, inSequence: Bool) async {
         let events = KeptResponse.events()

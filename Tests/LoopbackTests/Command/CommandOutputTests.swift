@@ -134,7 +134,7 @@ import Testing
         #expect(outcome.status == status)
         #expect(outcome.output.hasPrefix(#"{"type":"error","tag":"\#(tag)","#), "\(outcome.output)")
         #expect(outcome.output.split(separator: "\n").count == 1)
-        // What people read is as it is without the option.
+        // The text for people is as it is without the option.
         let text = try await program.run(["stream"] + words)
         #expect(text.status == status && text.output.isEmpty)
         #expect(text.errorOutput == outcome.errorOutput)

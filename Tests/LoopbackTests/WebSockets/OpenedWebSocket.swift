@@ -45,7 +45,7 @@ struct OpenedWebSocket {
 }
 
 extension WebSocketConnection {
-    /// What has moved so far.
+    /// The bytes that have moved so far.
     struct Counts: Equatable {
         let received: Int
         let sent: Int

@@ -18,7 +18,7 @@ import WebSocketClient
         #expect(
             await opened.peer.readFrame()
                 == RawPeer.Frame(opcode: 8, payload: Self.payload(UInt16(code), "why 😀")))
-        // What comes before the server's close frame can still be received.
+        // Messages before the server's close frame can still be received.
         opened.peer.writeText("last")
         opened.peer.writeFrame(opcode: 8, Self.payload(UInt16(code), "bye"))
         let close = try await closing.value
@@ -143,7 +143,7 @@ import WebSocketClient
 
     // MARK: Back-pressure
 
-    /// What waits to be sent never exceeds the watermark by more than a message, however little the peer reads.
+    /// The bytes that wait to be sent never exceed the watermark by more than a message, however little the peer reads.
     @Test func sendingWaitsForThePeer() async throws {
         let watermark = 200_000
         let size = 50_000
@@ -163,7 +163,7 @@ import WebSocketClient
         connection.cancel()
     }
 
-    /// What is not received stays in the sockets, and nothing of it is lost.
+    /// Messages that are not received stay in the sockets, and none is lost.
     @Test func readingStopsAtTheWatermark() async throws {
         let opened = try await OpenedWebSocket(to: RawServer()) { configuration in
             configuration.limits.highWatermark = 64 << 10
