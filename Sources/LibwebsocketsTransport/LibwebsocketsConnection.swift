@@ -173,7 +173,7 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
 
     func send(_ message: [UInt8], as kind: OutboundKind) {
         let message = self.outbound(message, as: kind)
-        guard self.arena.admitOutbound(byteCount: message.payload.count) else { return self.refuseToSend() }
+        guard self.arena.outbound.admit(byteCount: message.payload.count) else { return self.refuseToSend() }
         self.service.post(.send(self.id, message))
     }
 
@@ -221,7 +221,7 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
 extension LibwebsocketsConnection: OwnedWebSocket {
     func send(_ message: [UInt8], as kind: OutboundKind, upTo watermark: Int) async -> SendOutcome {
         let message = self.outbound(message, as: kind)
-        let outcome = await self.arena.admitOutbound(byteCount: message.payload.count, upTo: watermark)
+        let outcome = await self.arena.outbound.admit(byteCount: message.payload.count, upTo: watermark)
         if outcome == .queued { self.service.post(.send(self.id, message)) }
         return outcome
     }

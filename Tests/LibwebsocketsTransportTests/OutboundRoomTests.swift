@@ -10,32 +10,32 @@ import Testing
 
     /// Returns whether a message would have to wait: a caller whose task is cancelled gets room, or else is told so.
     private func isFull(for byteCount: Int, upTo watermark: Int = 10) async -> Bool {
-        let task = Task { await self.arena.admitOutbound(byteCount: byteCount, upTo: watermark) }
+        let task = Task { await self.arena.outbound.admit(byteCount: byteCount, upTo: watermark) }
         task.cancel()
         let outcome = await task.value
-        if outcome == .queued { self.arena.noteWritten(byteCount: byteCount) }
+        if outcome == .queued { self.arena.outbound.noteWritten(byteCount: byteCount) }
         return outcome == .cancelled
     }
 
     @Test func messagesAreAdmittedUpToTheWatermark() async {
-        #expect(await self.arena.admitOutbound(byteCount: 4, upTo: 10) == .queued)
-        #expect(await self.arena.admitOutbound(byteCount: 6, upTo: 10) == .queued)
+        #expect(await self.arena.outbound.admit(byteCount: 4, upTo: 10) == .queued)
+        #expect(await self.arena.outbound.admit(byteCount: 6, upTo: 10) == .queued)
         #expect(await self.isFull(for: 1))
-        self.arena.noteWritten(byteCount: 10)
+        self.arena.outbound.noteWritten(byteCount: 10)
         #expect(await !self.isFull(for: 10))
     }
 
     /// A message above the watermark is sent by itself.
     @Test func aLongMessageIsAdmittedWhenNoneWaits() async {
         #expect(await self.isFull(for: 11) == false)
-        #expect(await self.arena.admitOutbound(byteCount: 1, upTo: 10) == .queued)
+        #expect(await self.arena.outbound.admit(byteCount: 1, upTo: 10) == .queued)
         #expect(await self.isFull(for: 11))
     }
 
     @Test func aWaitingSenderIsAdmittedWhenTheOthersAreWritten() async {
-        #expect(await self.arena.admitOutbound(byteCount: 10, upTo: 10) == .queued)
-        let senders = (0..<3).map { _ in Task { await self.arena.admitOutbound(byteCount: 3, upTo: 10) } }
-        self.arena.noteWritten(byteCount: 10)
+        #expect(await self.arena.outbound.admit(byteCount: 10, upTo: 10) == .queued)
+        let senders = (0..<3).map { _ in Task { await self.arena.outbound.admit(byteCount: 3, upTo: 10) } }
+        self.arena.outbound.noteWritten(byteCount: 10)
         for sender in senders { #expect(await sender.value == .queued) }
         #expect(await self.isFull(for: 2))
     }
@@ -44,16 +44,16 @@ import Testing
         TransportEnd.closed(code: 1000, reason: ""), .failed(TransportFailure(phase: .stream, cause: .connectionLost)),
     ])
     func theEndIsToldToSenders(_ end: TransportEnd) async {
-        #expect(await self.arena.admitOutbound(byteCount: 10, upTo: 10) == .queued)
-        let sender = Task { await self.arena.admitOutbound(byteCount: 1, upTo: 10) }
+        #expect(await self.arena.outbound.admit(byteCount: 10, upTo: 10) == .queued)
+        let sender = Task { await self.arena.outbound.admit(byteCount: 1, upTo: 10) }
         self.arena.finish(end)
         #expect(await sender.value == .ended)
-        #expect(await self.arena.admitOutbound(byteCount: 0, upTo: 10) == .ended)
+        #expect(await self.arena.outbound.admit(byteCount: 0, upTo: 10) == .ended)
     }
 
     @Test func abortedExchangesTakeNoMessages() async {
-        #expect(await self.arena.admitOutbound(byteCount: 10, upTo: 10) == .queued)
-        let sender = Task { await self.arena.admitOutbound(byteCount: 1, upTo: 10) }
+        #expect(await self.arena.outbound.admit(byteCount: 10, upTo: 10) == .queued)
+        let sender = Task { await self.arena.outbound.admit(byteCount: 1, upTo: 10) }
         self.arena.abort(.failed(TransportFailure(phase: .stream, cause: .cancelled)))
         #expect(await sender.value == .ended)
     }
@@ -61,9 +61,9 @@ import Testing
     /// Answers to the messages before a violation are still sent.
     @Test func aViolationOfThePeerLeavesRoomForAnswers() async {
         self.arena.finish(.failed(TransportFailure(phase: .stream, cause: .protocolViolation(closeCode: 1002))))
-        #expect(await self.arena.admitOutbound(byteCount: 10, upTo: 10) == .queued)
-        let sender = Task { await self.arena.admitOutbound(byteCount: 1, upTo: 10) }
-        self.arena.refuseOutbound()
+        #expect(await self.arena.outbound.admit(byteCount: 10, upTo: 10) == .queued)
+        let sender = Task { await self.arena.outbound.admit(byteCount: 1, upTo: 10) }
+        self.arena.outbound.close()
         #expect(await sender.value == .ended)
     }
 }

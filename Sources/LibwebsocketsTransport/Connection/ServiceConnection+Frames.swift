@@ -154,7 +154,7 @@ extension ServiceConnection {
         }
         guard isSent, let written = self.channel?.unwrittenByteCount, written > 0 else { return }
         self.channel?.unwrittenByteCount = 0
-        self.plan.arena.noteWritten(byteCount: written)
+        self.plan.arena.outbound.noteWritten(byteCount: written)
     }
 
     // MARK: Closing
@@ -254,7 +254,7 @@ extension ServiceConnection {
     }
 
     private func queueClose(_ frame: CloseFrame, rest: FrameQueue.Rest) {
-        self.plan.arena.refuseOutbound()
+        self.plan.arena.outbound.close()
         self.channel?.queue.appendClose(frame, rest: rest)
         self.closeDeadline = .now + self.plan.request.timeouts.close
         self.requestWrite()

@@ -342,7 +342,7 @@ final class ServiceConnection {
     func closeSocket() {
         self.closeDeadline = nil
         self.upload = nil
-        self.plan.arena.refuseOutbound()
+        self.plan.arena.outbound.close()
         self.stopConnecting()
         self.link.take()?.close()
         self.service.remove(self)

@@ -43,13 +43,6 @@ final class InboundArena: Sendable {
         var share = Int.max
     }
 
-    private struct Sender {
-        let number: Int
-        let byteCount: Int
-        let watermark: Int
-        let continuation: CheckedContinuation<SendOutcome, Never>
-    }
-
     /// The service thread's knowledge after it has appended something.
     struct Appended {
         /// The consumer that waited, which has an event to read now; it is resumed when the round ends.
@@ -91,20 +84,14 @@ final class InboundArena: Sendable {
         var head: ResponseHead?
         var end: TransportEnd?
         var coding: PayloadCoding = .none
-        /// The byte count of messages on their way to the socket.
-        var outboundByteCount = 0
         /// The other counters and times.
         var statistics = TransportStatistics()
-        /// The callers that wait for room for a message, in order.
-        var senders: [Sender] = []
-        /// The number of callers that have waited so far.
-        var callerCount = 0
         /// The end, which stays known when the consumer has taken it.
         var announcedEnd: TransportEnd?
         /// The callers that wait for the end, by their numbers.
         var watchers: [Int: CheckedContinuation<TransportEnd?, Never>] = [:]
-        /// Indicates whether messages to the peer can no longer be sent.
-        var refusesOutbound = false
+        /// The number of callers that have waited for it so far.
+        var watcherCount = 0
 
         /// Indicates whether the consumer has something to take.
         var hasNews: Bool { self.oldest != nil || self.isReady || self.head != nil || self.end != nil }
@@ -132,25 +119,12 @@ final class InboundArena: Sendable {
             arrival.byteCount = 0
         }
 
-        /// Reserves room for a message; returns false when it would have to wait.
-        mutating func admitOutbound(byteCount: Int, upTo watermark: Int) -> Bool {
-            guard self.outboundByteCount == 0 || byteCount <= watermark - self.outboundByteCount else { return false }
-            self.outboundByteCount += byteCount
-            return true
-        }
-
         /// Notes the end; returns the callers that wait for it.
         mutating func announce(_ end: TransportEnd) -> [CheckedContinuation<TransportEnd?, Never>] {
             self.hasEnded = true
             self.announcedEnd = end
             defer { self.watchers = [:] }
             return Array(self.watchers.values)
-        }
-
-        /// Takes no more messages; returns the callers that wait.
-        mutating func refuseOutbound() -> [Sender] {
-            self.refusesOutbound = true
-            return self.senders.take()
         }
 
         /// Returns a buffer with room for `byteCount` bytes; `reserve` is used when no other has room.
@@ -187,7 +161,8 @@ final class InboundArena: Sendable {
     private let state: LockedValue<State>
     private let highWatermark: Int
     private let lowWatermark: Int
-    private let outboundLimit: Int
+    /// The room for messages to the peer.
+    let outbound: OutboundRoom
     /// The time from which the statistics count.
     private let started: Moment
 
@@ -197,7 +172,7 @@ final class InboundArena: Sendable {
         // With a negative mark, reading would pause and never continue.
         self.highWatermark = max(0, limits.highWatermark)
         self.lowWatermark = max(0, min(limits.lowWatermark, limits.highWatermark))
-        self.outboundLimit = limits.outboundByteCount
+        self.outbound = OutboundRoom(byteCountLimit: limits.outboundByteCount)
     }
 
     // MARK: Service thread
@@ -340,81 +315,15 @@ final class InboundArena: Sendable {
         self.state.withLock { update(&$0.statistics) }
     }
 
-    /// Records that the socket has taken messages of `byteCount` bytes, and resumes the senders for which there is room.
-    func noteWritten(byteCount: Int) {
-        let admitted: [Sender] = self.state.withLock { state in
-            state.outboundByteCount -= byteCount
-            let waiting = state.senders
-            guard !waiting.isEmpty else { return [] }
-            let admitted = waiting.prefix { state.admitOutbound(byteCount: $0.byteCount, upTo: $0.watermark) }
-            state.senders.removeFirst(admitted.count)
-            return Array(admitted)
-        }
-        for sender in admitted { sender.continuation.resume(returning: .queued) }
-    }
-
-    /// Resumes the callers that wait for room, and admits no more: nothing can be sent any more.
-    func refuseOutbound() {
-        let refused = self.state.withLock { $0.refuseOutbound() }
-        for sender in refused { sender.continuation.resume(returning: .ended) }
-    }
-
     // MARK: Any thread
-
-    /// Reserves room for a message on its way to the socket; returns false when the limit would be exceeded.
-    func admitOutbound(byteCount: Int) -> Bool {
-        self.state.withLock { state in
-            guard byteCount <= self.outboundLimit - state.outboundByteCount else { return false }
-            state.outboundByteCount += byteCount
-            return true
-        }
-    }
-
-    /// Reserves room for a message when it and those before it have at most `watermark` bytes, or none waits; suspends
-    /// until then.
-    func admitOutbound(byteCount: Int, upTo watermark: Int) async -> SendOutcome {
-        let (number, known): (Int, SendOutcome?) = self.state.withLock { state in
-            state.callerCount += 1
-            if state.refusesOutbound { return (state.callerCount, .ended) }
-            let isAdmitted = state.senders.isEmpty && state.admitOutbound(byteCount: byteCount, upTo: watermark)
-            return (state.callerCount, isAdmitted ? .queued : nil)
-        }
-        if let known { return known }
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let outcome: SendOutcome? = self.state.withLock { state in
-                    // Under the lock, so that `cancelSender` cannot run between this check and the suspension.
-                    if Task.isCancelled { return .cancelled }
-                    if state.refusesOutbound { return .ended }
-                    if state.senders.isEmpty, state.admitOutbound(byteCount: byteCount, upTo: watermark) {
-                        return .queued
-                    }
-                    state.senders.append(
-                        Sender(number: number, byteCount: byteCount, watermark: watermark, continuation: continuation))
-                    return nil
-                }
-                if let outcome { continuation.resume(returning: outcome) }
-            }
-        } onCancel: {
-            self.cancelSender(number)
-        }
-    }
-
-    private func cancelSender(_ number: Int) {
-        let sender: Sender? = self.state.withLock { state in
-            guard let index = state.senders.firstIndex(where: { $0.number == number }) else { return nil }
-            return state.senders.remove(at: index)
-        }
-        sender?.continuation.resume(returning: .cancelled)
-    }
 
     /// Suspends until the exchange has ended; nil when the task is cancelled before.
     ///
     /// Events before the end may still be unread.
     func announcedEnd() async -> TransportEnd? {
         let number = self.state.withLock { state in
-            state.callerCount += 1
-            return state.callerCount
+            state.watcherCount += 1
+            return state.watcherCount
         }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -439,27 +348,23 @@ final class InboundArena: Sendable {
     /// Returns true when this was the first.
     @discardableResult
     func finish(_ end: TransportEnd) -> Bool {
-        var refused: [Sender] = []
         var watchers: [CheckedContinuation<TransportEnd?, Never>] = []
         let isFirst = self.state.withLock { state in
             guard !state.hasEnded else { return false }
             state.end = end
             watchers = state.announce(end)
-            // Answers to the messages before a violation can still be sent.
-            if !end.isViolation { refused = state.refuseOutbound() }
             return true
         }
-        for sender in refused { sender.continuation.resume(returning: .ended) }
+        // Answers to the messages before a violation can still be sent.
+        if isFirst, !end.isViolation { self.outbound.close() }
         for watcher in watchers { watcher.resume(returning: end) }
         return isFirst
     }
 
     /// Ends the exchange and resumes the waiter at once; unread events are discarded.
     func abort(_ end: TransportEnd) {
-        var refused: [Sender] = []
         var watchers: [CheckedContinuation<TransportEnd?, Never>] = []
         let waiter: Waiter? = self.state.withLock { state in
-            refused = state.refuseOutbound()
             if !state.hasEnded {
                 watchers = state.announce(end)
                 state.end = end
@@ -472,8 +377,8 @@ final class InboundArena: Sendable {
             state.isPaused = false
             return state.takeWaiter()
         }
+        self.outbound.close()
         waiter?.resume(returning: .ready)
-        for sender in refused { sender.continuation.resume(returning: .ended) }
         for watcher in watchers { watcher.resume(returning: end) }
     }
 

@@ -1,0 +1,108 @@
+import StreamTransport
+
+/// The room for messages on their way to a peer, and the callers that wait for some of it.
+///
+/// A lock held for a few lines. The service thread gives room back; any thread asks for it.
+final class OutboundRoom: Sendable {
+    private struct Sender {
+        let number: Int
+        let byteCount: Int
+        let watermark: Int
+        let continuation: CheckedContinuation<SendOutcome, Never>
+    }
+
+    private struct State {
+        /// The byte count of messages on their way to the socket.
+        var byteCount = 0
+        /// The callers that wait for room for a message, in order.
+        var senders: [Sender] = []
+        /// The number of callers that have waited so far.
+        var callerCount = 0
+        /// Indicates whether messages can no longer be sent.
+        var isClosed = false
+
+        /// Reserves room for a message; returns false when it would have to wait.
+        mutating func admit(byteCount: Int, upTo watermark: Int) -> Bool {
+            guard self.byteCount == 0 || byteCount <= watermark - self.byteCount else { return false }
+            self.byteCount += byteCount
+            return true
+        }
+    }
+
+    private let state = LockedValue(State())
+    private let byteCountLimit: Int
+
+    /// Creates an empty room; `byteCountLimit` is for messages that do not wait.
+    init(byteCountLimit: Int) { self.byteCountLimit = byteCountLimit }
+
+    // MARK: Service thread
+
+    /// Records that the socket has taken messages of `byteCount` bytes, and resumes the senders for which there is room.
+    func noteWritten(byteCount: Int) {
+        let admitted: [Sender] = self.state.withLock { state in
+            state.byteCount -= byteCount
+            let waiting = state.senders
+            guard !waiting.isEmpty else { return [] }
+            let admitted = waiting.prefix { state.admit(byteCount: $0.byteCount, upTo: $0.watermark) }
+            state.senders.removeFirst(admitted.count)
+            return Array(admitted)
+        }
+        for sender in admitted { sender.continuation.resume(returning: .queued) }
+    }
+
+    // MARK: Any thread
+
+    /// Ends the wait of all callers, and admits no more that would wait: no message can be sent any more.
+    func close() {
+        let refused = self.state.withLock { state in
+            state.isClosed = true
+            return state.senders.take()
+        }
+        for sender in refused { sender.continuation.resume(returning: .ended) }
+    }
+
+    /// Reserves room for a message; returns false when the limit would be exceeded.
+    func admit(byteCount: Int) -> Bool {
+        self.state.withLock { state in
+            guard byteCount <= self.byteCountLimit - state.byteCount else { return false }
+            state.byteCount += byteCount
+            return true
+        }
+    }
+
+    /// Reserves room for a message when it and those before it have at most `watermark` bytes, or none waits; suspends
+    /// until then.
+    func admit(byteCount: Int, upTo watermark: Int) async -> SendOutcome {
+        let (number, known): (Int, SendOutcome?) = self.state.withLock { state in
+            state.callerCount += 1
+            if state.isClosed { return (state.callerCount, .ended) }
+            let isAdmitted = state.senders.isEmpty && state.admit(byteCount: byteCount, upTo: watermark)
+            return (state.callerCount, isAdmitted ? .queued : nil)
+        }
+        if let known { return known }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let outcome: SendOutcome? = self.state.withLock { state in
+                    // Under the lock, so that `cancel` cannot run between this check and the suspension.
+                    if Task.isCancelled { return .cancelled }
+                    if state.isClosed { return .ended }
+                    if state.senders.isEmpty, state.admit(byteCount: byteCount, upTo: watermark) { return .queued }
+                    state.senders.append(
+                        Sender(number: number, byteCount: byteCount, watermark: watermark, continuation: continuation))
+                    return nil
+                }
+                if let outcome { continuation.resume(returning: outcome) }
+            }
+        } onCancel: {
+            self.cancel(number)
+        }
+    }
+
+    private func cancel(_ number: Int) {
+        let sender: Sender? = self.state.withLock { state in
+            guard let index = state.senders.firstIndex(where: { $0.number == number }) else { return nil }
+            return state.senders.remove(at: index)
+        }
+        sender?.continuation.resume(returning: .cancelled)
+    }
+}
