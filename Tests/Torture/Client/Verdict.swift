@@ -76,12 +76,23 @@ struct Verdict {
     /// The most requests that a turn may make: a stalled client is so impatient that a busy machine costs it attempts.
     private var requestLimit: Int { self.script.cut.isStall ? 6 : 2 }
 
+    /// The most attempts that the server need not have seen.
+    ///
+    /// An impatient client's time may be up before its request is read. Of the attempts whose time was up, one was
+    /// stalled, and seen.
+    private var unseenAttemptLimit: Int {
+        guard self.script.cut.isStall, let attempts = self.transcript.report?.attempts else { return 0 }
+        return max(0, attempts.count { $0.outcome?.hasPrefix("timeout.") == true } - 1)
+    }
+
     private mutating func judgeRequests() {
         let count = self.observation.requestCount
         if count == 0 { self.fault(.other, "the server saw no request") }
         if count > self.requestLimit { self.fault(.other, "\(count) requests, \(self.requestLimit) are enough") }
         let attempts = self.transcript.report?.attempts.count ?? 0
-        if attempts != count { self.fault(.other, "\(attempts) attempts are reported and \(count) were seen") }
+        if !(0...self.unseenAttemptLimit).contains(attempts - count) {
+            self.fault(.other, "\(attempts) attempts are reported and \(count) were seen")
+        }
         // A client that has found a contradiction leaves before the end.
         let mayLeave = self.script.first.output.isContradicted && self.transcript.isContradicted
         if count == 1, !mayLeave, self.script.offset < self.script.first.earliestEnd {
