@@ -243,8 +243,8 @@ class Reading:
                 item = next(same, item)
             has_place = item.id is not None or "output_index" in event
             # A position that is not said is the first one.
-            is_elsewhere = not has_place and item.call is not None and item.index not in (None, 0) \
-                and not value.get("call_id")
+            is_call = item.call is not None or value.get("type") in CALLS
+            is_elsewhere = not has_place and is_call and item.index not in (None, 0) and not value.get("call_id")
             if item.done and (item.id != value.get("id") or is_elsewhere or is_another_call(item, value, has_place)):
                 item = self._new(value.get("id"), event.get("output_index"))
             known = item.call

@@ -430,6 +430,9 @@ class OracleTests(unittest.TestCase):
         behind = done(2, call_id=None)
         self.accept([exchange(steps(behind, unplaced))], handed(behind, unplaced))
         self.refuse(oracle.TOOLS, [exchange(steps(behind, unplaced))], handed(behind))
+        search = {"type": "response.output_item.done", "output_index": 2, "item": {"type": "web_search_call"}}
+        self.accept([exchange(steps(search, unplaced, behind))], handed(unplaced, behind))
+        self.refuse(oracle.TOOLS, [exchange(steps(search, unplaced, behind))], handed(unplaced))
         first, second = done(0, call_id=None, id="i"), done(0, call_id=None, id="i", name="m")
         self.accept([exchange(steps(first, first))], handed(first))
         self.refuse(oracle.CONTRADICTED, [exchange(steps(first, second))], handed(first, second))
