@@ -42,6 +42,9 @@ let package = Package(
             name: "ModelContext", dependencies: [.product(name: "EventSource", package: transport)],
             swiftSettings: settings),
         .executableTarget(
+            name: "Realtime", dependencies: [.product(name: "WebSocketClient", package: transport)],
+            swiftSettings: settings),
+        .executableTarget(
             name: "Observability",
             dependencies: [
                 "Logging", "Metrics",

@@ -53,3 +53,17 @@ expect 0 Observability -- 'Air scatters blue light more than red\.' 'attempts: 2
     'warning chappie: .* An attempt has failed\.' 'metric chappie\.duration operation=turn outcome=completed [0-9]+ ns' \
     </dev/null
 expect 64 ModelContext -- 'ModelContext: the address of a server is missing, .*' </dev/null
+
+# A server of its own, because that of the package speaks the Responses API.
+exec {realtime}< <(exec python3 Examples/realtime_server.py)
+readonly realtime_server=$!
+trap 'kill "$realtime_server"' EXIT
+read -r -t 30 -u "$realtime" port || fail "realtime_server.py does not listen"
+export OPENAI_API_KEY=key-1
+expect 0 Realtime --url "ws://127.0.0.1:$port" 'Why is the sky blue?' 'Tell me everything.' 'And at night?' -- \
+    'Why is the sky blue\?' '(and so on ){200} \[cancelled\]' 'And at night\?' </dev/null
+expect 1 Realtime --url "ws://127.0.0.1:$port" 'Make an error.' -- \
+    'Realtime: The server reports an error: not_in_the_script\.' </dev/null
+OPENAI_API_KEY=key-2 expect 1 Realtime --url "ws://127.0.0.1:$port" 'Hello?' -- \
+    'Realtime: http\.401: The server answered the opening handshake with status code 401\. .*' </dev/null
+expect 64 Realtime -- 'Realtime: a question is missing, .*' </dev/null
