@@ -126,9 +126,10 @@ final class ScriptedWebSocket: OwnedWebSocket {
 
     func close(code: UInt16?, reason: String) { self.note(.close(code, reason)) }
 
+    /// The last end of the script: that of a message is found when it is read, behind the end of the connection.
     func announcedEnd() async -> TransportEnd? {
         self.state.withLock { state in
-            for case .ended(let end) in state.events { return end }
+            for case .ended(let end) in state.events.reversed() { return end }
             return state.end
         }
     }

@@ -74,6 +74,34 @@ import Testing
         await #expect(throws: WebSocketError.self) { try await connection.receive() }
     }
 
+    private static let faults: [(cause: TransportFailure.Cause, tag: String)] = [
+        (.protocolViolation(closeCode: 1002), "ws.protocol-violation"),
+        (.protocolViolation(closeCode: 1007), "ws.protocol-violation"),
+        (.messageTooLarge(limit: 10), "event.too-large"),
+    ]
+
+    /// A fault that is found when its message is read counts, whatever close frame has arrived behind it.
+    @Test(arguments: Self.faults, [false, true])
+    func faultyMessageFailsAConnectionThatIsClosedBehindIt(
+        fault: (cause: TransportFailure.Cause, tag: String), programCloses: Bool
+    ) async throws {
+        let fixture = try WebSocketFixture(
+            [
+                .established(), .text("one"), .ended(.failed(TransportFailure(phase: .stream, cause: fault.cause))),
+                .closed(1000),
+            ], peerBeganClosing: true)
+        let connection = try await fixture.open()
+        if programCloses {
+            #expect(try await connection.close() == WebSocketClose(code: 1000, initiator: .server))
+        }
+        let (messages, error) = await connection.readToEnd()
+        #expect(messages == [.text("one")])
+        #expect((error as? WebSocketError)?.tag == fault.tag)
+        #expect(connection.closed == nil)
+        #expect(connection.report.outcome == fault.tag)
+        await #expect(throws: WebSocketError.self) { try await connection.close() }
+    }
+
     // MARK: Ends
 
     private static let ends: [(UInt16, Bool?, WebSocketClose.Initiator, isNormal: Bool)] = [

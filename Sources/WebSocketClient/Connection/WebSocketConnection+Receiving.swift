@@ -62,9 +62,7 @@ extension WebSocketConnection {
                 }
                 self.noteMessage()
                 return result
-            case .ended(let end):
-                _ = self.end(end)
-                self.state.withLock { $0.isDrained = true }
+            case .ended(let end): self.endMessages(end)
             case .opened, .ready, .pong: break
             }
         }

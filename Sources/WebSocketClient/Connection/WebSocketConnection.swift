@@ -153,12 +153,24 @@ public final class WebSocketConnection: Sendable {
         }
     }
 
+    /// Takes the end that stands behind the last message.
+    func endMessages(_ end: TransportEnd) {
+        if case .failed(let failure) = end, failure.cause != .cancelled { return self.failMessages(failure) }
+        _ = self.end(end)
+        self.state.withLock { $0.isDrained = true }
+    }
+
     /// Fails the connection with 1007 because a message is text that is not UTF-8 (RFC 6455 section 8.1).
-    ///
-    /// No message behind it is received, and no close frame: the message would be missing silently.
     func failForUnreadableMessage() {
         self.exchange.fail(code: 1007)
-        let error = self.error(TransportFailure(phase: .stream, cause: .protocolViolation(closeCode: 1007)))
+        self.failMessages(TransportFailure(phase: .stream, cause: .protocolViolation(closeCode: 1007)))
+    }
+
+    /// Notes that a message cannot be received.
+    ///
+    /// No message behind it is received, and no close frame: the message would be missing silently.
+    private func failMessages(_ failure: TransportFailure) {
+        let error = self.error(failure)
         self.note(.failed(error))
         self.state.withLock { state in
             state.isDrained = true

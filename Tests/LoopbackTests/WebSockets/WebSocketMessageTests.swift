@@ -211,4 +211,26 @@ import WebSocketClient
         #expect((error as? WebSocketError)?.tag == "event.too-large")
         #expect(await opened.peer.readCloseCode() == 1009)
     }
+
+    /// The messages before the fault are received, then the fault, and not the close frame that came in the same read.
+    @Test(arguments: [false, true])
+    func aDeflateBombInFrontOfACloseFrameFailsTheConnection(programCloses: Bool) async throws {
+        let opened = try await OpenedWebSocket(
+            to: RawServer(), answering: ["Sec-WebSocket-Extensions: permessage-deflate"]
+        ) { configuration in
+            configuration.compression = .enabled
+            configuration.limits.messageByteCount = 1 << 20
+        }
+        opened.peer.write(
+            RawPeer.frame(1, Array("before".utf8))
+                + RawPeer.frame(2, try RawCompression.zeros(mebibytes: 2), reserved: 4)
+                + RawPeer.frame(8, [0x03, 0xE8]))
+        // The close frame is answered when it has come, whether the messages were received or not.
+        #expect(await opened.peer.readCloseCode() == 1000)
+        if programCloses { #expect(try await opened.connection.close().code == 1000) }
+        let (messages, error) = await opened.connection.messagesToEnd()
+        #expect(messages == [.text("before")])
+        #expect((error as? WebSocketError)?.tag == "event.too-large")
+        #expect(opened.connection.closed == nil)
+    }
 }
