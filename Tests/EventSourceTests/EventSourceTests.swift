@@ -208,6 +208,16 @@ import TransportSurface
         #expect(refusal.response.value(of: "x-echo")?.contains("hunter2") == false)
     }
 
+    @Test func acceptanceWithoutAStreamHasWordsOfItsOwn() async throws {
+        let server = ScriptedServer([.head(202), .end()])
+        var request = EventSourceRequest.test
+        request.method = "POST"
+        let error = try #require(await EventSource(server, request).all().error as? EventSourceError)
+        #expect(error.tag == "http.202" && error.category == .server)
+        #expect(!error.isRetryable && !error.shouldReport)
+        #expect(error.safeDescription.contains("accepted the request, and sends no event stream"))
+    }
+
     @Test func otherContentIsAnErrorWithItsBeginning() async throws {
         let server = ScriptedServer([.head(200, [("content-type", "application/json")]), .body("{\"a\":1}"), .end()])
         let error = try #require(await EventSource(server).all().error as? EventSourceError)
@@ -399,6 +409,29 @@ import TransportSurface
         #expect(source.report.eventCount == 1)
         #expect(source.report.attemptCount == 2)
         #expect(source.report.attempts.map(\.statusCode) == [200, 500])
+    }
+
+    @Test func lastEventIDThatCannotBeSentIsReported() async {
+        let lines = Mutex<[ChappieLogEntry]>([])
+        let server = ScriptedServer(
+            [.events, .body("id: canary\u{1}\ndata: a\n\n"), .end()], [.events, .body("id: 2\ndata: b\n\n"), .end()],
+            [.head(204)])
+        let source = EventSource(server) { $0.log = { line in lines.withLock { $0.append(line) } } }
+        #expect(await source.all().events.map(\.data) == ["a", "b"])
+        #expect(server.requests.map { Self.field("last-event-id", of: $0) } == [nil, nil, "2"])
+        let warnings = lines.withLock { $0 }.filter { $0.level == .warning }
+        #expect(warnings.map(\.attempt) == [2])
+        #expect(warnings.first?.message == "The last event ID cannot be sent: the request is without it.")
+        #expect(source.report.hadUnsendableLastEventID)
+    }
+
+    @Test(arguments: [false, true])
+    func emptyAnswersThatUseUpTheReconnectionsAreReported(hasNoLimit: Bool) async {
+        let server = ScriptedServer(
+            [.events, .body(":\n"), .end()], [.events, .end()], [.events, .end()], [.head(204)])
+        let source = EventSource(server) { $0.reconnection.maximumAttempts = hasNoLimit ? nil : 1 }
+        #expect(await source.all().error == nil)
+        #expect(source.report.hasGivenUp == !hasNoLimit)
     }
 
     @Test func reportKeepsTheNewestAttempts() async {

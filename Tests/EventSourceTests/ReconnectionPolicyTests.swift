@@ -108,6 +108,22 @@ import Testing
         var fixture = SessionFixture.open { $0.reconnection = .never }
         fixture.receive("data: a\n\n")
         #expect(fixture.end() == .finish)
+        #expect(!fixture.session.hasGivenUp)
+    }
+
+    @Test func reconnectionsThatAreUsedUpByEmptyAnswersAreNoOrdinaryEnd() {
+        var fixture = SessionFixture.open { $0.reconnection.maximumAttempts = 1 }
+        #expect(fixture.reconnect(.complete) != nil)
+        _ = fixture.session.head(.events)
+        #expect(!fixture.session.hasGivenUp)
+        #expect(fixture.end() == .finish)
+        #expect(fixture.session.hasGivenUp)
+    }
+
+    @Test func requestThatIsNotRepeatedIsNotGivenUp() {
+        var fixture = SessionFixture.open(Self.post)
+        #expect(fixture.end() == .finish)
+        #expect(!fixture.session.hasGivenUp)
     }
 
     @Test func withoutReconnectionAStreamThatIsCutIsAnError() {

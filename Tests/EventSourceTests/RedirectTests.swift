@@ -69,6 +69,27 @@ import Testing
         #expect(exchange.value(of: "Authorization") == nil)
     }
 
+    /// Nor within the origin to which the chain has come back, whatever its status codes are.
+    @Test(arguments: [301, 302, 303, 307, 308])
+    func credentialsStayDroppedForTheRestOfTheChain(_ statusCode: Int) throws {
+        let chain = [
+            (statusCode, "http://b.test/"), (statusCode, "http://a.test/again"), (statusCode, "/further"),
+            (statusCode, "//a.test/furthest"),
+        ]
+        for count in 1...chain.count {
+            let exchange = try #require(Self.follow(Array(chain.prefix(count))).exchange)
+            for name in ["Authorization", "Cookie"] { #expect(exchange.value(of: name) == nil) }
+            #expect(exchange.value(of: "Accept") != nil)
+        }
+    }
+
+    /// The next attempt is another chain, which begins with the program's request.
+    @Test func credentialsAreSentAgainByTheNextAttempt() throws {
+        let exchange = try #require(Self.reconnected([(302, "http://b.test/"), (302, "http://a.test/again")]))
+        #expect(exchange.endpoint == SessionFixture.endpoint)
+        #expect(exchange.value(of: "Authorization") == "Bearer secret")
+    }
+
     @Test func fieldsThatTheProgramNamesAreCredentials() throws {
         let exchange = try #require(
             Self.follow([(307, "http://b.test/")]) { $0.credentialFieldNames = ["x-own-key"] }.exchange)

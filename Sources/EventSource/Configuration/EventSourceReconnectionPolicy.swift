@@ -74,3 +74,8 @@ public struct EventSourceReconnectionPolicy: Sendable, Hashable {
         return policy
     }()
 }
+
+extension EventSourceReconnectionPolicy {
+    /// Indicates whether there may be a second attempt.
+    var allowsReconnections: Bool { self.maximumAttempts.map { $0 > 0 } ?? true }
+}

@@ -95,6 +95,7 @@ import TransportSurface
         case .readRefusal: self.attempt?.stage = .refused
         case .wait(let delay, let failure): await self.wait(delay, after: failure)
         case .finish:
+            if self.session.hasGivenUp { self.shared.withLock { $0.report.hasGivenUp = true } }
             self.closeAttempt(outcome: "ended")
             self.end(nil)
         case .fail(let failure):
@@ -114,6 +115,7 @@ import TransportSurface
         } else {
             self.attempt = EventSourceAttempt(connection, at: now)
             self.recorder.began(self.session.attempt)
+            if self.session.hasUnsendableLastEventID { self.recorder.leftOutLastEventID() }
         }
         self.shared.withLock { state in
             state.connection = connection

@@ -29,6 +29,11 @@ struct EventSourceRecorder {
         }
     }
 
+    /// Records that the request has no last event ID, because the one of the stream cannot be sent.
+    func leftOutLastEventID() {
+        self.log(.warning, "attempt", "The last event ID cannot be sent: the request is without it.") { _ in }
+    }
+
     /// Records that a redirect is followed.
     func redirected(_ head: ResponseHead, count: Int) {
         self.update { $0.redirectCount = count }

@@ -73,6 +73,7 @@ extension EventSourceError {
     private var facts: ErrorFacts {
         switch self {
         case .invalidArgument, .alreadyRead: ErrorFacts(.validation, shouldReport: true)
+        case .refused(let refusal) where refusal.isAcceptance: ErrorFacts(.server)
         case .refused(let refusal): ErrorFacts(statusCode: refusal.statusCode)
         case .redirect: ErrorFacts(.server, requiresUserAction: true)
         case .transport(let failure): failure.facts
@@ -115,6 +116,8 @@ extension EventSourceError: LocalizedError {
     private var problem: String {
         switch self {
         case .invalidArgument(let error): "An argument cannot be used: \(error.fault)."
+        case .refused(let refusal) where refusal.isAcceptance:
+            "The server answered with status code 202: it has accepted the request, and sends no event stream."
         case .refused(let refusal):
             "The server answered with status code \(refusal.statusCode)"
                 + "\(WebPage(refusal.body).map { ", and \($0.words)" } ?? "")."
@@ -128,6 +131,8 @@ extension EventSourceError: LocalizedError {
     private var advice: String {
         switch self {
         case .invalidArgument: "Correct it."
+        case .refused(let refusal) where refusal.isAcceptance:
+            "If an answer follows, it comes another way, such as a stream that is asked for by a GET."
         case .refused(let refusal):
             WebPage(refusal.body)?.advice(statusCode: refusal.statusCode) ?? self.category.advice
         case .redirect(.tooMany, _): "Check the address, or raise the limit."
@@ -136,6 +141,12 @@ extension EventSourceError: LocalizedError {
         case .alreadyRead: "Make an event source for each consumer."
         }
     }
+}
+
+extension EventSourceRefusal {
+    /// Indicates whether the request was accepted without a stream (RFC 9110 section 15.3.3), as servers of the Model
+    /// Context Protocol answer notifications.
+    fileprivate var isAcceptance: Bool { self.statusCode == 202 }
 }
 
 extension EventSourceRedirectFault {

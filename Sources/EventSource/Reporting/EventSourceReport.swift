@@ -48,6 +48,9 @@ public struct EventSourceReport: Sendable, Equatable, Codable {
     /// Indicates whether the stream had a last event ID that could not be sent: one with control characters, or of more
     /// than 4 KiB.
     public internal(set) var hadUnsendableLastEventID = false
+    /// Indicates whether the event source has ended without an error because the policy, which allows reconnections,
+    /// allowed no other one: the last answers were complete, and brought nothing of a stream.
+    public internal(set) var hasGivenUp = false
 
     init() {}
 }

@@ -68,6 +68,9 @@ package struct EventSourceSession: Sendable {
     package private(set) var attempt = 0
     /// Indicates whether the current attempt has brought an event, a comment or a reconnection time.
     private var hasWorked = false
+    /// Indicates whether the event source has ended behind a complete answer because the policy, which allows
+    /// reconnections, allows no other one.
+    package private(set) var hasGivenUp = false
 
     /// Creates the session of a request that is not sent yet.
     package init(_ request: Exchange, lastEventID: String = "", settings: Settings = Settings()) {
@@ -278,16 +281,18 @@ package struct EventSourceSession: Sendable {
         let maximum = self.settings.reconnection.maximumRetryAfter
         let retryAfter = maximum == nil ? nil : failure?.retryAfter
         if let failure, let retryAfter, let maximum, retryAfter > maximum { return self.fail(.attempt(failure)) }
-        guard let request = self.repeatedRequest(after: failure),
-            let delay = self.schedule.delay(
+        let request = self.repeatedRequest(after: failure)
+        let delay =
+            request == nil
+            ? nil
+            : self.schedule.delay(
                 wasFruitless: !self.hasWorked, streamTime: self.reconnectionTime, minimum: retryAfter, at: moment.now,
                 fraction: moment.fraction)
-        else {
-            guard let failure else {
-                self.state = .ended
-                return .finish
-            }
-            return self.fail(.attempt(failure))
+        guard let request, let delay else {
+            if let failure { return self.fail(.attempt(failure)) }
+            self.hasGivenUp = request != nil && self.settings.reconnection.allowsReconnections
+            self.state = .ended
+            return .finish
         }
         self.request = request
         self.state = .waiting
