@@ -102,6 +102,23 @@ import Testing
         await #expect(throws: WebSocketError.self) { try await connection.close() }
     }
 
+    private static let words: [(cause: TransportFailure.Cause, phase: TransportFailure.Phase)] = [
+        (.protocolViolation(closeCode: 1002), .stream), (.messageTooLarge(limit: 10), .stream),
+        (.peerUnresponsive, .stream), (.timedOut, .connect), (.timedOut, .upgrade), (.connectionLost, .upgrade),
+        (.notHTTP, .upgrade), (.openingHandshakeInvalid(.subprotocol), .upgrade),
+    ]
+
+    /// The engine's words are about responses and their events.
+    @Test(arguments: Self.words)
+    func errorsSpeakOfAWebSocket(cause: TransportFailure.Cause, phase: TransportFailure.Phase) async throws {
+        let failure = ScriptedEvent.ended(.failed(TransportFailure(phase: phase, cause: cause)))
+        let fixture = try WebSocketFixture(phase == .stream ? [.established(), failure] : [failure])
+        var error = phase == .stream ? nil : await fixture.errorOfOpening()
+        if phase == .stream { error = try await fixture.open().readToEnd().error as? WebSocketError }
+        let description = try #require(error).safeDescription
+        for word in ["body", "event", "response", "Use HTTP"] { #expect(!description.contains(word), "\(description)") }
+    }
+
     // MARK: Ends
 
     private static let ends: [(UInt16, Bool?, WebSocketClose.Initiator, isNormal: Bool)] = [

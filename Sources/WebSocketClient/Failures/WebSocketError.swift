@@ -78,10 +78,7 @@ extension WebSocketError: LocalizedError {
         case .refused(let refusal):
             "The server answered the opening handshake with status code \(refusal.statusCode). " + refusal.advice
         case .closed(let close): close.sentences
-        case .transport(let failure) where failure.code == .eventTooLarge:
-            "The server sent a message larger than the limit of \(failure.details.limit ?? 0) bytes. Raise the limit "
-                + "if the server is right."
-        case .transport(let failure): failure.safeDescription
+        case .transport(let failure): failure.sentencesOfWebSocket ?? failure.safeDescription
         case .alreadyReceiving:
             "Another task receives from this WebSocket at this moment. Receive in one task, and send from any."
         case .notOpen: "The WebSocket is closed, or is being closed. Open another one."
@@ -109,6 +106,30 @@ extension WebSocketError: CustomStringConvertible, CustomDebugStringConvertible,
     public var debugDescription: String { "WebSocketError(\(self.description))" }
     /// The tag alone.
     public var customMirror: Mirror { Mirror(self, children: ["tag": self.tag]) }
+}
+
+extension ChappieTransportFailure {
+    /// The problem and advice about an established WebSocket and its opening handshake; nil for what comes before.
+    ///
+    /// The failure's own sentences are about responses, their events, and HTTP as another way.
+    fileprivate var sentencesOfWebSocket: String? {
+        switch self.code {
+        case .eventTooLarge:
+            "The server sent a message larger than the limit of \(self.details.limit ?? 0) bytes. Raise the limit "
+                + "if the server is right."
+        case .protocolViolation:
+            "The server sent what is no WebSocket message (RFC 6455). Try again in a moment; if it stays so, ask the "
+                + "operator of the server or the proxy."
+        case .openingHandshakeInvalid:
+            "The server's answer to the opening handshake is not that of a WebSocket"
+                + "\(self.details.detail.map { ": \($0)" } ?? ""). Check the address, or ask the operator of the "
+                + "server or the proxy to allow WebSockets."
+        case .peerUnresponsive:
+            "The server stopped answering: no byte came within the time limit after a ping (timeouts.pongTimeout). Try "
+                + "again in a moment."
+        default: nil
+        }
+    }
 }
 
 extension WebSocketRefusal {
