@@ -54,6 +54,19 @@ import Testing
         #expect(text.onOneLine().unicodeScalars.elementsEqual(line.unicodeScalars))
     }
 
+    @Test(arguments: [
+        ("", ""), ("Zürich 東京 😀 a\tb\nc", "Zürich 東京 😀 a\tb\nc"), ("a\u{1B}[2Jb\r", #"a\u{1B}[2Jb\u{D}"#),
+        ("\u{0}\u{7F}\u{9B}", #"\u{0}\u{7F}\u{9B}"#),
+        ("\u{202A}\u{202B}\u{202C}\u{202D}\u{202E}", #"\u{202A}\u{202B}\u{202C}\u{202D}\u{202E}"#),
+        ("\u{2066}\u{2067}\u{2068}\u{2069}", #"\u{2066}\u{2067}\u{2068}\u{2069}"#),
+        ("\u{200E}\u{200F}\u{61C}", #"\u{200E}\u{200F}\u{61C}"#),
+        // A family is letters that are joined, and is shown as it is.
+        ("👩\u{200D}👧 e\u{301}\u{A0}\u{2028}", "👩\u{200D}👧 e\u{301}\u{A0}\u{2028}"),
+    ])
+    func controlCharactersAreEscapedWhereTextKeepsItsLines(text: String, escaped: String) {
+        #expect(text.withEscapedControlCharacters.unicodeScalars.elementsEqual(escaped.unicodeScalars))
+    }
+
     @Test func textOverTheLimitIsCut() {
         #expect("12345".onOneLine(limit: 5) == "12345")
         #expect("123456".onOneLine(limit: 5) == "1234…")

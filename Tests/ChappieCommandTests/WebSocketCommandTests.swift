@@ -94,7 +94,11 @@ import WebSocketClient
     @Test func messagesAreLines() {
         #expect(self.text.message(.text("a\u{1B}[1mb")) == .init(output: "a\u{1B}[1mb\n"))
         let terminal = WebSocketPrinter(printsJSON: false, terminals: Self.terminal)
-        #expect(terminal.message(.text("a\u{1B}[1mb")) == .init(output: "a[1mb\n"))
+        #expect(terminal.message(.text("a\u{1B}[1mb")) == .init(output: "a\\u{1B}[1mb\n"))
+        // To a pipe a message is as it was sent, on several lines or not.
+        #expect(self.text.message(.text("a\n\u{202E}b")) == .init(output: "a\n\u{202E}b\n"))
+        #expect(terminal.message(.text("a\n\u{202E}b")) == .init(output: "a\n\\u{202E}b\n"))
+        #expect(self.json.message(.text("a\n\u{202E}b")).output == #"{"type":"text","text":"a\n\u202eb"}"# + "\n")
         #expect(self.text.message(.binary([0, 10, 255])) == .init(output: "000aff\n"))
         #expect(self.json.message(.text("a\n\"b\"")).output == #"{"type":"text","text":"a\n\"b\""}"# + "\n")
         #expect(self.json.message(.binary([0, 255])).output == #"{"type":"binary","base64":"AP8="}"# + "\n")

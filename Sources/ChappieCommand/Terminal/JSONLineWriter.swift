@@ -108,8 +108,7 @@ struct JSONLineWriter {
     private static func needsDigits(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x00...0x1F, 0x7F...0x9F, 0x2028, 0x2029: true
-        case 0x061C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: true
-        default: false
+        default: scalar.changesDirection
         }
     }
 

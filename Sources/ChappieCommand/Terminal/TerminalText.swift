@@ -9,6 +9,18 @@ extension String {
         return String(String.UnicodeScalarView(self.unicodeScalars.filter { !Self.isControl($0) }))
     }
 
+    /// The text with `\u{…}` in place of control characters other than tab and line feed, and of those that change the
+    /// direction of writing.
+    ///
+    /// A terminal interprets the former, and shows what follows the latter in another order than it was sent.
+    var withEscapedControlCharacters: String {
+        let isEscaped: (Unicode.Scalar) -> Bool = { Self.isControl($0) || $0.changesDirection }
+        guard self.unicodeScalars.contains(where: isEscaped) else { return self }
+        return self.unicodeScalars.reduce(into: "") { text, scalar in
+            if isEscaped(scalar) { text += scalar.escape } else { text.unicodeScalars.append(scalar) }
+        }
+    }
+
     private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x09, 0x0A: false
@@ -87,7 +99,7 @@ extension String.UnicodeScalarView {
         let scalar = self[index]
         // The ellipsis marks omitted text, so it is escaped itself.
         guard scalar == " " || self.isVisible(at: index) && scalar != "…" else {
-            return "\\u{" + String(scalar.value, radix: 16, uppercase: true) + "}"
+            return scalar.escape
         }
         return String(scalar)
     }
@@ -121,6 +133,17 @@ extension String.UnicodeScalarView {
 }
 
 extension Unicode.Scalar {
+    /// Indicates whether it changes the direction of writing, and is invisible itself (UAX 9 section 2).
+    var changesDirection: Bool {
+        switch self.value {
+        case 0x061C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: true
+        default: false
+        }
+    }
+
+    /// Its number as an escape.
+    fileprivate var escape: String { "\\u{" + String(self.value, radix: 16, uppercase: true) + "}" }
+
     /// Indicates whether it only separates the text before it from the text after it.
     fileprivate var isBlank: Bool {
         switch self.properties.generalCategory {

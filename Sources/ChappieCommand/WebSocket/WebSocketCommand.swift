@@ -33,6 +33,8 @@ struct WebSocketCommand {
         notes: [
             "At the end of the input the WebSocket is closed with code 1000; what the server sends before it closes is "
                 + "still printed. Many servers send nothing more then: --keep-open waits for them. Binary messages are printed in hexadecimal digits.",
+            "A message with line feeds is printed as it is, on several lines: --json has one line for each message. "
+                + "On a terminal control characters are escaped.",
             "Example: echo hello | chappie ws wss://echo.example.org",
         ]
     )

@@ -36,7 +36,7 @@ struct WebSocketPrinter: Sendable {
         return Printed(note: "connected after \(Self.milliseconds(report.opened ?? 0))\(choice)")
     }
 
-    /// Returns the text of a message: as it is to a pipe, without control characters to a terminal.
+    /// Returns the text of a message: as it is to a pipe, with escaped control characters to a terminal.
     func message(_ message: WebSocketMessage) -> Printed {
         if self.printsJSON {
             return self.line(message.kind == .text ? "text" : "binary") { line in
@@ -48,7 +48,7 @@ struct WebSocketPrinter: Sendable {
         }
         switch message {
         case .text(let text):
-            return Printed(output: (self.terminals.output ? text.withoutControlCharacters : text) + "\n")
+            return Printed(output: (self.terminals.output ? text.withEscapedControlCharacters : text) + "\n")
         case .binary(let bytes): return Printed(output: Self.hexadecimal(bytes) + "\n")
         }
     }
