@@ -136,7 +136,8 @@ events-mcp-session() {
     ((status == 69))
     # The event that begins the stream, five about progress, and the result.
     speak_mcp pour pour --resend asGet --max-events 7
-    first=$(python3 -c 'import json, sys; print(json.loads(sys.stdin.readline())["id"])' <"$work/pour.json")
+    first=$(python3 -c 'import json, sys; print(next(event["id"] for event in map(json.loads, sys.stdin) if "id" in event))' \
+        <"$work/pour.json")
     speak_mcp replay "" --max-events 6 --last-event-id "$first"
     speak_mcp listen "" --max-events 1 &
     listener=$!

@@ -40,6 +40,7 @@ extension ExitCode {
         case let error as WebSocketError: self.init(tag: error.tag, category: error.category)
         case let error as ChappieCredentialStorageError: self.init(error)
         case is SignedOutError, is NoServerError: self = .credentials
+        case is ReconnectionsUsedUpError: self = .unavailable
         case is CancellationError: self = .interrupted
         case is UsageError: self = .usage
         case DescriptorError.interrupted: self = .interrupted

@@ -60,7 +60,8 @@ def wanted_requests(kind):
 def main():
     """Judges both ends."""
     kind, client, server = sys.argv[1:4]
-    events = [json.loads(line) for line in pathlib.Path(client).read_text(encoding="utf-8").splitlines()]
+    lines = [json.loads(line) for line in pathlib.Path(client).read_text(encoding="utf-8").splitlines()]
+    events = [line for line in lines if "event" in line]
     # Behind the port.
     log = [json.loads(line) for line in pathlib.Path(server).read_text(encoding="utf-8").splitlines()[1:]]
     wanted = wanted_events(kind)

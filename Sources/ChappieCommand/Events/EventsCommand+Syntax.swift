@@ -45,9 +45,12 @@ extension EventsCommand {
             .init("json", "print one JSON object a line instead of an event stream"),
         ],
         notes: [
-            "Without --json the output is an event stream itself, which chappie sse reads. Reconnections are reported on "
-                + "standard error.",
-            "The command ends with 0 when the server answers 204, when a POST is answered, and after --max-events.",
+            "Without --json the output is an event stream itself, which chappie sse reads. With it, a line with the "
+                + "status code and the fields of the answer begins each stream. Reconnections are reported on standard "
+                + "error.",
+            "The command ends with 0 when the server answers 204, when a POST is answered with a stream, and after "
+                + "--max-events. It ends with 69 after --max-reconnects, and when the answer is 202: the server has "
+                + "then accepted the request, and sends no stream.",
             "A header on the command line can be seen by other users of the machine; @FILE is safer.",
         ]
     )

@@ -1,6 +1,7 @@
 // `chappie events`: an event source on the terminal.
 import Dispatch
 import EventSource
+import Synchronization
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -27,17 +28,40 @@ struct EventsCommand {
         let console = self.console.waiting { patience.error }
         let printer = EventsPrinter(
             printsJSON: options.printsJSON, terminals: console.terminals, style: console.errorStyle)
-        var configuration = options.configuration
-        configuration.log = { entry in
-            if let line = printer.line(for: entry) { console.note(line) }
-        }
-        let source = EventSource(options.request, configuration: configuration)
+        let source = Self.source(options, printer, on: console)
         let watcher = self.watcher(of: source, patience)
         let status = await self.print(
             source, printer, on: console, limit: options.maximumEventCount, wasInterrupted: { patience.isInterrupted })
         withExtendedLifetime(watcher) {}
+        if status == .success { self.reportEnd(of: source, options.request, printer) }
         try reportFile?.finish(Self.text(of: source.report))
         return status
+    }
+
+    /// Makes the event source, whose attempts are reported, and whose answers are printed where JSON is.
+    private static func source(
+        _ options: EventsOptions, _ printer: EventsPrinter, on console: Console
+    ) -> EventSource {
+        let made = Mutex(LoggedSource())
+        var configuration = options.configuration
+        configuration.log = { entry in
+            if let line = printer.line(for: entry) { console.note(line) }
+            guard entry.context == "connection", let response = made.withLock({ $0.source?.response }),
+                let line = printer.line(
+                    ofStatusCode: response.statusCode, fields: response.fields.map { ($0.name, $0.value) })
+            else { return }
+            // The write of the first event fails in the same way.
+            try? console.write(line)
+        }
+        let source = EventSource(options.request, configuration: configuration)
+        made.withLock { $0.source = source }
+        return source
+    }
+
+    private func reportEnd(of source: EventSource, _ request: EventSourceRequest, _ printer: EventsPrinter) {
+        let line = printer.line(
+            ofEndAfter: request.method, statusCode: source.response?.statusCode, eventCount: source.report.eventCount)
+        if let line { self.console.note(line) }
     }
 
     /// Ends the event source with the first SIGINT or SIGTERM, and the process with a second one.
@@ -68,6 +92,7 @@ struct EventsCommand {
             source.close()
             // A closed event source ends without an error.
             if wasInterrupted() { throw CancellationError() }
+            if source.report.hasGivenUp { throw ReconnectionsUsedUpError() }
             return .success
         } catch let error as DescriptorError {
             source.close()
@@ -94,4 +119,9 @@ struct EventsCommand {
         // Encoding fails only for numbers that are not finite, and times are.
         return (try? encoder.encode(report)).map { String(decoding: $0, as: UTF8.self) + "\n" } ?? "{}\n"
     }
+}
+
+/// The event source, as its own log has it.
+private struct LoggedSource {
+    weak var source: EventSource?
 }

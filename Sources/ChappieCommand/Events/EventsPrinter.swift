@@ -4,8 +4,8 @@ import ServerSentEvents
 
 /// Prints events to standard output, and all other text to standard error.
 ///
-/// Into a pipe the output is an event stream from which a parser reads the same events. On a terminal it has no control
-/// characters.
+/// Into a pipe the output is an event stream from which a parser reads the same events. On a terminal control
+/// characters are escaped.
 struct EventsPrinter: Sendable {
     private let printsJSON: Bool
     private let terminals: Console.Terminals
@@ -25,7 +25,35 @@ struct EventsPrinter: Sendable {
         // An event that was parsed can be written.
         guard let bytes = try? self.serializer.bytes(for: event) else { return PrintedText() }
         let text = String(decoding: bytes, as: UTF8.self)
-        return PrintedText(output: self.terminals.output ? text.withoutControlCharacters : text)
+        return PrintedText(output: self.terminals.output ? text.withEscapedControlCharacters : text)
+    }
+
+    /// Returns the line of JSON about the answer that a stream begins with; nil without JSON.
+    ///
+    /// Values that may be credentials are left out: the output often goes to a file.
+    func line(ofStatusCode statusCode: Int, fields: [(name: String, value: String)]) -> String? {
+        guard self.printsJSON else { return nil }
+        var writer = JSONLineWriter()
+        writer.add("type", "response")
+        writer.add("statusCode", statusCode)
+        writer.addObjects("fields", fields) { field, writer in
+            let name = field.name.lowercased()
+            writer.add("name", name)
+            writer.add("value", Self.mayBeCredential(name) ? "[redacted]" : field.value)
+        }
+        return writer.line
+    }
+
+    private static func mayBeCredential(_ name: String) -> Bool {
+        ["auth", "key", "token", "secret", "password", "cookie"].contains { name.contains($0) }
+    }
+
+    /// Returns the line about an end without an error; nil where there is nothing to say.
+    ///
+    /// To a request such as a POST a server answers 204 because it has no more to say, and not to end a stream.
+    func line(ofEndAfter method: String, statusCode: Int?, eventCount: Int) -> String? {
+        guard method != "GET", statusCode == 204, eventCount == 0 else { return nil }
+        return self.style.dim("  The server has accepted the request, and sends no event stream (http.204).")
     }
 
     /// Returns the line for a log entry; nil for those that are not shown.
@@ -65,6 +93,9 @@ struct EventsPrinter: Sendable {
     }
 }
 
+/// The end of an event source whose answers were complete and empty, as often as reconnections are allowed.
+struct ReconnectionsUsedUpError: Error {}
+
 /// The known facts about an event source that has failed or was interrupted.
 struct EventsFailure: Equatable {
     /// A stable name of the failure.
@@ -96,6 +127,13 @@ struct EventsFailure: Equatable {
             self.statusCode = error.statusCode
             self.safeDescription = error.safeDescription
             self.serverMessage = error.unsafeMessage
+        case is ReconnectionsUsedUpError:
+            self.tag = "event-source.gave-up"
+            self.category = .server
+            self.isRetryable = true
+            self.safeDescription =
+                "The server ended its streams without an event, and no more reconnections are allowed. Check the "
+                + "address, or raise the limit (--max-reconnects)."
         case is CancellationError, DescriptorError.interrupted:
             self.tag = "cancelled"
             self.isRetryable = true

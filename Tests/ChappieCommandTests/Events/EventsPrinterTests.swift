@@ -29,10 +29,10 @@ import TransportSurface
         #expect(try parser.events(in: text.utf8) == Self.events)
     }
 
-    @Test func outputOnATerminalHasNoControlCharacters() {
+    @Test func controlCharactersAreEscapedOnATerminal() {
         var printer = Self.printer(onTerminal: true)
-        let text = printer.printed(ServerSentEvent(data: "\u{1B}[31mred\u{7}\tx")).output
-        #expect(text == "data: [31mred\tx\n\n")
+        let text = printer.printed(ServerSentEvent(data: "\u{1B}[31mred\u{7}\tx\u{202E}")).output
+        #expect(text == "data: \\u{1B}[31mred\\u{7}\tx\\u{202E}\n\n")
         var pipe = Self.printer()
         #expect(pipe.printed(ServerSentEvent(data: "\u{1B}")).output == "data: \u{1B}\n\n")
     }
@@ -46,7 +46,36 @@ import TransportSurface
             ])
     }
 
+    @Test func streamBeginsWithTheAnswerInJSON() {
+        let fields = [
+            (name: "Content-Type", value: "text/event-stream"), (name: "Set-Cookie", value: "secret"),
+            (name: "X-Auth-Token", value: "secret"), (name: "WWW-Authenticate", value: "secret"),
+            (name: "X-A", value: "1"), (name: "x-a", value: "2"),
+        ]
+        let line = Self.printer(json: true).line(ofStatusCode: 200, fields: fields)
+        #expect(
+            line
+                == #"{"type":"response","statusCode":200,"fields":[{"name":"content-type","value":"text/event-stream"},"#
+                + #"{"name":"set-cookie","value":"[redacted]"},{"name":"x-auth-token","value":"[redacted]"},"#
+                + #"{"name":"www-authenticate","value":"[redacted]"},{"name":"x-a","value":"1"},"#
+                + #"{"name":"x-a","value":"2"}]}"# + "\n")
+        #expect(Self.printer().line(ofStatusCode: 200, fields: fields) == nil)
+    }
+
     // MARK: Reports
+
+    @Test(
+        arguments: [
+            ("POST", 204, 0, true), ("DELETE", 204, 0, true), ("GET", 204, 0, false), ("POST", 200, 0, false),
+            ("POST", 204, 1, false), ("POST", nil, 0, false),
+        ] as [(String, Int?, Int, Bool)])
+    func requestThatIsAcceptedWithoutAStreamIsNoSilentEnd(
+        method: String, statusCode: Int?, eventCount: Int, hasLine: Bool
+    ) {
+        let line = Self.printer().line(ofEndAfter: method, statusCode: statusCode, eventCount: eventCount)
+        #expect(
+            line == (hasLine ? "  The server has accepted the request, and sends no event stream (http.204)." : nil))
+    }
 
     private static func entry(_ context: String, attempt: Int = 1) -> ChappieLogEntry {
         var entry = ChappieLogEntry(level: .info, context: context, message: "A sentence.", requestID: "r")
@@ -112,6 +141,17 @@ import TransportSurface
             Self.printer(json: true).printed(failure).output
                 == "{\"type\":\"error\",\"tag\":\"redirect.loop\",\"category\":\"server\",\"retryable\":false,"
                 + "\"statusCode\":302,\"safeDescription\":\"\(failure.safeDescription)\",\"attempts\":1}\n")
+    }
+
+    @Test func reconnectionsThatAreUsedUpAreAFailure() {
+        let failure = EventsFailure(ReconnectionsUsedUpError(), attempts: 4)
+        #expect(failure.status == .unavailable)
+        #expect(failure.category == .server && failure.isRetryable)
+        #expect(failure.safeDescription.contains("--max-reconnects"))
+        #expect(
+            Self.printer(json: true).printed(failure).output
+                == "{\"type\":\"error\",\"tag\":\"event-source.gave-up\",\"category\":\"server\",\"retryable\":true,"
+                + "\"safeDescription\":\"\(failure.safeDescription)\",\"attempts\":4}\n")
     }
 
     @Test func interruptionIsNoFailureOfTheServer() {
