@@ -31,6 +31,26 @@ import Testing
         #expect(await outcome.value.data == ["a"])
     }
 
+    /// Within one chain; the next attempt begins with the program's request.
+    @Test func credentialsDoNotComeBackWithTheFirstOrigin() async throws {
+        let (server, other) = (try RawServer(), try RawServer())
+        var wish = EventSourceRequest(url: try server.eventsURL)
+        wish.fields = [("Authorization", "Bearer secret")]
+        let outcome = EventSource.loopback(wish).reading()
+        try await server.request().answer("307 Moved", ["Location: http://127.0.0.1:\(other.port)/b"])
+        try await other.request().answer("307 Moved", ["Location: http://127.0.0.1:\(server.port)/c"])
+        let third = try await server.request()
+        #expect(third.line == "GET /c" && third.value(of: "Authorization") == nil)
+        third.answer("307 Moved", ["Location: /d"])
+        let fourth = try await server.request()
+        #expect(fourth.line == "GET /d" && fourth.value(of: "Authorization") == nil)
+        fourth.stream("data: a\n\n")
+        let next = try await server.request()
+        #expect(next.line == "GET /events?x=1" && next.value(of: "Authorization") == "Bearer secret")
+        next.answer("204 No Content")
+        #expect(await outcome.value.data == ["a"])
+    }
+
     @Test func redirectWithinAnOriginKeepsCredentials() async throws {
         let server = try RawServer()
         var wish = EventSourceRequest(url: try server.eventsURL)

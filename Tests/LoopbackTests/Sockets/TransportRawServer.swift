@@ -214,6 +214,12 @@ final class RawPeer: Sendable {
         }
     }
 
+    /// Writes what the kernel takes at once; returns its length.
+    func writeAtOnce(_ bytes: ArraySlice<UInt8>) -> Int {
+        let flags = CInt(MSG_NOSIGNAL) | CInt(MSG_DONTWAIT)
+        return bytes.withUnsafeBytes { max(0, Glibc.send(self.descriptor, $0.baseAddress, $0.count, flags)) }
+    }
+
     /// Writes text.
     func write(_ text: String) {
         self.write(Array(text.utf8))
