@@ -284,9 +284,10 @@ figures: install ### Measure what recovery costs, each figure beside its bound; 
 	$(BENCHMARKS) --product recovery-figures
 	"$$($(BENCHMARKS) --show-bin-path)/recovery-figures" $(FILTER)
 
-churn: install ### Connect and cancel 100,000 times, and count what is left: descriptors, bytes
+churn: install ### Connect and cancel 100,000 times, also by the clients, and count what is left: descriptors, bytes
 	swift build -c release --product connection-churn
 	"$$(swift build -c release --show-bin-path)/connection-churn" --count 100000
+	"$$(swift build -c release --show-bin-path)/connection-churn" --count 100000 --clients true
 
 routes: install ### Add and delete the default route, in a network namespace, while responses stream: nothing may close
 	@Scripts/install.sh routes

@@ -155,7 +155,10 @@ let package = Package(
             path: "Tests/Soak", swiftSettings: baseSettings),
         .executableTarget(
             name: "connection-churn",
-            dependencies: ["CProcessMemory", "ChappieTestServer", "LibwebsocketsTransport", "StreamTransport"],
+            dependencies: [
+                "CProcessMemory", "ChappieTestServer", "EventSource", "LibwebsocketsTransport", "StreamTransport",
+                "WebSocketClient",
+            ],
             path: "Tests/ConnectionChurn", swiftSettings: baseSettings),
         .target(name: "CProcessMemory", path: "Tests/CProcessMemory"),
         .executableTarget(

@@ -1,5 +1,6 @@
 // Connects and cancels, at every stage of a connection, and expects that no resources are left.
-// Usage: connection-churn [--count N] [--threads N]
+// Usage: connection-churn [--count N] [--threads N] [--clients true]
+//        --clients true makes the connections by WebSocketClient and EventSource, and ends them in every way.
 //        connection-churn limit
 
 import Foundation
@@ -21,12 +22,22 @@ import StreamTransport
         let hole = try SilentPort()
         let places = ChurnPlaces(servers: servers, hole: hole, threadCount: options.threads)
 
+        let clients = try ChurnClients(servers: servers, closedPort: hole.port, threadCount: options.threads)
+
+        /// Makes the connection with this number.
+        @Sendable func connect(_ number: Int) async -> String? {
+            if options.isOfClients {
+                return await ClientStage.allCases[number % ClientStage.allCases.count].run(with: clients)
+            }
+            return await ChurnStage.allCases[number % ChurnStage.allCases.count].run(in: places)
+        }
+
         Self.say("warming up")
-        var failures = await Self.run(max(2_000, options.count / 10), in: places)
+        var failures = await Self.run(max(2_000, options.count / 10), connect)
         let before = try await Self.settled(places)
         Self.say("before: \(before)")
         let start = ContinuousClock.now
-        failures.merge(await Self.run(options.count, in: places)) { $0 + $1 }
+        failures.merge(await Self.run(options.count, connect)) { $0 + $1 }
         let time = ContinuousClock.now - start
         let after = try await Self.settled(places)
         Self.say("after:  \(after)")
@@ -43,13 +54,14 @@ import StreamTransport
     }
 
     /// Makes that many connections; what went otherwise than it should, and how often.
-    private static func run(_ count: Int, in places: ChurnPlaces) async -> [String: Int] {
+    private static func run(
+        _ count: Int, _ connect: @escaping @Sendable (Int) async -> String?
+    ) async -> [String: Int] {
         await withTaskGroup(of: String?.self) { group in
             var failures: [String: Int] = [:]
             for number in 0..<count {
                 if number >= Self.width, let fault = await group.next() ?? nil { failures[fault, default: 0] += 1 }
-                let stage = ChurnStage.allCases[number % ChurnStage.allCases.count]
-                group.addTask { await stage.run(in: places) }
+                group.addTask { await connect(number) }
             }
             for await fault in group { if let fault { failures[fault, default: 0] += 1 } }
             return failures
@@ -66,13 +78,21 @@ import StreamTransport
         return try ProcessHoldings()
     }
 
-    private static func options() -> (count: Int, threads: Int) {
-        var result = (count: 100_000, threads: 1)
+    private struct Options {
+        var count = 100_000
+        var threads = 1
+        /// Indicates whether the connections are those of the clients, and not of the transport below them.
+        var isOfClients = false
+    }
+
+    private static func options() -> Options {
+        var result = Options()
         let arguments = CommandLine.arguments
         for index in stride(from: 1, to: arguments.count - 1, by: 2) {
             switch arguments[index] {
             case "--count": result.count = Int(arguments[index + 1]) ?? result.count
             case "--threads": result.threads = Int(arguments[index + 1]) ?? result.threads
+            case "--clients": result.isOfClients = arguments[index + 1] == "true"
             default: break
             }
         }
