@@ -282,7 +282,11 @@ if Context.environment["CHAPPIE_BENCHMARKS"] != nil {
         .target(name: "CBareClient", dependencies: ["CStreamScript"], path: "Benchmarks/Sources/CBareClient"),
         benchmark("stream-server", ["CStreamScript"], libraries: ["crypto", "ssl", "z"]),
         benchmark(
-            "connection-cost", ["BenchmarkResults", "CBareClient", "CMachine", "CStreamScript", "ChappieTransport"]),
+            "connection-cost",
+            [
+                "BenchmarkResults", "CBareClient", "CMachine", "CStreamScript", "ChappieTransport", "EventSource",
+                "LibwebsocketsTransport", "ServerSentEvents", "StreamTransport", "WebSocketClient",
+            ]),
 
         // The cost of recovery, against the test server of the package.
         benchmark("recovery-figures", ["BenchmarkResults", "Chappie", "ChappieTestServer", "ChappieTransport"]),

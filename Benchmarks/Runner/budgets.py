@@ -21,6 +21,11 @@ TOLERANCE = 0.03
 SERVER = "stream-server"
 # A program that is run once: the passes after those of the short run are counted between two pauses.
 PAUSING = "connection-cost"
+# Rows that are printed beside others, with the ratio of instructions that is aimed at.
+BESIDE = [
+    ("WebSocketClient, borrowed", "below clients, WebSocket", 1.10),
+    ("EventSource, events", "below clients, event stream", 1.05),
+]
 # The programs that run at the same time, one for each core of a small machine.
 JOBS = 2
 
@@ -88,6 +93,15 @@ def compare(budgets, counted):
     return failures
 
 
+def print_ratios(counted):
+    """Prints the ratios of rows that were counted both; the budgets alone decide about success."""
+    by_name = {row.name: row.instructions for row in counted}
+    for name, other, aim in BESIDE:
+        if name in by_name and by_name.get(other, 0) > 0:
+            ratio = by_name[name] / by_name[other]
+            print(f"{name} beside {other}: {ratio:.2f}, at most {aim:.2f}{'' if ratio <= aim else '  MISSED'}")
+
+
 def write(counted):
     by_name = {row.name: row for row in counted}
     lines = FILE.read_text().splitlines()
@@ -116,6 +130,7 @@ def main(arguments):
         except counting.CountingError as error:
             sys.exit(f"budgets: {error}")
     failures = compare(budgets, counted)
+    print_ratios(counted)
     if accepts:
         write(counted)
         print("budgets: accepted")

@@ -40,7 +40,7 @@ struct ConnectionCost {
         case .selfCheck: try await EndToEndFigures.selfCheck()
         case .iterate(let iterations): try await iterations.run()
         case .peer(let task, let kind): try await PeerTask.run(task, by: kind)
-        case .fill(let streamCount, let isSecure): try await MemoryFigures.fill(streamCount, isSecure: isSecure)
+        case .fill(let streamCount, let stream): try await MemoryFigures.fill(streamCount, stream)
         case .measure(figure: nil): return try Self.runAll(options)
         case .measure(let name?):
             guard let figure = Figure.all.first(where: { $0.name == name }) else {

@@ -14,7 +14,7 @@ struct Iterations {
     let countBefore: Int
     /// The name of a wire, or that of a `ColdIterations.Workload`.
     let workload: String
-    /// `events`, `sequence` or `batches`.
+    /// `events`, `sequence` or `batches`, or the name of a `ClientIterations.Way`.
     let way: String
 
     /// The number of deltas of a pass on each stream, about 8,000 in all streams.
@@ -24,8 +24,11 @@ struct Iterations {
 
     /// Reads, and prints the passes and the events of a pass as one line of JSON.
     func run() async throws {
+        if let way = ClientIterations.Way(rawValue: self.way) {
+            return try await ClientIterations(way: way, count: self.count, countBefore: self.countBefore).run()
+        }
         guard let kind = Consumer.Kind(name: self.way), !kind.isOnMainActor else {
-            throw UsageError("'\(self.way)' is neither events, sequence nor batches")
+            throw UsageError("'\(self.way)' is neither events, sequence, batches nor a way of the clients")
         }
         if let cold = ColdIterations.Workload(self.workload) {
             return try await ColdIterations(

@@ -7,15 +7,26 @@ import Foundation
 /// Freed memory stays resident and is used again. So no stream is closed in a process that is measured, every run is a
 /// process of its own, and a value is the memory that streams have added to that of the streams before them.
 enum MemoryFigures {
+    /// A kind of stream.
+    enum Stream: String {
+        /// Of the engine.
+        case plain
+        /// The same with TLS.
+        case tls
+        /// A connection of `WebSocketClient`.
+        case client
+    }
+
     static let all = [
-        Self.idle("plain-1000", "resident memory of a stream that waits, of 1,000", isSecure: false, bar: 24),
-        Self.idle("tls-1000", "the same with TLS", isSecure: true, bar: 64),
+        Self.idle("plain-1000", "resident memory of a stream that waits, of 1,000", .plain, bar: 24),
+        Self.idle("tls-1000", "the same with TLS", .tls, bar: 64),
+        Self.idle("client-1000", "resident memory of a WebSocketClient that waits, of 1,000", .client, bar: 24),
     ]
 
-    private static func idle(_ workload: String, _ summary: String, isSecure: Bool, bar: Double) -> Figure {
+    private static func idle(_ workload: String, _ summary: String, _ stream: Stream, bar: Double) -> Figure {
         Figure(name: "memory/\(workload)", summary: summary) { repetitions in
             let values = try (0..<repetitions).map { _ in
-                let process = try ChildProcess(Programs.own, ["--fill", "1000", isSecure ? "tls" : "plain"])
+                let process = try ChildProcess(Programs.own, ["--fill", "1000", stream.rawValue])
                 let text = process.availableText()
                 guard let value = Double(text.trimmingCharacters(in: .newlines)) else {
                     throw WrongResultError("a process has failed: \(text)")
@@ -30,13 +41,23 @@ enum MemoryFigures {
     private static let warmUpCount = 100
 
     /// Opens streams in this process, and prints the KiB that each has added.
-    static func fill(_ streamCount: Int, isSecure: Bool) async throws {
+    static func fill(_ streamCount: Int, _ stream: Stream) async throws {
         Descriptors.raiseLimit()
-        let crowd = try Crowd(StreamServer(.idle, isSecure: isSecure))
+        let server = try StreamServer(.idle, isSecure: stream == .tls)
+        if stream == .client {
+            let crowd = ClientCrowd(port: server.port)
+            try await Self.measure(streamCount) { try await crowd.grow(to: $0) }
+            return withExtendedLifetime((server, crowd)) { crowd.cancel() }
+        }
+        let crowd = try Crowd(server)
         defer { crowd.cancel() }
-        try await crowd.grow(to: Self.warmUpCount)
+        try await Self.measure(streamCount) { try await crowd.grow(to: $0) }
+    }
+
+    private static func measure(_ streamCount: Int, _ grow: (Int) async throws -> Void) async throws {
+        try await grow(Self.warmUpCount)
         let before = try await Self.settledMemory()
-        try await crowd.grow(to: Self.warmUpCount + streamCount)
+        try await grow(Self.warmUpCount + streamCount)
         Line.print("\(Double(try await Self.settledMemory() - before) / Double(streamCount) / 1_024)")
     }
 

@@ -13,7 +13,7 @@ struct Options {
         /// Reads responses of a server that is there already, and prints what it has found.
         case peer(task: String, kind: Consumer.Kind)
         /// Prints the memory of a number of open streams.
-        case fill(streamCount: Int, isSecure: Bool)
+        case fill(streamCount: Int, MemoryFigures.Stream)
     }
 
     private(set) var command = Command.measure(figure: nil)
@@ -24,11 +24,14 @@ struct Options {
     /// The file that figures are appended to; nil for none.
     private(set) var results: String?
 
+    private static let clientWays = ClientIterations.Way.allCases.map(\.rawValue).joined(separator: "|")
+
     /// How to call the command.
     static let usage = """
         usage: connection-cost [--repetitions N] [--results FILE] [NAME]
                connection-cost self-check
                connection-cost --iterations N+N WORKLOAD events|sequence|batches
+               connection-cost --iterations N+N clients \(Self.clientWays)
                connection-cost --peer events|sequence|batches|sequence-main-actor TASK
 
         NAME is a part of a figure's name; without one, all are measured:
@@ -49,8 +52,11 @@ struct Options {
             case "self-check": self.command = .selfCheck
             case "--figure": self.command = .measure(figure: arguments.next())
             case "--fill":
-                self.command = .fill(
-                    streamCount: try Self.count(arguments.next(), argument), isSecure: arguments.next() == "tls")
+                let count = try Self.count(arguments.next(), argument)
+                guard let stream = arguments.next().flatMap({ MemoryFigures.Stream(rawValue: $0) }) else {
+                    throw UsageError("--fill: a number and a kind of stream")
+                }
+                self.command = .fill(streamCount: count, stream)
             case "--results":
                 guard let path = arguments.next() else { throw UsageError("--results: a file") }
                 self.results = path
