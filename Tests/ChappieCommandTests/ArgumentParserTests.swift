@@ -112,6 +112,18 @@ private func message(_ words: [String]) -> String? {
     }
 }
 
+@Suite struct UnknownCommandTests {
+    @Test(arguments: [
+        ("strem", "unknown command strem; did you mean stream?"), ("xyzzy", "unknown command xyzzy"),
+        ("--verison", "unknown option --verison; did you mean --version?"),
+        ("-v", "unknown option -v; did you mean --version?"), ("-V", "unknown option -V; did you mean --version?"),
+        ("-x", "unknown option -x"), ("--x", "unknown option --x"),
+    ])
+    func nearNameIsSuggested(name: String, words: String) {
+        #expect(CommandDispatch.words(forUnknown: name) == words)
+    }
+}
+
 @Suite struct EditDistanceTests {
     @Test(
         arguments: [

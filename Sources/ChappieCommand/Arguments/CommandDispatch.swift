@@ -22,7 +22,8 @@ struct CommandDispatch: Sendable {
             return await self.runCommand(words[1], ["--help"])
         case "--help", "-h", "help": return self.print(self.help.text(for: Self.commands))
         case nil:
-            self.console.note(HelpText(columnCount: self.console.errorOutput.columnCount).text(for: Self.commands))
+            let help = HelpText(columnCount: self.console.errorOutput.columnCount)
+            try? self.console.errorOutput.write(help.text(for: Self.commands))
             return .usage
         case .some(let name): return await self.runCommand(name, Array(words.dropFirst()))
         }
@@ -81,11 +82,18 @@ struct CommandDispatch: Sendable {
     }
 
     private func unknownCommand(_ name: String) -> ExitCode {
-        let kind = name.hasPrefix("-") ? "option" : "command"
-        let names = name.hasPrefix("-") ? ["--help", "--version"] : Self.commands.map(\.name)
-        let nearest = EditDistance.nearest(to: name, among: names).map { "; did you mean \($0)?" } ?? ""
-        self.console.complain("unknown \(kind) \(name)\(nearest)")
+        self.console.complain(Self.words(forUnknown: name))
         self.console.note("Try 'chappie --help'.")
         return .usage
+    }
+
+    /// Returns the words about a first argument that is neither a command nor an option.
+    static func words(forUnknown name: String) -> String {
+        let isOption = name.hasPrefix("-")
+        let names = isOption ? ["--help", "--version"] : Self.commands.map(\.name)
+        // One letter is near to no name.
+        let initial = name.count == 2 ? names.first { $0.hasPrefix("-\(name.lowercased())") } : nil
+        let nearest = initial ?? EditDistance.nearest(to: name, among: names)
+        return "unknown \(isOption ? "option" : "command") \(name)" + (nearest.map { "; did you mean \($0)?" } ?? "")
     }
 }

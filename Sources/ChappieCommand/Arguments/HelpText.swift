@@ -72,7 +72,7 @@ struct HelpText {
         var lines: [String] = []
         var line = margin
         for word in text.split(separator: " ") {
-            if line.count > indentation, line.count + 1 + word.count > width {
+            if line.count > indentation, line.columnCount + 1 + word.columnCount > width {
                 lines.append(line)
                 line = margin
             }
@@ -80,4 +80,27 @@ struct HelpText {
         }
         return (lines + [line]).joined(separator: "\n") + "\n"
     }
+
+    /// Returns the lines of a text that stands behind other text of at most a number of columns: the first line without
+    /// a margin, the others below it, without a line feed at the end.
+    ///
+    /// Without a width, the text is returned as it is.
+    static func wrapped(_ text: String, behind column: Int, width: Int?) -> String {
+        guard let width else { return text }
+        return String(Self.wrapped(text, indentation: column, width: width).dropFirst(column).dropLast())
+    }
+}
+
+extension StringProtocol {
+    /// The number of columns that its characters take: two for those of East Asian scripts, and for emoji.
+    fileprivate var columnCount: Int {
+        self.reduce(0) { count, character in
+            count + (character.unicodeScalars.contains { $0.isWide } ? 2 : 1)
+        }
+    }
+}
+
+extension Unicode.Scalar {
+    /// Indicates whether it may take two columns: it is neither of an alphabet nor typographic.
+    fileprivate var isWide: Bool { self.value >= 0x1100 && !(0x1E00...0x2E7F ~= self.value) }
 }

@@ -53,10 +53,8 @@ struct DemoPrinter {
         return "   " + self.style.dim(name + blanks) + self.wrapped(value, behind: 3 + name.count + blanks.count)
     }
 
-    /// Returns the lines of a text whose first one stands behind other text of a number of columns, and the others under
-    /// it.
     private func wrapped(_ text: String, behind column: Int) -> String {
-        String(HelpText.wrapped(text, indentation: column, width: self.width).dropFirst(column).dropLast())
+        HelpText.wrapped(text, behind: column, width: self.width)
     }
 
     private static func words(for turn: DemoObservation) -> String {

@@ -57,7 +57,11 @@ struct StreamCommand {
         let handle = client.streamHandle(options.request)
         let proof: StreamFailure.Proof = account != nil ? .account : options.credential != nil ? .key : .none
         let status = await self.read(
-            handle, StreamReading(screen: screen, printer: self.printer(options), proof: proof), patience)
+            handle,
+            StreamReading(
+                screen: screen, printer: self.printer(options), proof: proof,
+                usesTLS: settings.endpoint.baseURL.scheme?.lowercased() == "https"),
+            patience)
         do {
             try reportFile?.finish(Self.text(of: handle.report))
         } catch {
@@ -100,7 +104,8 @@ struct StreamCommand {
     private func printer(_ options: StreamOptions) -> any StreamPrinter {
         options.printsJSON
             ? StreamJSONPrinter()
-            : StreamTextPrinter(terminals: self.console.terminals, style: self.console.errorStyle)
+            : StreamTextPrinter(
+                terminals: self.console.terminals, style: self.console.errorStyle, width: self.console.errorWidth)
     }
 
     /// Reads the stream to its end and prints it; SIGINT cancels it, a second one ends the process.

@@ -21,6 +21,8 @@ struct StreamFailure: Equatable {
     var replaySafety: ChappieReplaySafety
     /// The number of attempts.
     var attempts: Int
+    /// Indicates whether the description names the number of attempts.
+    var namesAttempts = false
     /// The server's identifier of the request.
     var requestID: String?
     /// The issuer of the rejected certificate, as the certificate names it.
@@ -41,7 +43,9 @@ struct StreamFailure: Equatable {
     }
 
     /// Collects the facts of an error, from the error itself and from the report of the stream.
-    init(_ error: any Error, report: ChappieStreamReport, proof: Proof) {
+    ///
+    /// `usesTLS` says whether the base URL begins with `https`; nil where there is none.
+    init(_ error: any Error, report: ChappieStreamReport, proof: Proof, usesTLS: Bool? = nil) {
         self.replaySafety = report.replaySafety
         self.attempts = report.attempts.count
         self.requestID = report.attempts.last?.requestID
@@ -54,6 +58,7 @@ struct StreamFailure: Equatable {
             self.safeDescription = error.safeDescription
             self.serverMessage = error.serverMessage
             self.add(error, proof, report)
+            if case .transport(let failure) = error, let usesTLS { self.add(failure, usesTLS: usesTLS) }
         case let error as ChappieAuthError:
             self.tag = error.tag
             self.category = error.category
@@ -127,6 +132,7 @@ struct StreamFailure: Equatable {
             self.safeDescription = "\(error.failureReason ?? "") \(Self.addressWords)\(model)."
         case .transport(let failure):
             self.attempts = failure.attempts
+            self.namesAttempts = failure.attempts > 0
             self.requestID = failure.details.requestID ?? self.requestID
             self.issuer = failure.details.issuer
             self.detail = failure.details.detail
@@ -137,6 +143,27 @@ struct StreamFailure: Equatable {
         case .streamingTransportReplayDiverged(let text):
             self.deliveredText = text
             if report.endedWithoutTerminalEvent == true { self.safeDescription = Self.unfinishedWords }
+        default: break
+        }
+    }
+}
+
+extension StreamFailure {
+    /// Adds the advice for a server that may speak TLS where it was not asked for, or the other way round.
+    ///
+    /// A server with TLS seldom answers plain HTTP in a way that differs from a broken connection; a server without TLS
+    /// answers a handshake with something else, or not at all, and never with an alert.
+    private mutating func add(_ failure: ChappieTransportFailure, usesTLS: Bool) {
+        let isUnanswered = failure.details.receivedByteCount == 0
+        switch (failure.code, failure.phase) {
+        case (.tlsHandshakeFailed, .tls) where usesTLS && failure.details.systemCode == nil:
+            self.safeDescription =
+                "\(failure.failureReason ?? "") Check the port: if the server has no TLS there, the base URL begins "
+                + "with http."
+        case (.connectionLost, .upgrade) where !usesTLS && isUnanswered, (.notHTTP, .upgrade) where !usesTLS:
+            self.safeDescription =
+                "\(failure.failureReason ?? "") Check the port: if the server has TLS there, the base URL begins with "
+                + "https."
         default: break
         }
     }

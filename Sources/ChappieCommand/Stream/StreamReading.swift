@@ -11,11 +11,14 @@ struct StreamReading {
     var printer: any StreamPrinter
     /// The proof of identity that was sent.
     let proof: StreamFailure.Proof
+    /// Indicates whether the base URL begins with `https`.
+    let usesTLS: Bool
     private var isComplete = false
 
     /// Creates a reading that has not begun.
-    init(screen: StreamScreen, printer: any StreamPrinter, proof: StreamFailure.Proof) {
+    init(screen: StreamScreen, printer: any StreamPrinter, proof: StreamFailure.Proof, usesTLS: Bool) {
         self.proof = proof
+        self.usesTLS = usesTLS
         self.screen = screen
         self.printer = printer
     }
@@ -35,7 +38,7 @@ struct StreamReading {
             handle.cancel()
             return self.ended(error, handle.report)
         } catch {
-            var failure = StreamFailure(error, report: handle.report, proof: self.proof)
+            var failure = StreamFailure(error, report: handle.report, proof: self.proof, usesTLS: self.usesTLS)
             failure.serverMessage = handle.serverMessage ?? failure.serverMessage
             // A failure of this write could not be reported.
             try? self.screen.write(self.printer.printed(failure))

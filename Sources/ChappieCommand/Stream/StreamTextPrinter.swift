@@ -12,6 +12,7 @@ struct StreamTextPrinter: StreamPrinter {
 
     private let terminals: Console.Terminals
     private let style: TerminalStyle
+    private let width: Int?
     private var textByteCount = 0
     /// Indicates whether the cursor is at the beginning of a line.
     private var isAtLineStart = true
@@ -20,10 +21,12 @@ struct StreamTextPrinter: StreamPrinter {
     /// Indicates whether the last output was reasoning, which the answer does not continue.
     private var isInReasoning = false
 
-    /// Creates a printer for the kinds of outputs.
-    init(terminals: Console.Terminals, style: TerminalStyle) {
+    /// Creates a printer for the kinds of outputs; words on standard error are divided into lines of `width` columns,
+    /// or not at all.
+    init(terminals: Console.Terminals, style: TerminalStyle, width: Int? = nil) {
         self.terminals = terminals
         self.style = style
+        self.width = width
     }
 
     mutating func printed(_ event: ChappieStreamEvent) -> PrintedText {
@@ -51,22 +54,23 @@ struct StreamTextPrinter: StreamPrinter {
     mutating func printed(_ failure: StreamFailure) -> PrintedText {
         var facts = [failure.tag]
         if let category = failure.category { facts.append("category \(category.rawValue)") }
-        if failure.attempts > 0 { facts.append(failure.attempts == 1 ? "1 attempt" : "\(failure.attempts) attempts") }
+        if failure.isRetryable, failure.category != nil { facts.append("may succeed later") }
+        if failure.attempts > 0, !failure.namesAttempts {
+            facts.append(failure.attempts == 1 ? "1 attempt" : "\(failure.attempts) attempts")
+        }
         if self.textByteCount > 0 { facts.append("\(self.textByteCount) bytes of text delivered") }
         if let issuer = failure.issuer { facts.append("certificate issued by \(issuer.onOneLine(limit: 300))") }
         if let requestID = failure.requestID { facts.append("request \(requestID.onOneLine(limit: 300))") }
-        let hint = failure.isRetryable && failure.category != nil ? ["The same request may succeed later."] : []
-        let message = self.style.red("chappie:") + " " + ([failure.safeDescription] + hint).joined(separator: " ")
+        let message =
+            self.style.red(Console.name) + " "
+            + HelpText.wrapped(failure.safeDescription, behind: Console.name.count + 1, width: self.width)
         let lineEnd = self.terminals.errorOutput && !self.isAtLineStart ? "\n" : ""
-        let said = failure.serverMessage.map { Self.line(ofServer: $0) } ?? ""
+        let said = failure.serverMessage.map { Console.line(ofServer: $0, width: self.width) } ?? ""
+        let words = "  " + HelpText.wrapped(facts.joined(separator: ", "), behind: 4, width: self.width)
         let doctor = failure.concernsPath ? self.style.dim("  is it the network? chappie doctor finds out") + "\n" : ""
         return PrintedText(
-            errorOutput: lineEnd + message + "\n" + said + self.style.dim("  " + facts.joined(separator: ", ")) + "\n"
-                + doctor)
+            errorOutput: lineEnd + message + "\n" + said + self.style.dim(words) + "\n" + doctor)
     }
-
-    /// Returns the server's description of an error, in a form that differs from the lines of this program.
-    static func line(ofServer message: String) -> String { "  the server says: \(message.onOneLine())\n" }
 
     private mutating func answer(_ text: String) -> PrintedText {
         self.textByteCount += text.utf8.count
@@ -97,22 +101,28 @@ struct StreamTextPrinter: StreamPrinter {
     }
 
     private mutating func progress(_ words: String) -> PrintedText {
-        self.terminals.errorOutput ? self.aside(words) : PrintedText()
+        guard self.terminals.errorOutput else { return PrintedText() }
+        return self.line(HelpText.wrapped(words.escaped(columns: .max), behind: 2, width: self.width))
     }
 
     /// Returns a line of its own on standard error; on a terminal, `columns` columns of it at most.
     private mutating func aside(_ words: String, columns: Int = .max) -> PrintedText {
         guard self.terminals.errorOutput else { return PrintedText(errorOutput: words.escaped(columns: .max) + "\n") }
+        return self.line(words.escaped(columns: columns))
+    }
+
+    /// Returns a line of its own on a terminal.
+    private mutating func line(_ words: String) -> PrintedText {
         let lineEnd = self.isAtLineStart ? "" : "\n"
         self.isAtLineStart = true
         self.isInReasoning = false
-        return PrintedText(errorOutput: lineEnd + self.style.dim(words.escaped(columns: columns)) + "\n")
+        return PrintedText(errorOutput: lineEnd + self.style.dim(words) + "\n")
     }
 
     private static func words(for diagnostic: ChappieDiagnostic) -> String {
         let reason = diagnostic.reason.map { ": \($0)" } ?? ""
         switch diagnostic.kind {
-        case .connected: return "connected" + (diagnostic.transport.map { " (\($0.rawValue))" } ?? "")
+        case .connected: return "connected" + (diagnostic.transport.map { " (\(Self.words(for: $0)))" } ?? "")
         case .reconnecting:
             let number = diagnostic.attempt.map { " \($0)" } ?? ""
             return "reconnecting" + number + (diagnostic.limit.map { " of \($0)" } ?? "") + reason
@@ -129,6 +139,13 @@ struct StreamTextPrinter: StreamPrinter {
             let age = diagnostic.connectionAge.map { "\(Int(($0 / .seconds(1)).rounded())) s" } ?? "the same age"
             return "two connections were cut after \(age): that looks like a time limit on the path"
         case .replayVerified: return "caught up: \(diagnostic.byteCount ?? 0) bytes compared and withheld"
+        }
+    }
+
+    private static func words(for transport: ChappieTransportKind) -> String {
+        switch transport {
+        case .webSocket: "WebSocket"
+        case .httpSSE: "HTTP"
         }
     }
 

@@ -19,6 +19,9 @@ struct Console: Sendable {
         var errorOutput: Bool
     }
 
+    /// The beginning of every error message.
+    static let name = "chappie:"
+
     /// The output for data.
     private(set) var output: DescriptorWriter
     /// The output for progress, hints and errors.
@@ -58,6 +61,11 @@ struct Console: Sendable {
             isColored: self.color.isColored(onTerminal: self.terminals.errorOutput, environment: self.environment))
     }
 
+    /// The width of lines of words on standard error, 40 to 100 columns; nil in a pipe, where lines are not divided.
+    var errorWidth: Int? {
+        self.terminals.errorOutput ? HelpText.width(ofColumns: self.errorOutput.columnCount ?? 80) : nil
+    }
+
     /// Indicates whether characters beyond ASCII can be shown, by the locale of the environment.
     var isUTF8: Bool {
         let names = ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap { self.environment[$0] }
@@ -71,8 +79,22 @@ struct Console: Sendable {
     /// Writes a line to standard error; a failure is ignored, because it could not be reported.
     func note(_ line: String) { try? self.errorOutput.write(line + "\n") }
 
-    /// Writes an error message to standard error, on one line.
-    func complain(_ message: String) { self.note(self.errorStyle.red("chappie:") + " " + message.onOneLine()) }
+    /// Writes an error message to standard error: on one line, which is divided between words on a terminal.
+    func complain(_ message: String) {
+        let words = HelpText.wrapped(message.onOneLine(), behind: Self.name.count + 1, width: self.errorWidth)
+        self.note(self.errorStyle.red(Self.name) + " " + words)
+    }
+
+    /// Returns the line of a server's message, in a form that differs from the lines of this program.
+    ///
+    /// A width divides it between words; nil does not.
+    static func line(ofServer message: String, width: Int?) -> String {
+        "  " + HelpText.wrapped("the server says: " + message.onOneLine(), behind: 4, width: width) + "\n"
+    }
+
+    private func show(ofServer message: String) {
+        try? self.errorOutput.write(Self.line(ofServer: message, width: self.errorWidth))
+    }
 
     /// Reports the reason for which a command cannot continue, and returns its exit code.
     func report(_ error: any Error, command: String) -> ExitCode {
@@ -89,11 +111,11 @@ struct Console: Sendable {
         case is CancellationError: self.complain("interrupted")
         case let error as ChappieClientError:
             self.complain(error.safeDescription)
-            if let message = error.serverMessage { self.note("  the server says: \(message.onOneLine())") }
+            if let message = error.serverMessage { self.show(ofServer: message.onOneLine()) }
         case let error as ChappieAuthError: self.complain(error.safeDescription)
         case let error as WebSocketError:
             self.complain(error.safeDescription)
-            if let message = error.unsafeMessage { self.note("  the server says: \(message.onOneLine(limit: 500))") }
+            if let message = error.unsafeMessage { self.show(ofServer: message.onOneLine(limit: 500)) }
         default: self.complain("an unexpected error; please report it")
         }
         return ExitCode(error)

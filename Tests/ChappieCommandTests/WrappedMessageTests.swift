@@ -1,0 +1,110 @@
+// Words on a terminal: they are divided between words, into lines of its width.
+import Testing
+import TransportSurface
+
+@testable import ChappieCommand
+@testable import ChappieTransport
+
+private func failure(_ error: ChappieClientError, usesTLS: Bool? = nil) -> StreamFailure {
+    StreamFailure(error, report: ChappieStreamReport(), proof: .key, usesTLS: usesTLS)
+}
+
+private func transportError(
+    _ code: ChappieTransportFailure.Code, _ phase: ChappieTransportFailure.Phase,
+    _ change: (inout ChappieTransportFailure.Details) -> Void = { _ in }
+) -> ChappieClientError {
+    var details = ChappieTransportFailure.Details()
+    change(&details)
+    return .transport(
+        ChappieTransportFailure(
+            code: code, phase: phase, transport: .httpSSE, progress: (attempts: 2, replaySafety: .notSent),
+            details: details))
+}
+
+@Suite struct WrappedMessageTests {
+    @Test(arguments: [
+        ("", 9, 40, ""), ("one two", 9, 40, "one two"),
+        (
+            "give PROMPT, '-' for standard input, or --request FILE", 9, 40,
+            "give PROMPT, '-' for standard\n         input, or --request FILE"
+        ),
+        // A word that is too long for a line has one of its own, and is not divided.
+        ("see https://example.com/a/very/long/path here", 2, 20, "see\n  https://example.com/a/very/long/path\n  here"),
+        // Characters of East Asian scripts and emoji take two columns.
+        ("朝の港は静かで 船がゆっくり", 2, 20, "朝の港は静かで\n  船がゆっくり"), ("🧭🧭🧭🧭 🧭🧭🧭🧭", 2, 18, "🧭🧭🧭🧭\n  🧭🧭🧭🧭"),
+        ("é — „x“ ж", 2, 11, "é — „x“ ж"),
+    ])
+    func linesEndBetweenWords(text: String, column: Int, width: Int, lines: String) {
+        #expect(HelpText.wrapped(text, behind: column, width: width) == lines)
+        #expect(HelpText.wrapped(text, behind: column, width: nil) == text)
+    }
+
+    private static let words = Array(repeating: "chappie: words", count: 40).joined(separator: " ")
+
+    @Test(arguments: [40, 60, 80, 100]) func failureFitsTheTerminal(width: Int) {
+        var printer = StreamTextPrinter(
+            terminals: .init(output: true, errorOutput: true), style: TerminalStyle(isColored: false), width: width)
+        let error = ChappieClientError.httpError(404, #"{"detail":"\#(Self.words)"}"#)
+        let lines = printer.printed(failure(error)).errorOutput.split(separator: "\n")
+        #expect(lines.allSatisfy { $0.count <= width }, "\(lines)")
+        // The words of a server begin no line, and no line looks like the facts.
+        #expect(lines[0].hasPrefix("chappie: The server answered"))
+        #expect(lines.dropFirst().allSatisfy { $0.hasPrefix("  ") })
+        let said = lines.drop { !$0.hasPrefix("  the server says: ") }.dropFirst().dropLast()
+        #expect(said.count > 1 && said.allSatisfy { $0.hasPrefix("    ") }, "\(said)")
+        #expect(lines.last == "  http.404, category validation")
+    }
+
+    @Test func newsFitTheTerminal() {
+        var printer = StreamTextPrinter(
+            terminals: .init(output: true, errorOutput: true), style: TerminalStyle(isColored: false), width: 40)
+        let cut = ChappieDiagnostic(kind: .pathTimeLimit, connectionAge: .seconds(60))
+        #expect(
+            printer.printed(.diagnostic(cut)).errorOutput == """
+                two connections were cut after 60 s:
+                  that looks like a time limit on the
+                  path
+
+                """)
+        for (transport, name) in [(ChappieTransportKind.webSocket, "WebSocket"), (.httpSSE, "HTTP")] {
+            let event = ChappieStreamEvent.diagnostic(.init(kind: .connected, transport: transport))
+            #expect(printer.printed(event).errorOutput == "connected (\(name))\n")
+        }
+    }
+}
+
+/// The advice where one side of the connection speaks TLS and the other does not.
+@Suite struct SchemeAdviceTests {
+    private static let toPlain = "Check the port: if the server has no TLS there, the base URL begins with http."
+    private static let toTLS = "Check the port: if the server has TLS there, the base URL begins with https."
+
+    @Test func handshakeWithoutAnAnswerOfTLSNamesTheOtherScheme() {
+        let error = transportError(.tlsHandshakeFailed, .tls)
+        #expect(failure(error, usesTLS: true).safeDescription == "\(error.failureReason ?? "") \(Self.toPlain)")
+        #expect(failure(error, usesTLS: nil).safeDescription == error.safeDescription)
+    }
+
+    /// Only TLS sends alerts.
+    @Test func alertDoesNotNameTheOtherScheme() {
+        let error = transportError(.tlsHandshakeFailed, .tls) { $0.systemCode = 40 }
+        #expect(failure(error, usesTLS: true).safeDescription == error.safeDescription)
+    }
+
+    @Test(arguments: [.connectionLost, .notHTTP] as [ChappieTransportFailure.Code])
+    func plainRequestWithoutAnAnswerNamesTheOtherScheme(code: ChappieTransportFailure.Code) {
+        let error = transportError(code, .upgrade)
+        #expect(failure(error, usesTLS: false).safeDescription == "\(error.failureReason ?? "") \(Self.toTLS)")
+        #expect(failure(error, usesTLS: true).safeDescription == error.safeDescription)
+    }
+
+    @Test func cutAnswerDoesNotNameTheOtherScheme() {
+        for error in [
+            transportError(.connectionLost, .upgrade) { $0.receivedByteCount = 1 },
+            transportError(.connectionLost, .stream), transportError(.connectionLost, .connect),
+            transportError(.tlsHandshakeFailed, .proxy),
+        ] {
+            #expect(failure(error, usesTLS: false).safeDescription == error.safeDescription)
+            #expect(failure(error, usesTLS: true).safeDescription == error.safeDescription)
+        }
+    }
+}
