@@ -14,19 +14,19 @@ extension SignInOptions {
             "trust the certification authorities in a PEM file, and no others; also for an https proxy"),
         .init(
             "proxy", "URL",
-            "go through a proxy, [SCHEME://][USER:PASSWORD@]HOST[:PORT], where SCHEME is http, https, socks5 or socks5h, "
-                + "and the proxy looks names up, not for socks5; environment HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY"
+            "go through a proxy, [SCHEME://][USER:PASSWORD@]HOST[:PORT]; SCHEME is http, https, socks5 or socks5h, and "
+                + "the proxy looks names up unless it is socks5; environment HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY"
         ),
     ]
     /// The options about the client and the server.
     static let serverOptions: [CommandSyntax.Option] = [
         .init("client-id", "ID", "the name by which the server knows the program; environment CHAPPIE_CLIENT_ID"),
         .init("issuer", "URL", "the authorization server; default https://auth.openai.com"),
-        .init("token-endpoint", "URL", "the server keeps to the standards: where it gives tokens"),
-        .init("device-endpoint", "URL", "where that server gives device codes (RFC 8628)"),
-        .init("authorization-endpoint", "URL", "where a browser begins at that server"),
-        .init("revocation-endpoint", "URL", "where that server revokes tokens"),
-        .init("scope", "WORDS", "what that server is asked for; default 'openid profile email offline_access'"),
+        .init("token-endpoint", "URL", "the token endpoint of a server that keeps to the standards (RFC 6749)"),
+        .init("device-endpoint", "URL", "its device authorization endpoint (RFC 8628)"),
+        .init("authorization-endpoint", "URL", "its authorization endpoint, for --browser"),
+        .init("revocation-endpoint", "URL", "its revocation endpoint (RFC 7009)"),
+        .init("scope", "WORDS", "the scopes to ask it for; default 'openid profile email offline_access'"),
     ]
     /// The note about the path and the content of the configuration file.
     static let fileNote =

@@ -52,14 +52,7 @@ extension StreamCommand {
                 "approve", "WHEN",
                 "whether commands run when they are called: always, never or ask; default ask on a terminal, else never",
                 values: ToolApprovalChoice.allCases.map(\.rawValue)),
-            .init(
-                "ca-file", "FILE",
-                "trust the certification authorities in a PEM file, and no others; also for an https proxy"),
-            .init(
-                "proxy", "URL",
-                "go through a proxy, [SCHEME://][USER:PASSWORD@]HOST[:PORT], where SCHEME is http, https, socks5 or socks5h, "
-                    + "and the proxy looks names up, not for socks5; environment HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY"
-            ),
+        ] + SignInOptions.connectionOptions + [
             .init(
                 "raw", "WHICH", "print events of the wire: none, unsurfaced or all; default none",
                 values: ChappieRawEvents.allCases.map(\.rawValue)),
