@@ -1,9 +1,19 @@
 // The options of the commands for accounts.
+import Chappie
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 extension SignInOptions {
     /// The option that names the account.
     static let accountOption = CommandSyntax.Option(
         "account", "NAME", "which of several accounts: a name of your choice; default: the file's, or 'default'")
+    /// The base URL for the token of an account, in words.
+    static let defaultAddress =
+        "\(ChappieEndpoint.chatGPT.baseURL.absoluteString), for another issuer ISSUER/\(Self.responsesPath)"
     /// The option that names the directory of credentials.
     static let storeOption = CommandSyntax.Option(
         "store", "DIR", "where credentials are kept; default: 'credentials' beside the configuration file")

@@ -63,12 +63,29 @@ struct SignInOptions {
 
     /// Returns the configuration of the session of a signed-in account: its client and server are those of its sign-in.
     ///
-    /// The endpoints in the file precede those of the credential.
+    /// The endpoints in the file precede those of the credential. The base URL is ChatGPT's, or for another issuer the
+    /// same path below that.
     func configuration(of account: String, _ stored: ChappieStoredCredential) -> ChappieConfiguration {
         let isDescribed = self.server.issuer.absoluteString == stored.issuer && self.server.keptEndpoints != nil
         let server = isDescribed ? self.server : ChappieAuthorizationServer(of: stored) ?? self.server
-        return self.configuration(account: account, clientID: stored.clientID, server: server)
+        var configuration = self.configuration(account: account, clientID: stored.clientID, server: server)
+        // A token is for the servers of its issuer, and goes to no other unless the caller names it.
+        if !Self.isOpenAI(server.issuer) {
+            configuration.endpoint.baseURL = server.issuer.appending(path: Self.responsesPath)
+            configuration.endpoint.requiresAccountID = false
+        }
+        return configuration
     }
+
+    /// Returns whether an issuer is the one behind the accounts of ChatGPT, with or without a path.
+    private static func isOpenAI(_ issuer: URL) -> Bool {
+        let usual = ChappieAuthorizationServer.openAI.issuer
+        let isHost = issuer.host(percentEncoded: false)?.lowercased() == usual.host(percentEncoded: false)
+        return isHost && issuer.port == usual.port
+    }
+
+    /// The path below an issuer that is not OpenAI's: that of ChatGPT's own server.
+    static let responsesPath = "backend-api/codex"
 
     /// The configuration of a session that only reads stored credentials.
     var configurationForLooking: ChappieConfiguration {

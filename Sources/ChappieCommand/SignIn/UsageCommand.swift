@@ -16,7 +16,7 @@ struct UsageCommand {
         summary: "Prints how much of a signed-in account's usage limits is spent, and when they begin anew.",
         options: [
             SignInOptions.accountOption,
-            .init("base-url", "URL", "the server; default \(ChappieEndpoint.chatGPT.baseURL.absoluteString)"),
+            .init("base-url", "URL", "the server; default \(SignInOptions.defaultAddress)"),
             SignInOptions.storeOption,
         ] + SignInOptions.connectionOptions + [.init("json", "print a JSON object instead of text")],
         notes: [SignInOptions.fileNote, "When nobody is signed in, the exit code is 77."]

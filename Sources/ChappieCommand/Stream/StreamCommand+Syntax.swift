@@ -21,7 +21,7 @@ extension StreamCommand {
             .init(
                 "account", "NAME",
                 "speak for an account that 'chappie login' has signed in; the base URL is then --base-url, or "
-                    + "\(ChappieEndpoint.chatGPT.baseURL.absoluteString)"),
+                    + SignInOptions.defaultAddress),
             SignInOptions.storeOption,
             .init("demo", "stream made-up text from a server inside this program"),
             .init("model", "NAME", "the model"),

@@ -196,6 +196,21 @@ private func message(_ body: () throws -> Void) -> String? {
         #expect(message { _ = try options([option, ""]) } == "option \(option) needs a value that is not empty")
     }
 
+    @Test(arguments: [
+        ("https://auth.openai.com", "https://chatgpt.com/backend-api/codex"),
+        ("https://Auth.openai.com/", "https://chatgpt.com/backend-api/codex"),
+        ("https://auth.openai.com:8443", "https://auth.openai.com:8443/backend-api/codex"),
+        ("https://other/x", "https://other/x/backend-api/codex"),
+        ("http://127.0.0.1:8080", "http://127.0.0.1:8080/backend-api/codex"),
+    ])
+    func tokenGoesToTheServerOfItsIssuer(issuer: String, address: String) throws {
+        let stored = ChappieStoredCredential(
+            accessToken: "a", refreshToken: "r", clientID: "app", issuer: issuer, refreshedAt: Date())
+        let endpoint = try options(["--client-id", "app"]).configuration(of: "work", stored).endpoint
+        #expect(endpoint.baseURL.absoluteString == address)
+        #expect(endpoint.requiresAccountID == (endpoint.baseURL == ChappieEndpoint.chatGPT.baseURL))
+    }
+
     @Test func aStoredCredentialBringsItsClientAndItsIssuer() throws {
         let stored = ChappieStoredCredential(
             accessToken: "a", refreshToken: "r", clientID: "theirs", issuer: "https://other", refreshedAt: Date())

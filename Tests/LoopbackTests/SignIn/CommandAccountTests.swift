@@ -75,6 +75,18 @@ import Testing
         for secret in stored.secrets { #expect(!(outcome.everything + line.everything).contains(secret)) }
     }
 
+    /// The token of an account goes to no other server than those of its issuer.
+    @Test(arguments: [["usage"], ["stream", "hi", "--account", "default"], ["stream", "hi"]])
+    func serverIsThatOfTheIssuer(words: [String]) async throws {
+        let program = try Self.guarded()
+        _ = try program.signIn()
+        let outcome = try await program.run(words)
+        #expect(outcome.status == 0, "\(outcome.errorOutput)")
+        #expect(!outcome.output.isEmpty)
+        let count = words[0] == "usage" ? program.server.signInLog(of: .usage).count : program.server.log.count
+        #expect(count == 1)
+    }
+
     @Test func aTokenThatHasEndedIsRenewedFirst() async throws {
         let program = try Self.guarded()
         let stored = try program.signIn(lifetime: -1)
