@@ -130,6 +130,12 @@ for shell in bash zsh fish; do
     "$products/chappie" completion "$shell" >"$work/chappie.$shell"
     "$shell" -n "$work/chappie.$shell" || fail "the completions of $shell are not well formed"
 done
+# Each shell reads its own, and then completes the command.
+bash --norc -euc "source '$work/chappie.bash' && complete -p chappie" >/dev/null || fail "bash does not complete"
+zsh -f -euc "autoload -U compinit && compinit -u -D && source '$work/chappie.zsh' && ((\$+_comps[chappie]))" ||
+    fail "zsh does not complete"
+[[ $(fish --no-config -c "source '$work/chappie.fish'; complete -C 'chappie strea'") == stream* ]] ||
+    fail "fish does not complete"
 
 find "$work/examples" -type f | wc -l | xargs printf 'docs: %s modules, %s examples\n' "${#modules[@]}"
 printf 'docs: the site is in %s; make docs-serve shows it\n' "$PWD/$site"
