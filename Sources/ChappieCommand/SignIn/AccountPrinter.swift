@@ -14,6 +14,8 @@ struct AccountPrinter {
     let style: TerminalStyle
     /// The current time.
     let time: TimeText
+    /// The width of lines; nil for lines that are not divided.
+    var width: Int?
 
     /// Returns an account in a few lines.
     func text(_ account: ChappieAccount) -> String {
@@ -46,18 +48,26 @@ struct AccountPrinter {
 
     private func end(_ account: ChappieAccount) -> String {
         if account.requiresReauthentication {
-            return self.style.red("sign in again: chappie login --account \(account.name.onOneLine(limit: 200))")
+            let words = "sign in again: chappie login --account \(account.name.onOneLine(limit: 200))"
+            return self.style.red(self.wrapped(words))
         }
         guard let expiresAt = account.expiresAt, let clock = self.time.clockWords(expiresAt) else {
             return "the token is renewed by itself"
         }
         guard let until = self.time.untilWords(expiresAt) else {
-            return "the token has ended (\(clock)); the next request renews it"
+            return self.wrapped("the token has ended (\(clock)); the next request renews it")
         }
-        return "the token is good for \(until) (\(clock)), and is then renewed by itself"
+        return self.wrapped("the token is good for \(until) (\(clock)), and is then renewed by itself")
     }
 
+    private func wrapped(_ words: String) -> String {
+        HelpText.wrapped(words, behind: Self.column, width: self.width)
+    }
+
+    /// The column at which values begin.
+    private static let column = 13
+
     private static func row(_ name: String, _ value: String) -> String {
-        "  " + name + String(repeating: " ", count: max(1, 11 - name.count)) + value
+        "  " + name + String(repeating: " ", count: max(1, Self.column - 2 - name.count)) + value
     }
 }

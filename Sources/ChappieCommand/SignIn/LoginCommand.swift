@@ -118,7 +118,8 @@ struct LoginCommand {
 
     private func words(for account: ChappieAccount) -> String {
         let style = self.console.outputStyle
-        return style.green("Signed in.") + "\n" + AccountPrinter(style: style, time: .current).text(account)
+        let printer = AccountPrinter(style: style, time: .current, width: self.console.outputWidth)
+        return style.green("Signed in.") + "\n" + printer.text(account)
     }
 
     /// Reports the reason for which the sign-in failed; a user who has pressed Ctrl-C needs no advice.

@@ -23,7 +23,8 @@ struct WhoamiCommand {
     /// Prints the account, or all of them.
     func run(_ arguments: ParsedArguments) throws -> ExitCode {
         let options = try SignInOptions(arguments, environment: self.environment)
-        let printer = AccountPrinter(style: self.console.outputStyle, time: .current)
+        let printer = AccountPrinter(
+            style: self.console.outputStyle, time: .current, width: self.console.outputWidth)
         let accounts = try Self.accounts(options, all: arguments.has("all"))
         try self.console.write(
             accounts.map { arguments.has("json") ? AccountPrinter.line($0) : printer.text($0) }.joined())

@@ -61,6 +61,11 @@ struct Console: Sendable {
             isColored: self.color.isColored(onTerminal: self.terminals.errorOutput, environment: self.environment))
     }
 
+    /// The width of lines of words on standard output, 40 to 100 columns; nil in a pipe, where lines are not divided.
+    var outputWidth: Int? {
+        self.terminals.output ? HelpText.width(ofColumns: self.output.columnCount ?? 80) : nil
+    }
+
     /// The width of lines of words on standard error, 40 to 100 columns; nil in a pipe, where lines are not divided.
     var errorWidth: Int? {
         self.terminals.errorOutput ? HelpText.width(ofColumns: self.errorOutput.columnCount ?? 80) : nil

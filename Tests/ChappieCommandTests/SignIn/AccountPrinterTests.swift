@@ -28,9 +28,9 @@ private func account(
 private let claims =
     #"{"email":"person@example.com","https://api.openai.com/auth":{"chatgpt_plan_type":"plus","chatgpt_user_id":"u"}}"#
 
-private func text(_ account: ChappieAccount) throws -> String {
+private func text(_ account: ChappieAccount, width: Int? = nil) throws -> String {
     let time = TimeText(now: now, timeZone: try #require(TimeZone(secondsFromGMT: 0)))
-    return AccountPrinter(style: TerminalStyle(isColored: false), time: time).text(account)
+    return AccountPrinter(style: TerminalStyle(isColored: false), time: time, width: width).text(account)
 }
 
 @Suite struct AccountPrinterTests {
@@ -43,6 +43,16 @@ private func text(_ account: ChappieAccount) throws -> String {
                   signed in  the token is good for 1 h (08:57), and is then renewed by itself
 
                 """)
+    }
+
+    @Test func linesEndBetweenWordsOnATerminal() throws {
+        let lines = try text(account(claims), width: 60).split(separator: "\n")
+        #expect(
+            lines.suffix(2) == [
+                "  signed in  the token is good for 1 h (08:57), and is then", "             renewed by itself",
+            ])
+        let again = try text(account("{}", refreshToken: nil), width: 40).split(separator: "\n")
+        #expect(again.last == "             login --account work", "\(again)")
     }
 
     @Test func unknownValuesAreLeftOut() throws {
