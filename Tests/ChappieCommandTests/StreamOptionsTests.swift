@@ -169,4 +169,12 @@ private func configuration(_ words: String...) throws -> ChappieConfiguration {
         #expect(made.tls.trust == .file(path: "ca.pem"))
         #expect(made.rawEvents == .all)
     }
+
+    @Test func compressionAndPings() throws {
+        let made = try configuration("--no-compression", "--ping-interval", "7.5")
+        #expect(!made.offersCompression)
+        #expect(made.timeouts.pingInterval == .milliseconds(7500))
+        #expect(try configuration("--ping-interval", "0").timeouts.pingInterval == nil)
+        #expect(try configuration().offersCompression)
+    }
 }

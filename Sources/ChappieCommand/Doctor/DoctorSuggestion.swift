@@ -10,17 +10,14 @@ enum DoctorSuggestion {
             return report.verdict == .fails
                 ? "No setting of this program helps: \(report.sentence)\n" : "The defaults fit.\n"
         }
-        let blocks = [Self.shell(advice), Self.options(advice), Self.swift(advice)]
+        let settings = SuggestedSetting.all(in: advice)
+        let blocks = [Self.shell(advice), Self.options(settings), Self.swift(settings)]
         return blocks.filter { !$0.isEmpty }.joined(separator: "\n")
     }
 
     /// The settings in a line, such as `--http-only, SSL_CERT_FILE`.
     static func words(_ advice: ChappieDiagnosis.Advice) -> String {
-        var words = advice.usesHTTPOnly ? ["--http-only"] : []
-        words += advice.variables
-        if let interval = advice.pingInterval { words.append("pingInterval \(interval.components.seconds) s") }
-        if advice.disablesCompression { words.append("offersCompression false") }
-        return words.joined(separator: ", ")
+        (SuggestedSetting.all(in: advice).map(\.option) + advice.variables).joined(separator: ", ")
     }
 
     private static func shell(_ advice: ChappieDiagnosis.Advice) -> String {
@@ -32,18 +29,13 @@ enum DoctorSuggestion {
         variable.hasSuffix("_PROXY") ? "SCHEME://USER:PASSWORD@HOST:PORT" : "FILE.pem"
     }
 
-    private static func options(_ advice: ChappieDiagnosis.Advice) -> String {
-        advice.usesHTTPOnly ? "# command line\nchappie stream --http-only PROMPT\n" : ""
+    private static func options(_ settings: [SuggestedSetting]) -> String {
+        guard !settings.isEmpty else { return "" }
+        return "# command line\nchappie stream \(settings.map(\.option).joined(separator: " ")) PROMPT\n"
     }
 
-    private static func swift(_ advice: ChappieDiagnosis.Advice) -> String {
-        var lines: [String] = []
-        if advice.usesHTTPOnly { lines.append("configuration.policy = .httpSSEOnly") }
-        if advice.disablesCompression { lines.append("configuration.offersCompression = false") }
-        if let interval = advice.pingInterval {
-            lines.append("configuration.timeouts.pingInterval = .seconds(\(interval.components.seconds))")
-        }
-        guard !lines.isEmpty else { return "" }
-        return "// Swift: ChappieTransportConfiguration\n" + lines.map { $0 + "\n" }.joined()
+    private static func swift(_ settings: [SuggestedSetting]) -> String {
+        guard !settings.isEmpty else { return "" }
+        return "// Swift: ChappieTransportConfiguration\n" + settings.map { $0.statement + "\n" }.joined()
     }
 }

@@ -31,6 +31,7 @@ extension StreamCommand {
             .init("web-search", "let the model search the web"),
             .init("request", "FILE", "a whole request body as JSON; the options above override its fields"),
             .init("http-only", "never open a WebSocket"),
+            .init("no-compression", "offer no compression, of messages of a WebSocket and of HTTP"),
             .init("max-reconnects", "N", "how often each transport is tried again; default 5"),
             .init(
                 "hedge-delay", "S", "seconds after which HTTP is opened beside a slow upgrade; default 2, 0 for never"),
@@ -43,6 +44,10 @@ extension StreamCommand {
             .init("idle-timeout", "S", "seconds between two signs of life; default 300, 0 for no limit"),
             .init("progress-timeout", "S", "seconds between two events with content; default 1800, 0 for no limit"),
             .init("timeout", "S", "seconds for the whole turn; default 0, no limit"),
+            .init(
+                "ping-interval", "S",
+                "seconds of silence after which a WebSocket is pinged, and TCP probes the peer; default 20, 0 for never"
+            ),
             .init("retry-429", "N", "how often a rate-limited request is sent again; default 2"),
             .init(
                 "tool", "NAME=COMMAND",

@@ -145,6 +145,7 @@ struct StreamOptions {
             settings.rateLimitBackoff = .init(maxRetries: retries)
         }
         settings.timeouts = try Self.timeouts(arguments)
+        if arguments.has("no-compression") { settings.offersCompression = false }
         // The turn is all its responses and the tools in between; for a single response the engine reports more
         // details.
         if arguments.has("tool") { swap(&settings.transport.timeouts.total, &settings.limits.duration) }
@@ -177,6 +178,7 @@ struct StreamOptions {
         if let budget = try arguments.budget("idle-timeout") { timeouts.idle = budget.duration }
         if let budget = try arguments.budget("progress-timeout") { timeouts.progress = budget.duration }
         if let budget = try arguments.budget("timeout") { timeouts.total = budget.duration }
+        if let budget = try arguments.budget("ping-interval") { timeouts.pingInterval = budget.duration }
         return timeouts
     }
 }

@@ -295,7 +295,7 @@ extension PathFinding {
         case .compressionBroken:
             return Row(
                 .compression, .webSocket, "something on the path breaks the compression of WebSockets",
-                ["Do not offer compression (ChappieTransportConfiguration.offersCompression)."], set: [.noCompression])
+                ["Do not offer compression (--no-compression)."], set: [.noCompression])
         case .closedEarly:
             return Row(
                 .earlyClose, .webSocket, "the WebSocket is closed as soon as it is established", [http, allow],
@@ -312,7 +312,7 @@ extension PathFinding {
         case .pingsUnanswered:
             return Row(
                 .pings, .quality, "pings are not answered",
-                ["Turn pings off where the server never answers them (pingInterval).", http])
+                ["Turn pings off where the server never answers them (--ping-interval 0).", http])
         case .pingsSlow:
             return Row(
                 .pings, .quality, "answers to pings are slow",
@@ -346,7 +346,7 @@ extension PathFinding {
         case .idleCut:
             return Row(
                 .idle, .quality, "idle connections are cut on the path",
-                ["Send pings more often (ChappieTimeouts.pingInterval)."])
+                ["Send pings more often (--ping-interval)."])
         default: return Self.missing
         }
     }
