@@ -40,23 +40,39 @@ extension Examination {
             return
         }
         let start = ContinuousClock.now
-        let facts = try await self.messages(on: socket)
+        var facts = try await self.messages(on: socket)
+        if facts.isLate { facts = facts.confirmed(by: try await self.messagesAgain()) }
         self.facts.messages = .found(facts, self.time(since: start))
         if self.requests.offersCompression, facts.mayFailByCompression {
             try await self.repeatMessages(facts, since: start)
         }
     }
 
-    private func messages(on socket: ProbeSocket) async throws -> MessageFacts {
+    /// Sends the messages until one does not come back, each for the time of a step, or all of them by a deadline.
+    private func messages(
+        on socket: ProbeSocket, by deadline: ContinuousClock.Instant? = nil
+    ) async throws -> MessageFacts {
         var facts = MessageFacts([], isCompressed: socket.isCompressed)
         for byteCount in ExaminationPace.messageByteCounts {
-            guard let budget = self.budget else { break }
+            guard let budget = deadline.map({ $0 - .now }) ?? self.budget, budget > .zero else { break }
             var echo = try await socket.echo(byteCount: byteCount, by: .now + budget)
             if echo == .timedOut, facts.isSlow(forMessageOf: byteCount, within: budget) { echo = .slow }
             facts.messages.append(.init(byteCount: byteCount, echo: echo))
             guard case .returned = echo else { break }
         }
         return facts
+    }
+
+    /// Returns the facts of a second attempt at messages that were late, on another WebSocket; nil when none could be opened
+    /// in time.
+    private func messagesAgain() async throws -> MessageFacts? {
+        guard let limit = self.pace.repetition(withLeft: self.left) else { return nil }
+        let deadline = ContinuousClock.now + limit
+        let socket = try await ProbeSocket.open(
+            self.requests, nil, isCompressed: self.requests.offersCompression, by: self.transport,
+            within: self.pace.step)
+        defer { socket.exchange.end() }
+        return socket.isOpen ? try await self.messages(on: socket, by: deadline) : nil
     }
 
     /// Returns the facts of messages on another WebSocket; nil when none could be opened in time.
@@ -90,12 +106,10 @@ extension Examination {
 
     /// Reads a stream of paced events.
     mutating func examineEventStream() async throws {
-        let length = self.pace.eventInterval * self.pace.eventCount
         let interval = Int(self.pace.eventInterval / .milliseconds(1))
         let path =
             "/probe/events?count=\(self.pace.eventCount)&interval=\(interval)&padding=\(self.pace.paddingByteCount)"
-        let left = self.started + self.pace.total - .now
-        guard left >= length + self.pace.step,
+        guard self.left >= self.pace.streamDuration,
             var request = self.requests.probe(at: path, accepting: "text/event-stream")
         else {
             self.facts.eventStream = .skipped(.noTime)
@@ -106,7 +120,7 @@ extension Examination {
         let exchange = ProbeExchange(connection: self.transport.connect(request))
         defer { exchange.end() }
         var stream = ProbeStream(askedCount: self.pace.eventCount)
-        let deadline = start + length + self.pace.step
+        let deadline = start + self.pace.streamDuration
         while let event = try await exchange.next(by: deadline) {
             if stream.receive(event, after: .now - start) { break }
         }
@@ -153,7 +167,7 @@ extension MessageFacts {
             switch message.echo {
             case .damaged: true
             case .closed(let code): [1002, 1006, 1007].contains(code)
-            case .returned, .timedOut, .slow: false
+            case .returned, .timedOut, .slow, .undecided: false
             }
         }
     }

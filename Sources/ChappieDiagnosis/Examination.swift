@@ -41,11 +41,11 @@ struct Examination {
 
     // MARK: Time
 
+    /// The time that is left of the whole.
+    var left: Duration { self.started + self.pace.total - .now }
+
     /// The time for the next step; nil when too little is left.
-    var budget: Duration? {
-        let left = self.started + self.pace.total - .now
-        return left < self.pace.step ? nil : self.pace.step
-    }
+    var budget: Duration? { self.left < self.pace.step ? nil : self.pace.step }
 
     /// Returns the time of a step that began at `start` and ends now.
     func time(since start: ContinuousClock.Instant) -> StepTime {

@@ -26,6 +26,8 @@ struct ExaminationPace: Sendable {
     static let pingAnswer = Duration.seconds(1)
     /// The time for the answer to a ping after a silence.
     static let holdAnswer = Duration.seconds(5)
+    /// The time before a message's deadline in which arriving bytes show that it is slow, and not lost.
+    static let progress = Duration.milliseconds(500)
     /// The longest silence.
     static let longestHold = Duration.seconds(600)
 
@@ -35,6 +37,17 @@ struct ExaminationPace: Sendable {
     /// Returns the silences that can be tried.
     static func admitted(_ holds: [Duration]) -> [Duration] {
         Array(holds.filter { (.seconds(1)...Self.longestHold).contains($0) }.prefix(Self.holdCount))
+    }
+
+    /// The time that an event stream takes, and its first event at most.
+    var streamDuration: Duration { self.eventInterval * self.eventCount + self.step }
+
+    /// Returns the time for a second attempt at messages that were late, when so much is left; nil when that is too little.
+    ///
+    /// It is longer than the first as far as the event stream leaves time, because a processor that was busy may still be.
+    func repetition(withLeft left: Duration) -> Duration? {
+        guard left >= self.step else { return nil }
+        return max(self.step, min(self.step * 3, left - self.streamDuration))
     }
 
     /// The time after an opening handshake in which an immediate close is awaited.

@@ -75,10 +75,24 @@ struct ProbeSocket {
     }
 
     /// Sends a message that a probe server returns, and waits for it.
+    ///
+    /// A message of which bytes still arrive at the deadline is slow, and none that did not come back.
     func echo(byteCount: Int, by deadline: ContinuousClock.Instant) async throws -> MessageFacts.Echo {
         let message = Self.text(byteCount: byteCount)
         let sent = ContinuousClock.now
         self.exchange.connection.send(message, as: .text)
+        if let echo = try await self.echo(of: message, since: sent, by: deadline - ExaminationPace.progress) {
+            return echo
+        }
+        let count = self.exchange.connection.statistics.receivedByteCount
+        if let echo = try await self.echo(of: message, since: sent, by: deadline) { return echo }
+        return self.exchange.connection.statistics.receivedByteCount > count ? .slow : .timedOut
+    }
+
+    /// Waits for the return of a message; nil when the deadline has passed.
+    private func echo(
+        of message: [UInt8], since sent: ContinuousClock.Instant, by deadline: ContinuousClock.Instant
+    ) async throws -> MessageFacts.Echo? {
         while let event = try await self.exchange.next(by: deadline) {
             switch event {
             case .payload(let bytes): return bytes == message ? .returned(.now - sent) : .damaged
@@ -87,7 +101,7 @@ struct ProbeSocket {
             case .ready, .opened, .pong: break
             }
         }
-        return .timedOut
+        return nil
     }
 
     /// Returns text that compresses by half at most, the same for the same size.

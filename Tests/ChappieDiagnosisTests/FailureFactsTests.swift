@@ -61,4 +61,15 @@ import Testing
         #expect(ExaminationPace.admitted(asked) == [.seconds(1), .seconds(600)])
         #expect(ExaminationPace.admitted(Array(repeating: .seconds(1), count: 20)).count == 8)
     }
+
+    /// The event stream keeps its time where that is enough; a second attempt is never shorter than a step.
+    @Test(
+        arguments: [
+            (.whole, 15_000, 8_000), (.whole, 13_000, 6_000), (.whole, 25_000, 12_000), (.whole, 9_000, 4_000),
+            (.whole, 4_000, 4_000), (.whole, 3_999, nil), (.fast, 2_700, 1_500), (.fast, 1_499, nil),
+        ] as [(ChappieDiagnosis.Extent, Int, Int?)])
+    func aSecondAttemptHasTheTimeThatIsLeft(extent: ChappieDiagnosis.Extent, left: Int, expected: Int?) {
+        let time = extent.pace.repetition(withLeft: .milliseconds(left))
+        #expect(time == expected.map { .milliseconds($0) })
+    }
 }

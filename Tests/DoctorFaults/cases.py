@@ -458,6 +458,12 @@ def large_messages(bench):
     return plain(port_of(url))
 
 
+@fault("a stall in a large message", "messages.large", verdict=DEGRADED)
+def stalled_messages(bench):
+    url = bench.serve("--upstream", f"http://127.0.0.1:{bench.probe()}", "--fault", "stall@400000:to-server")
+    return plain(port_of(url))
+
+
 @fault("pings that are not answered", "pings.unanswered", verdict=DEGRADED)
 def deaf(bench):
     return plain(bench.listener(boxes.api(boxes.deaf)))

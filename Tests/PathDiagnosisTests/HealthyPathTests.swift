@@ -131,6 +131,15 @@ struct HealthyPath: Sendable, CustomTestStringConvertible {
                     ]))
             }),
         .init(
+            "a large message that was late once, without time for a second attempt",
+            .probed.with {
+                $0.messages = .found(
+                    .init([
+                        .init(byteCount: 65_000, echo: .returned(.milliseconds(30))),
+                        .init(byteCount: 1 << 20, echo: .undecided),
+                    ]))
+            }),
+        .init(
             "all events, and an end without close_notify",
             .probed.with {
                 var stream = EventStreamFacts.paced { $0 }

@@ -322,7 +322,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         #expect(!facts.isSlow(forMessageOf: 1_000_000, within: .milliseconds(1)))
     }
 
-    @Test func aMessageThatIsLostOnAFastPathIsAFault() {
+    @Test func aMessageThatIsLateTwiceIsAFault() {
         let messages = MessageFacts([
             .init(byteCount: 65_000, echo: .returned(.milliseconds(30))), .init(byteCount: 1 << 20, echo: .timedOut),
         ])

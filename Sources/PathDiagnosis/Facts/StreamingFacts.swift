@@ -12,8 +12,11 @@ package struct MessageFacts: Sendable, Equatable {
         case closed(code: UInt16)
         /// It did not come back in the step's time.
         case timedOut
-        /// It did not come back in the step's time, for which the path is too slow by the rate of an earlier message.
+        /// It did not come back in the step's time, for which the path is too slow: by the rate of an earlier message, or
+        /// because its bytes were still arriving.
         case slow
+        /// It did not come back in the step's time, and no time was left for a second attempt.
+        case undecided
     }
 
     /// A message.
@@ -47,6 +50,29 @@ package struct MessageFacts: Sendable, Equatable {
     package func isSlow(forMessageOf byteCount: Int, within duration: Duration) -> Bool {
         guard let last = self.messages.last, case .returned(let time) = last.echo else { return false }
         return time * byteCount / last.byteCount * 2 > duration
+    }
+
+    /// Indicates whether a message did not come back in time, for which a busy processor may be the cause as well.
+    package var isLate: Bool { self.messages.contains { $0.echo == .timedOut } }
+
+    /// Returns the facts after a second attempt, which is nil when there was no time for one.
+    ///
+    /// A message counts as lost when it was late twice: other programs may have had the processor during one attempt. An
+    /// attempt ends with the first message that does not come back.
+    package func confirmed(by second: Self?) -> Self {
+        guard self.isLate else { return self }
+        guard let second, second.messages.count >= self.messages.count else { return self.undecided }
+        guard second.isLate else { return second }
+        return second.messages.count == self.messages.count ? self : second.undecided
+    }
+
+    /// The facts with late messages as undecided ones.
+    private var undecided: Self {
+        var facts = self
+        for index in facts.messages.indices where facts.messages[index].echo == .timedOut {
+            facts.messages[index].echo = .undecided
+        }
+        return facts
     }
 }
 

@@ -7,12 +7,14 @@ extension StepJudge {
 
     /// Judges messages that the server returns.
     static func messages(_ facts: MessageFacts) -> Judgement {
-        let lost = facts.messages.filter { !$0.echo.isReturned && $0.echo != .slow }
-        let sizes = facts.messages.filter(\.echo.isReturned).map(\.words).joined(separator: ", ")
-        guard let first = lost.first else {
-            let slow = facts.messages.filter { $0.echo == .slow }.map { ", \($0.words) \($0.echo.words)" }.joined()
-            return .ok("\(sizes) return unchanged\(slow)")
+        let returned = facts.messages.filter(\.echo.isReturned).map(\.words)
+        guard let first = facts.messages.first(where: \.echo.isLost) else {
+            let late = facts.messages.filter { !$0.echo.isReturned }.map { "\($0.words) \($0.echo.words)" }
+            let verb = returned.count == 1 ? "returns" : "return"
+            let sizes = returned.isEmpty ? [] : ["\(returned.joined(separator: " and ")) \(verb) unchanged"]
+            return .ok((sizes + late).joined(separator: ", "))
         }
+        let lost = facts.messages.filter(\.echo.isLost)
         let evidence = facts.messages.map { "\($0.words): \($0.echo.words)" }
         let finding: PathFinding =
             if lost.contains(where: { $0.echo == .damaged }) {
@@ -80,14 +82,23 @@ extension MessageFacts.Echo {
         if case .returned = self { true } else { false }
     }
 
+    /// Indicates whether the message is a fault of the path, and not only late.
+    fileprivate var isLost: Bool {
+        switch self {
+        case .damaged, .closed, .timedOut: true
+        case .returned, .slow, .undecided: false
+        }
+    }
+
     /// The outcome in words.
     fileprivate var words: String {
         switch self {
         case .returned(let time): "returned in \(time.words)"
         case .damaged: "damaged"
         case .closed(let code): code == 1006 ? "the WebSocket was cut" : "the WebSocket was closed with code \(code)"
-        case .timedOut: "did not return in time"
+        case .timedOut: "did not return in time, twice"
         case .slow: "takes longer than there was time"
+        case .undecided: "did not return in time, once"
         }
     }
 }

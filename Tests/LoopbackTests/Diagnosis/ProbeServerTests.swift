@@ -44,7 +44,7 @@ import Testing
         {
             #expect(report.result(of: step)?.outcome == .ok, "\(report)")
         }
-        #expect(report.result(of: .messages)?.words == "63 KiB, 1 MiB return unchanged")
+        #expect(report.result(of: .messages)?.words == "63 KiB and 1 MiB return unchanged")
         #expect(report.result(of: .eventStream)?.words.hasSuffix("then at their pace") == true)
         #expect(report.result(of: .idle)?.words == "was not asked for")
     }
