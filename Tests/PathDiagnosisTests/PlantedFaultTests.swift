@@ -363,6 +363,18 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         #expect(advice("event-stream.whole")?.isEmpty == true)
     }
 
+    /// A variable that names the proxy already is the one to correct; one of the configuration has none.
+    @Test func theVariableOfTheProxyIsThatOfTheScheme() {
+        func variables(_ facts: PathFacts) -> [String] { PathJudge(facts).report.advice.variables }
+        let silent = PathFacts.healthy.withoutConnection(.timedOut)
+        #expect(variables(silent) == ["HTTPS_PROXY"])
+        #expect(variables(silent.with { $0.isSecure = false }) == ["HTTP_PROXY"])
+        let refused = PathFacts.proxy(.loginRefused)
+        #expect(variables(refused) == ["HTTPS_PROXY"])
+        #expect(variables(refused.with { $0.environment.proxyVariable = "all_proxy" }) == ["all_proxy"])
+        #expect(variables(refused.with { $0.environment.proxyVariable = nil }) == [])
+    }
+
     @Test func addressesAreInTheFullWordsAlone() {
         for fault in PlantedFault.all {
             let report = PathJudge(fault.facts).report

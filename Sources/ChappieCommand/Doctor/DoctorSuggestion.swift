@@ -3,12 +3,13 @@ import ChappieDiagnosis
 
 /// Formats the settings that fit a path: shell variables, options of the command line, and Swift.
 enum DoctorSuggestion {
-    /// Returns the settings, or a sentence when the defaults fit.
+    /// Returns the settings, or sentences when there are none.
     static func text(_ report: ChappieDiagnosis.Report) -> String {
         let advice = report.advice
         guard !advice.isEmpty else {
-            return report.verdict == .fails
-                ? "No setting of this program helps: \(report.sentence)\n" : "The defaults fit.\n"
+            guard report.verdict == .fails else { return "The defaults fit.\n" }
+            let remedies = report.causes.first?.remedies ?? []
+            return (["There is nothing to set.", report.sentence] + remedies).joined(separator: " ") + "\n"
         }
         let settings = SuggestedSetting.all(in: advice)
         let blocks = [Self.shell(advice), Self.options(settings), Self.swift(settings)]

@@ -76,8 +76,8 @@ extension PathFinding {
                 [
                     "Check the spelling of the base URL.",
                     "If only the company's network or its VPN knows the name, connect to that.",
-                    "If names are looked up by a proxy here, set HTTPS_PROXY.",
-                ], set: [.variable("HTTPS_PROXY")])
+                    "If names are looked up by a proxy here, set HTTPS_PROXY (HTTP_PROXY for a URL with http).",
+                ], set: [.proxyVariable])
         case .noNameServer:
             Row(
                 .resolve, .everything, "no name server answers",
@@ -102,8 +102,10 @@ extension PathFinding {
         case .silent:
             Row(
                 .connect, .everything, "something on the path drops the packets to the server",
-                ["If this network demands a proxy, set HTTPS_PROXY.", "Have the firewall allow the server's port."],
-                set: [.variable("HTTPS_PROXY")])
+                [
+                    "If this network demands a proxy, set HTTPS_PROXY (HTTP_PROXY for a URL with http).",
+                    "Have the firewall allow the server's port.",
+                ], set: [.proxyVariable])
         case .connectionFailed:
             Row(
                 .connect, .everything, "no TCP connection to the server is established",
@@ -122,7 +124,7 @@ extension PathFinding {
 
     private var rowOfProxy: Row {
         let check = "Check the proxy's URL (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY or --proxy)."
-        let variable = [Setting.variable("HTTPS_PROXY")]
+        let variable = [Setting.proxyVariable]
         switch self {
         case .proxyUnresolved:
             return Row(.proxy, .everything, "the proxy's name is not known", [check], set: variable)

@@ -97,6 +97,8 @@ package enum PathFinding: String, Sendable, CaseIterable {
         case noCompression
         /// An environment variable, which is to be set or corrected.
         case variable(String)
+        /// The environment variable that names the proxy for the URL's scheme.
+        case proxyVariable
     }
 
     /// The words and consequences of a fault.

@@ -142,19 +142,34 @@ package struct PathJudge {
         }
     }
 
+    /// The variable that names the proxy, or would; nil where the configuration names it.
+    private var proxyVariable: String? {
+        if let name = self.facts.environment.proxyVariable { return name }
+        guard !self.hasProxy else { return nil }
+        return self.facts.isSecure ? "HTTPS_PROXY" : "HTTP_PROXY"
+    }
+
     private func advice(_ faults: [Judgement.Fault]) -> ChappieDiagnosis.Advice {
         var advice = ChappieDiagnosis.Advice()
         for setting in faults.flatMap(\.finding.row.settings) {
             switch setting {
             case .httpOnly: advice.usesHTTPOnly = true
             case .noCompression: advice.disablesCompression = true
-            case .variable(let name): if !advice.variables.contains(name) { advice.variables.append(name) }
+            case .variable(let name): advice.add(name)
+            case .proxyVariable: if let name = self.proxyVariable { advice.add(name) }
             }
         }
         // A WebSocket that fails with HTTP as well is not avoided by it.
         if faults.contains(where: { $0.finding.row.effect == .http }) { advice.usesHTTPOnly = false }
         advice.pingInterval = self.facts.idle.facts.flatMap(StepJudge.pingInterval)
         return advice
+    }
+}
+
+extension ChappieDiagnosis.Advice {
+    /// Adds a variable, once.
+    fileprivate mutating func add(_ variable: String) {
+        if !self.variables.contains(variable) { self.variables.append(variable) }
     }
 }
 

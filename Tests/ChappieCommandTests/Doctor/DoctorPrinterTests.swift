@@ -87,6 +87,13 @@ private let facts: PathFacts = {
         var healthy = facts
         healthy.upgrade = .found(.init(.established))
         #expect(DoctorSuggestion.text(PathJudge(healthy).report) == "The defaults fit.\n")
+        var refused = inspected
+        refused.connection = .found(.init(raced: .refused))
+        refused.tls = .skipped(.notReached)
+        #expect(
+            DoctorSuggestion.text(PathJudge(refused).report)
+                == "There is nothing to set. The server's machine refuses connections on this port. "
+                + "Check the port in the base URL, and that the server runs.\n")
     }
 
     @Test(arguments: [(.works, 0), (.degraded, 75), (.fails, 69)] as [(ChappieDiagnosis.Verdict, Int32)])
