@@ -42,6 +42,12 @@ import Testing
         #expect(Duration.milliseconds(milliseconds).words == words)
     }
 
+    @Test func shortTimesAreNotZero() {
+        #expect(Duration.microseconds(499).words == "under 1 ms")
+        #expect(Duration.microseconds(501).words == "1 ms")
+        #expect(Duration.zero.words == "0 ms")
+    }
+
     @Test func percentilesAreThoseOfTheMeasuredValues() {
         let facts = PingFacts(sentCount: 10, roundTrips: (1...10).reversed().map { .milliseconds($0) })
         #expect(facts.roundTrip(at: 0.5) == .milliseconds(5))

@@ -16,13 +16,19 @@ struct DoctorPrinter {
 
     private static let narrowest = 60
     private static let widest = 100
-    /// The columns of a step's name, of its outcome, and of its bar.
-    private static let columns = (name: 12, outcome: 9, bar: 16)
+    /// The width below which bars are short, so that there is room for words.
+    private static let roomy = 80
+    /// The columns of a step's name and of its outcome.
+    private static let columns = (name: 12, outcome: 9)
+    /// The number of steps from which a run of them, skipped for one reason, is one row.
+    private static let leastRun = 3
 
     /// Returns the whole report.
     func text(_ report: ChappieDiagnosis.Report) -> String {
         var text = self.sentence(report)
-        for (index, cause) in report.causes.enumerated() { text += "\n" + self.text(cause, number: index + 1) }
+        for (index, cause) in report.causes.enumerated() {
+            text += "\n" + self.text(cause, number: index + 1, of: report)
+        }
         let settings = DoctorSuggestion.words(report.advice)
         if !settings.isEmpty { text += "\n" + self.wrapped("Set: \(settings)", indentation: 0) }
         return text + "\n" + self.table(report.steps)
@@ -30,8 +36,26 @@ struct DoctorPrinter {
 
     private var lineWidth: Int { min(max(self.width, Self.narrowest), Self.widest) }
 
-    private func wrapped(_ text: String, indentation: Int) -> String {
-        HelpText.wrapped(text.onOneLine(), indentation: indentation, width: self.lineWidth)
+    /// Returns lines of text that begin at a column, the first behind a label, which has a line of its own where it is
+    /// too long for that.
+    ///
+    /// Words that are longer than a line are cut into several.
+    private func wrapped(_ text: String, indentation: Int, label: String = "") -> String {
+        let room = self.lineWidth - indentation
+        let words = text.onOneLine().split(separator: " ").flatMap { Self.pieces(of: $0, columns: room) }
+        let lines = HelpText.wrapped(words.joined(separator: " "), indentation: indentation, width: self.lineWidth)
+        return label.count < indentation || label.isEmpty
+            ? label + lines.dropFirst(label.count) : label + "\n" + lines
+    }
+
+    private static func pieces(of word: Substring, columns: Int) -> [Substring] {
+        var pieces: [Substring] = []
+        var rest = word
+        while rest.count > columns {
+            pieces.append(rest.prefix(columns))
+            rest = rest.dropFirst(columns)
+        }
+        return pieces + [rest]
     }
 
     // MARK: The verdict
@@ -50,8 +74,11 @@ struct DoctorPrinter {
         }
     }
 
-    private func text(_ cause: ChappieDiagnosis.Cause, number: Int) -> String {
-        let first = self.wrapped("\(number). \(cause.sentence) [\(cause.name)]", indentation: 0)
+    /// Returns a cause; its sentence is left out where the verdict has it.
+    private func text(_ cause: ChappieDiagnosis.Cause, number: Int, of report: ChappieDiagnosis.Report) -> String {
+        let isSaid = report.sentence.lowercased().hasSuffix(cause.sentence.lowercased())
+        let heading = isSaid ? cause.name : "\(cause.name): \(cause.sentence)"
+        let first = self.wrapped(heading, indentation: 3, label: "\(number).")
         let evidence = cause.evidence.map { self.item("seen:", $0) }
         let remedies = cause.remedies.map { self.item("try: ", $0) }
         return first + (evidence + remedies).joined()
@@ -66,19 +93,47 @@ struct DoctorPrinter {
 
     private func table(_ steps: [ChappieDiagnosis.StepResult]) -> String {
         let end = steps.compactMap { step in step.start.flatMap { start in step.duration.map { start + $0 } } }.max()
-        return steps.map { self.row($0, of: end ?? .zero) }.joined()
+        var rows = ""
+        var rest = steps[...]
+        while let step = rest.first {
+            let run = Self.run(at: rest)
+            if let last = run.last, run.count >= Self.leastRun {
+                rows += self.row(from: step, to: last)
+                rest = rest.dropFirst(run.count)
+            } else {
+                rows += self.row(step, of: end ?? .zero)
+                rest = rest.dropFirst()
+            }
+        }
+        return rows
+    }
+
+    /// Returns the steps at the beginning that are skipped for one reason, and have nothing else to print.
+    private static func run(at steps: ArraySlice<ChappieDiagnosis.StepResult>) -> [ChappieDiagnosis.StepResult] {
+        let words = steps.first?.words
+        return Array(steps.prefix { $0.outcome == .skipped && $0.words == words && $0.fullWords.isEmpty })
+    }
+
+    private func row(from first: ChappieDiagnosis.StepResult, to last: ChappieDiagnosis.StepResult) -> String {
+        let label = "\(first.step.rawValue) to \(last.step.rawValue)  \(first.outcome.word)"
+        let lines = self.wrapped(first.words, indentation: self.wordsColumn, label: label).dropLast()
+        return self.style.dim(String(lines)) + "\n"
     }
 
     private func row(_ step: ChappieDiagnosis.StepResult, of whole: Duration) -> String {
         let name = Self.padded(step.step.rawValue, to: Self.columns.name)
         let outcome = Self.padded(step.outcome.word, to: Self.columns.outcome)
-        let room = self.lineWidth - Self.columns.name - Self.columns.outcome - Self.columns.bar - 1
-        let words = step.words.onOneLine(limit: room)
+        let words = self.wrapped(step.words, indentation: self.wordsColumn).dropFirst(self.wordsColumn).dropLast()
         var row = name + self.marked(outcome, step.outcome) + self.bar(step, of: whole) + " "
-        row += step.outcome == .skipped ? self.style.dim(words) : words
+        row += step.outcome == .skipped ? self.style.dim(String(words)) : String(words)
         let full = self.isFull ? step.fullWords.map { self.wrapped($0, indentation: Self.columns.name) } : []
         return row + "\n" + full.joined()
     }
+
+    private var barLength: Int { self.lineWidth < Self.roomy ? 8 : 16 }
+
+    /// The column at which a step's words begin.
+    private var wordsColumn: Int { Self.columns.name + Self.columns.outcome + self.barLength + 1 }
 
     private func marked(_ text: String, _ outcome: ChappieDiagnosis.Outcome) -> String {
         switch outcome {
@@ -91,7 +146,7 @@ struct DoctorPrinter {
 
     /// Returns the lane of a step: a bar from its beginning to its end, at least one column long.
     private func bar(_ step: ChappieDiagnosis.StepResult, of whole: Duration) -> String {
-        let length = Self.columns.bar
+        let length = self.barLength
         guard let start = step.start, let duration = step.duration, whole > .zero else {
             return String(repeating: " ", count: length)
         }

@@ -56,6 +56,7 @@ extension Duration {
     /// The time in words, such as `38 ms` or `2.4 s`.
     var words: String {
         let milliseconds = Int((self / .milliseconds(1)).rounded())
+        if milliseconds == 0, self > .zero { return "under 1 ms" }
         if abs(milliseconds) < 1_000 { return "\(milliseconds) ms" }
         let tenths = Int((self / .milliseconds(100)).rounded())
         if abs(tenths) < 100 { return "\(tenths / 10).\(abs(tenths % 10)) s" }

@@ -35,7 +35,8 @@ private let facts: PathFacts = {
         let lines = printer().text(PathJudge(facts).report).split(separator: "\n", omittingEmptySubsequences: false)
         #expect(lines[0] == "HTTP works, but WebSockets do not: the upgrade is not answered.")
         #expect(lines[1] == "https://api.example.com")
-        #expect(lines[3] == "1. The upgrade is not answered. [web-socket.no-answer]")
+        // The first line has the cause's sentence.
+        #expect(lines[3] == "1. web-socket.no-answer")
         #expect(lines[4] == "   seen: no answer in time")
         #expect(lines[5] == "   try:  Use HTTP alone (--http-only), which the engine does by itself after its")
         #expect(lines[6] == "         attempts.")
@@ -43,6 +44,46 @@ private let facts: PathFacts = {
         #expect(lines.contains("resolve     ok       █                1 IPv4, 0 IPv6"))
         #expect(lines.contains("webSocket   FAILED           ████████ no answer in time"))
         #expect(lines.contains("idle        skipped                   was not asked for"))
+    }
+
+    @Test func stepsThatAreSkippedForOneReasonAreOneRow() {
+        let lines = printer().text(PathJudge(facts).report).split(separator: "\n")
+        #expect(lines.contains("compression to pings  skipped         an earlier step failed"))
+        #expect(!lines.contains { $0.hasPrefix("earlyClose") || $0.hasPrefix("pings ") })
+        // Two are not worth it, and each row says all of its words.
+        #expect(lines.contains("eventStream skipped                   needs a probe server there: chappie serve"))
+        #expect(lines.contains("                                      --probe"))
+    }
+
+    @Test func aCauseThatTheVerdictDoesNotNameHasItsSentence() {
+        var both = facts
+        both.connection = .found(
+            .init(raced: .connected(.milliseconds(2)), version4: .connected(.milliseconds(2)), version6: .timedOut))
+        let text = printer().text(PathJudge(both).report)
+        #expect(text.contains("\n1. web-socket.no-answer\n"))
+        #expect(
+            text.contains(
+                "\n2. connect.ipv6-silent: IPv6 to the server is dropped on the path, while IPv4\n   works.\n"))
+    }
+
+    @Test func narrowTerminalsHaveShortBarsAndWholeWords() {
+        var probed = facts
+        probed.upgrade = .found(.init(.established, isCompressed: true))
+        probed.pings = .found(
+            .init(sentCount: 10, roundTrips: Array(repeating: .microseconds(200), count: 10)),
+            .init(start: .milliseconds(800), duration: .milliseconds(800)))
+        let lines = printer(width: 60).text(PathJudge(probed).report).split(separator: "\n")
+        #expect(lines.contains("pings       ok           ████ p50 under 1 ms, p90 under 1"))
+        #expect(lines.contains("                              ms, 10 of 10 answered"))
+    }
+
+    @Test func wordsLongerThanALineAreCut() {
+        var inspected = facts
+        let name = String(repeating: "n", count: 150)
+        inspected.tls = .found(.init(.certificate(.unknownIssuer, issuer: name)))
+        let text = printer(width: 60).text(PathJudge(inspected).report)
+        #expect(text.split(separator: "\n").allSatisfy { $0.count <= 60 })
+        #expect(text.count { $0 == "n" } > 300)
     }
 
     @Test(arguments: [20, 60, 80, 200]) func linesFitTheTerminal(width: Int) {
