@@ -27,6 +27,7 @@ struct ctts_identity {
 
 struct ctts_connection {
     SSL *ssl;
+    uint64_t hello_digest;
 };
 
 // A socket BIO of our own: OpenSSL's writes with write(2), which raises SIGPIPE on a closed peer.
@@ -262,6 +263,46 @@ const char *ctts_identity_client_pem(const ctts_identity *identity) { return ide
 
 const char *ctts_identity_client_key_pem(const ctts_identity *identity) { return identity->client_key_pem; }
 
+// Returns whether a cipher suite is a random one that means nothing (RFC 8701).
+static bool is_grease(const unsigned char *suite) { return suite[0] == suite[1] && (suite[0] & 0x0f) == 0x0a; }
+
+// Returns whether an extension depends on the connection: the host's name, padding, a resumption, a cookie.
+static bool is_of_connection(int extension) {
+    return extension == TLSEXT_TYPE_server_name || extension == TLSEXT_TYPE_padding ||
+        extension == TLSEXT_TYPE_psk || extension == TLSEXT_TYPE_early_data || extension == TLSEXT_TYPE_cookie;
+}
+
+// FNV-1a over the bytes of a number of two bytes.
+static uint64_t mixed(uint64_t digest, unsigned int number) {
+    digest = (digest ^ (number >> 8 & 0xff)) * 0x100000001b3;
+    return (digest ^ (number & 0xff)) * 0x100000001b3;
+}
+
+static int note_hello(SSL *ssl, int *alert, void *unused) {
+    (void)alert;
+    (void)unused;
+    ctts_connection *connection = SSL_get_app_data(ssl);
+    // A client that is asked for another key share sends two.
+    if (connection == NULL || connection->hello_digest != 0) return SSL_CLIENT_HELLO_SUCCESS;
+    const unsigned char *suites = NULL;
+    size_t count = SSL_client_hello_get0_ciphers(ssl, &suites);
+    uint64_t digest = mixed(0xcbf29ce484222325, SSL_client_hello_get0_legacy_version(ssl));
+    for (size_t index = 0; index + 1 < count; index += 2)
+        if (!is_grease(suites + index)) digest = mixed(digest, suites[index] << 8 | suites[index + 1]);
+    int *extensions = NULL;
+    if (SSL_client_hello_get1_extensions_present(ssl, &extensions, &count) == 1) {
+        for (size_t index = 0; index < count; index++)
+            if (!is_of_connection(extensions[index])) digest = mixed(digest, (unsigned int)extensions[index]);
+        OPENSSL_free(extensions);
+    }
+    connection->hello_digest = digest;
+    return SSL_CLIENT_HELLO_SUCCESS;
+}
+
+void ctts_identity_note_hellos(ctts_identity *identity) {
+    SSL_CTX_set_client_hello_cb(identity->context, note_hello, NULL);
+}
+
 ctts_connection *ctts_accept(ctts_identity *identity, int socket) {
     ctts_connection *connection = calloc(1, sizeof *connection);
     SSL *ssl = SSL_new(identity->context);
@@ -276,6 +317,7 @@ ctts_connection *ctts_accept(ctts_identity *identity, int socket) {
     BIO_set_init(bio, 1);
     SSL_set_bio(ssl, bio, bio);
     connection->ssl = ssl;
+    SSL_set_app_data(ssl, connection);
     ERR_clear_error();
     if (SSL_accept(ssl) == 1) return connection;
     ERR_clear_error();
@@ -286,6 +328,15 @@ ctts_connection *ctts_accept(ctts_identity *identity, int socket) {
 const char *ctts_server_name(ctts_connection *connection) {
     return SSL_get_servername(connection->ssl, TLSEXT_NAMETYPE_host_name);
 }
+
+const char *ctts_version(ctts_connection *connection) { return SSL_get_version(connection->ssl); }
+
+const char *ctts_cipher_suite(ctts_connection *connection) {
+    const SSL_CIPHER *suite = SSL_get_current_cipher(connection->ssl);
+    return suite == NULL ? NULL : SSL_CIPHER_standard_name(suite);
+}
+
+uint64_t ctts_hello_digest(ctts_connection *connection) { return connection->hello_digest; }
 
 bool ctts_is_resumed(ctts_connection *connection) { return SSL_session_reused(connection->ssl) == 1; }
 

@@ -81,3 +81,18 @@ enum ListeningSocket {
         String(decoding: bytes.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 }
+
+/// The version of the Internet Protocol between a client and this machine.
+enum IPFamily: String, Equatable {
+    case version4 = "IPv4"
+    case version6 = "IPv6"
+
+    /// Creates the family of a numeric address; nil for an empty one.
+    ///
+    /// A listener of both families names IPv4 clients as IPv6 addresses (RFC 4291 section 2.5.5.2).
+    init?(peerAddress address: String) {
+        guard !address.isEmpty else { return nil }
+        let isMapped = address.lowercased().hasPrefix("::ffff:") && address.contains(".")
+        self = address.contains(":") && !isMapped ? .version6 : .version4
+    }
+}

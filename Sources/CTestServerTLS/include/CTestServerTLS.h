@@ -62,11 +62,24 @@ const char *_Nullable ctts_identity_client_pem(const ctts_identity *_Nonnull ide
 /// The private key of the client's certificate as PEM text, likewise.
 const char *_Nullable ctts_identity_client_key_pem(const ctts_identity *_Nonnull identity);
 
+/// Lets connections from now on have a `ctts_hello_digest`.
+void ctts_identity_note_hellos(ctts_identity *_Nonnull identity);
+
 /// Performs the handshake on a connected blocking socket; null when it fails.
 ctts_connection *_Nullable ctts_accept(ctts_identity *_Nonnull identity, int socket);
 
 /// The name that the client sent as SNI, valid as long as the connection; null when it sent none.
 const char *_Nullable ctts_server_name(ctts_connection *_Nonnull connection);
+
+/// The version of TLS, such as `TLSv1.3`; never freed.
+const char *_Nonnull ctts_version(ctts_connection *_Nonnull connection);
+
+/// IANA's name of the cipher suite, such as `TLS_AES_256_GCM_SHA384`, never freed; null when OpenSSL does not know it.
+const char *_Nullable ctts_cipher_suite(ctts_connection *_Nonnull connection);
+
+/// A digest of what the client's first hello offers: version, cipher suites, and the extensions that OpenSSL knows, in
+/// their order, without those that depend on the connection; 0 without `ctts_identity_note_hellos`.
+uint64_t ctts_hello_digest(ctts_connection *_Nonnull connection);
 
 /// Returns whether the client has resumed a session.
 bool ctts_is_resumed(ctts_connection *_Nonnull connection);

@@ -1,4 +1,4 @@
-// The facts about a request that a probe server states: names and kinds, and no value and no address. Pure.
+// The facts about a request that a probe server states: names and kinds, no value of a field and no address. Pure.
 
 /// The answer that tells what has arrived.
 enum ProbeFacts {
@@ -7,12 +7,31 @@ enum ProbeFacts {
     /// The most names of fields that are told.
     private static let nameLimit = 64
 
-    /// Returns the JSON text: a list of models without any, the version of HTTP, and the names of the fields.
-    static func text(of request: HTTPRequest) -> String {
+    /// Returns the JSON text: a list of models without any, the version of HTTP, the family of the client's address, the
+    /// facts of its TLS, and the names of the fields.
+    static func text(of request: HTTPRequest, family: IPFamily?, tls: ClientTLS?) -> String {
         let names = request.fields.prefix(Self.nameLimit).map { JSONValue.quoted($0.name.lowercased()) }
-        return "{\"object\":\"list\",\"data\":[],\"probe\":{\"http\":\"1.\(request.minorVersion)\",\"fields\":["
-            + names.joined(separator: ",") + "]}}"
+        let members = [
+            "\"http\":\"1.\(request.minorVersion)\"", "\"family\":\(Self.text(family?.rawValue))",
+            "\"tls\":\(Self.text(of: tls))", "\"fields\":[\(names.joined(separator: ","))]",
+        ]
+        return "{\"object\":\"list\",\"data\":[],\"probe\":{\(members.joined(separator: ","))}}"
     }
+
+    private static func text(of tls: ClientTLS?) -> String {
+        guard let tls else { return "null" }
+        let digest = tls.helloDigest.map { digest in
+            let digits = String(digest, radix: 16)
+            return String(repeating: "0", count: 16 - digits.count) + digits
+        }
+        let members = [
+            "\"version\":\(Self.text(tls.version))", "\"cipherSuite\":\(Self.text(tls.cipherSuite))",
+            "\"hello\":\(Self.text(digest))",
+        ]
+        return "{\(members.joined(separator: ","))}"
+    }
+
+    private static func text(_ text: String?) -> String { text.map { JSONValue.quoted($0) } ?? "null" }
 
     /// Returns the value of the field `date` (IMF-fixdate, RFC 9110 section 5.6.7), by which the client judges its clock.
     static func date(secondsSince1970 seconds: Int) -> String {

@@ -37,6 +37,7 @@ package final class ProbeServer: Sendable {
         var identity: TLSIdentity?
         if let options = configuration.tls {
             guard let made = TLSIdentity(options) else { throw ChappieTestServer.StartError.noCertificate }
+            made.noteHellos()
             identity = made
         }
         self.identity = identity

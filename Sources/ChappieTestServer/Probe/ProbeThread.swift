@@ -50,7 +50,9 @@ struct ProbeThread {
         self.logLine?("{\"request\":\"\(route.name)\"}")
         self.handle.allow(route.duration + ProbeLimits.margin)
         switch route {
-        case .facts: try self.answer(status: 200, body: ProbeFacts.text(of: request))
+        case .facts:
+            let (family, tls) = (self.stream.clientFamily, self.stream.clientTLS)
+            try self.answer(status: 200, body: ProbeFacts.text(of: request, family: family, tls: tls))
         case .echo: try self.echo(request)
         case .events(let events): try self.send(events)
         case .hold(let seconds):

@@ -87,6 +87,18 @@ final class ByteStream {
     /// The server name in the client's TLS handshake.
     var serverName: String? { self.tls.flatMap { ctts_server_name($0) }.map { String(cString: $0) } }
 
+    /// The facts of the client's TLS; nil without TLS.
+    var clientTLS: ClientTLS? {
+        guard let tls = self.tls else { return nil }
+        let digest = ctts_hello_digest(tls)
+        return ClientTLS(
+            version: String(cString: ctts_version(tls)),
+            cipherSuite: ctts_cipher_suite(tls).map { String(cString: $0) }, helloDigest: digest == 0 ? nil : digest)
+    }
+
+    /// The address family of the client; nil when it has gone.
+    var clientFamily: IPFamily? { IPFamily(peerAddress: ListeningSocket.peerAddress(of: self.descriptor)) }
+
     /// Indicates whether the client has resumed a TLS session.
     var isTLSResumed: Bool { self.tls.map { ctts_is_resumed($0) } ?? false }
 

@@ -48,10 +48,23 @@ final class TLSIdentity: @unchecked Sendable {
 
     deinit { ctts_identity_free(self.identity) }
 
+    /// Lets connections from now on have `ClientTLS.helloDigest`; called before the first one.
+    func noteHellos() { ctts_identity_note_hellos(self.identity) }
+
     /// Performs a handshake on a connected socket; nil when it fails.
     ///
     /// The caller frees the connection.
     func accept(_ descriptor: CInt) -> OpaquePointer? { ctts_accept(self.identity, descriptor) }
+}
+
+/// The facts of a client's TLS, as far as the server's library tells them.
+struct ClientTLS: Equatable {
+    /// The version, such as `TLSv1.3`.
+    var version: String
+    /// IANA's name of the cipher suite; nil when it is not known.
+    var cipherSuite: String?
+    /// A digest of the client's hello, which is the same for the same program and library; nil when it was not noted.
+    var helloDigest: UInt64?
 }
 
 private func withOptionalCString<Result>(_ text: String?, _ body: (UnsafePointer<CChar>?) -> Result) -> Result {
