@@ -16,8 +16,33 @@ extension Examination {
 
     /// The part of a probe server's answer that is read.
     private struct ProbeAnswer: Decodable {
+        struct Security: Decodable {
+            let version: String
+            let cipherSuite: String?
+            let hello: String?
+        }
+
         struct Probe: Decodable {
             let fields: [String]
+            let http: String?
+            let family: String?
+            let security: HTTPFacts.Seen.Security
+
+            enum CodingKeys: CodingKey {
+                case fields, http, family, tls
+            }
+
+            init(from decoder: any Decoder) throws {
+                let members = try decoder.container(keyedBy: CodingKeys.self)
+                self.fields = try members.decode([String].self, forKey: .fields)
+                self.http = try members.decodeIfPresent(String.self, forKey: .http)
+                self.family = try members.decodeIfPresent(String.self, forKey: .family)
+                let tls = try members.decodeIfPresent(Security.self, forKey: .tls)
+                // Without the member the server does not tell; with null there is no TLS.
+                self.security =
+                    tls.map { .tls(version: $0.version, cipherSuite: $0.cipherSuite, hello: $0.hello) }
+                    ?? (members.contains(.tls) ? .none : .unknown)
+            }
         }
 
         let probe: Probe
@@ -28,7 +53,10 @@ extension Examination {
         guard let answer = try? JSONDecoder().decode(ProbeAnswer.self, from: Data(body)) else { return nil }
         // The fields that the transport writes itself.
         let sent = request.fields.map(\.name) + ["Host", "Connection"]
-        return HTTPFacts.Seen(sent: sent, received: answer.probe.fields)
+        let probe = answer.probe
+        var seen = HTTPFacts.Seen(sent: sent, received: probe.fields)
+        seen.add(family: probe.family, httpVersion: probe.http, security: probe.security)
+        return seen
     }
 
     // MARK: Messages

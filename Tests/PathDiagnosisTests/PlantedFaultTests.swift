@@ -338,15 +338,6 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test func whatAProbeServerHasSeenIsTold() {
-        let seen = HTTPFacts.Seen(sent: ["Host", "Accept", "X-A"], received: ["host", "accept", "via"])
-        #expect(seen.added == ["via"] && seen.removed == ["x-a"])
-        let facts = PathFacts.probed.with { $0.http = .found(.init(.answered(.init(statusCode: 200)), seen: seen)) }
-        #expect(
-            PathJudge(facts).report.result(of: .http)?.words
-                == "status code 200, a probe server, added on the way: via, removed on the way: x-a")
-    }
-
     @Test func aProxyThatIsNotNeededIsNamed() {
         let report = PathJudge(.proxy(.refused(code: 403), isNeedless: true)).report
         #expect(report.causes.first?.evidence.last?.contains("NO_PROXY") == true)

@@ -55,21 +55,6 @@ package struct HTTPFacts: Sendable, Equatable {
         case signIn
     }
 
-    /// The facts that a probe server has seen of the request.
-    package struct Seen: Sendable, Equatable {
-        /// The names of the fields that were added on the way, in lower case.
-        package var added: [String]
-        /// The names of the fields that were removed on the way, in lower case.
-        package var removed: [String]
-
-        /// Creates the difference between the names of the sent and of the received fields, without regard to case.
-        package init(sent: [String], received: [String]) {
-            let (sent, received) = (sent.map { $0.lowercased() }, received.map { $0.lowercased() })
-            self.added = received.filter { !sent.contains($0) }
-            self.removed = sent.filter { !received.contains($0) }
-        }
-    }
-
     /// The outcome.
     package var exchange: Exchange
     /// The facts that a probe server has seen; nil for another server.

@@ -50,7 +50,7 @@ package struct PathJudge {
         case .connect: return facts.connection.judged { StepJudge.connection($0, isToProxy: self.hasProxy) }
         case .proxy: return facts.proxy.judged(StepJudge.proxy)
         case .tls: return facts.tls.judged(StepJudge.tls)
-        case .http: return facts.http.judged(StepJudge.http)
+        case .http: return facts.http.judged { StepJudge.http($0, overTLS: self.versionOfTLS) }
         case .credential: return facts.credential.judged(StepJudge.credential)
         case .webSocket: return facts.upgrade.judged(StepJudge.upgrade)
         case .compression: return self.compression
@@ -90,6 +90,12 @@ package struct PathJudge {
             guard upgrade.offersCompression else { return .skipped(SkipReason.notOffered.words) }
             return StepJudge.compression(upgrade)
         }
+    }
+
+    /// The version of TLS; nil without TLS, or without a handshake.
+    private var versionOfTLS: String? {
+        guard case .established(let version, _, _)? = self.facts.tls.facts?.handshake else { return nil }
+        return version
     }
 
     /// Indicates whether the dialled host is a proxy.

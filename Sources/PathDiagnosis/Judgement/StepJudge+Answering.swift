@@ -1,18 +1,23 @@
 /// The steps of HTTP, of the credential, and of the opening handshake.
 extension StepJudge {
-    /// Judges the answer to a GET without a credential.
-    static func http(_ facts: HTTPFacts) -> Judgement {
+    /// Judges the answer to a GET without a credential; `version` is that of TLS, nil without TLS.
+    static func http(_ facts: HTTPFacts, overTLS version: String?) -> Judgement {
         switch facts.exchange {
-        case .answered(let answer): Self.answer(answer, facts.seen)
+        case .answered(let answer): Self.answer(answer, facts.seen, overTLS: version)
         case .notHTTP: .fault(.notHTTP, "not HTTP/1.1")
         case .cut: .fault(.httpCut, "cut before the answer")
         case .timedOut: .fault(.httpSilent, "no answer in time")
         }
     }
 
-    private static func answer(_ answer: HTTPFacts.Answer, _ seen: HTTPFacts.Seen?) -> Judgement {
+    private static func answer(
+        _ answer: HTTPFacts.Answer, _ seen: HTTPFacts.Seen?, overTLS version: String?
+    ) -> Judgement {
         let words = "status code \(answer.statusCode)"
-        guard let finding = Self.finding(for: answer) else { return .ok(seen.map { "\(words), \($0.words)" } ?? words) }
+        guard let finding = Self.finding(for: answer) else {
+            guard let seen else { return .ok(words) }
+            return .ok("\(words), \(seen.words(besideTLS: version))", full: seen.fullWords)
+        }
         let kind = answer.isPage ? ", a web page" : answer.redirection == .otherHost ? ", to another host" : ""
         return .fault(finding, words + kind)
     }
@@ -91,17 +96,6 @@ extension StepJudge {
         guard let code = facts.closeCode else { return .ok("stays open") }
         let end = code == 1006 ? "cut without a close frame" : "closed with code \(code)"
         return .fault(.closedEarly, "\(end) at once")
-    }
-}
-
-extension HTTPFacts.Seen {
-    /// The difference in words.
-    fileprivate var words: String {
-        func words(_ what: String, _ names: [String]) -> [String] {
-            names.isEmpty ? [] : ["\(what) on the way: \(names.joined(separator: " "))"]
-        }
-        return (["a probe server"] + words("added", self.added) + words("removed", self.removed)).joined(
-            separator: ", ")
     }
 }
 

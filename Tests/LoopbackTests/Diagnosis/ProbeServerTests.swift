@@ -39,7 +39,7 @@ import Testing
             try await ChappieDiagnosis.run(.loopback(server.baseURL), extent: .whole)
         }
         #expect(report.verdict == .works, "\(report)")
-        #expect(report.result(of: .http)?.words == "status code 200, a probe server")
+        #expect(report.result(of: .http)?.words == "status code 200, a probe server that saw IPv4, HTTP/1.1")
         for step in [.webSocket, .compression, .earlyClose, .messages, .pings, .eventStream] as [ChappieDiagnosis.Step]
         {
             #expect(report.result(of: step)?.outcome == .ok, "\(report)")
@@ -87,7 +87,65 @@ import Testing
         let server = try AnsweringServer(
             AnsweringServer.response("200 OK", ["Content-Type: application/json", "X-Chappie-Probe: 1"], body: seen))
         let report = try await ChappieDiagnosis.run(.loopback(server.baseURL), extent: .whole)
-        #expect(report.result(of: .http)?.words == "status code 200, a probe server, added on the way: via")
+        #expect(
+            report.result(of: .http)?.words
+                == "status code 200, a probe server that saw HTTP/1.1, added on the way: via")
+    }
+
+    @Test func tlsIsToldByBothEnds() async throws {
+        var configuration = ProbeServer.Configuration()
+        configuration.tls = .init()
+        let server = try ProbeServer(configuration: configuration)
+        defer { server.stop() }
+        let directory = try TemporaryDirectory()
+        let path = try directory.write(try #require(server.caPEM), to: "ca.pem")
+        let report = try await ChappieDiagnosis.run(
+            .loopback(server.baseURL) { $0.tls.trust = .file(path: path) }, extent: .fast)
+        let version = try #require(report.result(of: .tls)?.words.prefix { $0 != "," })
+        let result = try #require(report.result(of: .http))
+        #expect(result.words == "status code 200, a probe server that saw IPv4, HTTP/1.1, \(version)")
+        let full = try #require(result.fullWords.first)
+        #expect(full.hasPrefix("the probe server saw \(version), with TLS_"))
+        #expect(full.contains(", client hello "))
+    }
+
+    /// The hello of a program is the same each time, whatever the name and however the session began.
+    @Test func theSameProgramHasTheSameHello() async throws {
+        var configuration = ProbeServer.Configuration()
+        configuration.tls = .init()
+        let server = try ProbeServer(configuration: configuration)
+        defer { server.stop() }
+        let directory = try TemporaryDirectory()
+        let path = try directory.write(try #require(server.caPEM), to: "ca.pem")
+        var texts: Set<[String]> = []
+        for host in ["127.0.0.1", "localhost", "127.0.0.1"] {
+            let report = try await ChappieDiagnosis.run(
+                .loopback("https://\(host):\(server.port)/v1") { $0.tls.trust = .file(path: path) }, extent: .fast)
+            texts.insert(try #require(report.result(of: .http)?.fullWords))
+        }
+        #expect(texts.count == 1, "\(texts)")
+    }
+
+    @Test(
+        arguments: [
+            ("127.0.0.1", .version4), ("::1", .version6), ("::ffff:127.0.0.1", .version4), ("", nil),
+        ] as [(String, IPFamily?)])
+    func theFamilyIsThatOfTheClient(address: String, family: IPFamily?) {
+        #expect(IPFamily(peerAddress: address) == family)
+    }
+
+    @Test func whatIsToldHasNoValueAndNoAddress() async throws {
+        try await Self.withProbe { server in
+            let peer = try Self.connect(to: server)
+            peer.write("GET /v1/models HTTP/1.0\r\nHost: a.invalid\r\nX-Forwarded-For: 192.0.2.9\r\n\r\n")
+            let (bytes, _) = await peer.readToEnd()
+            let text = String(decoding: bytes, as: UTF8.self)
+            #expect(
+                text.hasSuffix(
+                    #"{"object":"list","data":[],"probe":{"http":"1.0","family":"IPv4","tls":null,"#
+                        + #""fields":["host","x-forwarded-for"]}}"#))
+            #expect(!text.contains("192.0.2.9") && !text.contains("127.0.0.1") && !text.contains("a.invalid"))
+        }
     }
 
     /// The end of the connection is that of the stream as well, so that the number of events tells a cut.
