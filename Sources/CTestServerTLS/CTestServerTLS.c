@@ -10,6 +10,7 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
+#include <openssl/sha.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <stdlib.h>
@@ -380,3 +381,7 @@ void ctts_connection_free(ctts_connection *connection) {
     SSL_free(connection->ssl);
     free(connection);
 }
+
+void ctts_sha1(const uint8_t *bytes, size_t count, uint8_t *digest) { SHA1(bytes, count, digest); }
+
+void ctts_sha256(const uint8_t *bytes, size_t count, uint8_t *digest) { SHA256(bytes, count, digest); }

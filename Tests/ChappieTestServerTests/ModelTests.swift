@@ -77,11 +77,6 @@ import Testing
         #expect(bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() == digest)
     }
 
-    @Test(arguments: [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")])
-    func base64IsThatOfTheStandard(_ text: String, _ encoded: String) {
-        #expect(HandshakeDigest.base64(Array(text.utf8)) == encoded)
-    }
-
     @Test(arguments: [
         "null", #"{"a":[1,-2.5e3,true,false,null,"x\"\\/\n\u00e9\ud83d\ude00"],"b":{}}"#, " [ ] ", #""""#,
     ])

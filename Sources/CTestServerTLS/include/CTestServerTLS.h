@@ -1,4 +1,4 @@
-// TLS for the test server: a generated certificate and a blocking server side over a connected socket.
+// TLS for the test server: a generated certificate, a blocking server side over a connected socket, and digests.
 //
 // A flat C interface over OpenSSL 3. No OpenSSL type appears here. Sockets belong to the caller; every other object is
 // freed by the function that names it.
@@ -101,3 +101,9 @@ void ctts_shutdown(ctts_connection *_Nonnull connection);
 
 /// Frees the connection and leaves the socket open, without sending data.
 void ctts_connection_free(ctts_connection *_Nonnull connection);
+
+/// Writes the 20 bytes of a message's SHA-1 (FIPS 180-4).
+void ctts_sha1(const uint8_t *_Nonnull bytes, size_t count, uint8_t *_Nonnull digest);
+
+/// Writes the 32 bytes of a message's SHA-256 (FIPS 180-4).
+void ctts_sha256(const uint8_t *_Nonnull bytes, size_t count, uint8_t *_Nonnull digest);

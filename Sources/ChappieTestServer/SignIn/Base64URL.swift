@@ -1,12 +1,15 @@
-// base64url, for PKCE and tokens. Pure.
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
-/// base64url without padding (RFC 4648 section 5).
+/// base64url without padding, for PKCE and tokens (RFC 4648 section 5).
 enum Base64URL {
     /// Returns the text of some bytes.
     static func text(_ bytes: [UInt8]) -> String {
-        let standard = HandshakeDigest.base64(bytes)
-        return String(
-            standard.compactMap { character -> Character? in
+        String(
+            Data(bytes).base64EncodedString().compactMap { character -> Character? in
                 switch character {
                 case "+": "-"
                 case "/": "_"
