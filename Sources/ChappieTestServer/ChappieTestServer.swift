@@ -113,16 +113,18 @@ public final class ChappieTestServer: Sendable {
     /// May be called again.
     public func stop() {
         self.acceptor.stop()
-        self.parts.log.stop()
+        self.parts.log.milestones.stop()
     }
 
     /// Suspends until a milestone is reached; returns false when the server stops or the task is cancelled first.
     @discardableResult
-    public func reached(_ milestone: Milestone) async -> Bool { await self.parts.log.wait(for: milestone) }
+    public func reached(_ milestone: Milestone) async -> Bool { await self.parts.log.milestones.wait(for: milestone) }
 
     /// Blocks until a milestone is reached; returns false when the server stops first.
     ///
     /// It is for threads of a test; tasks use `reached(_:)`.
     @discardableResult
-    public func waitBlocking(for milestone: Milestone) -> Bool { self.parts.log.waitBlocking(for: milestone) }
+    public func waitBlocking(for milestone: Milestone) -> Bool {
+        self.parts.log.milestones.waitBlocking(for: milestone)
+    }
 }

@@ -15,36 +15,35 @@ final class RequestLog: Sendable {
         var completedResponses = 0
         var finishedAttempts = 0
         var signInRequests: [ChappieTestServer.SignIn.Endpoint: Int] = [:]
-
-        func reaches(_ milestone: ChappieTestServer.Milestone) -> Bool {
-            switch milestone {
-            case .connections(let count): self.connections >= count
-            case .attempts(let count): self.attempts >= count
-            case .bodies(let count): self.bodies >= count
-            case .pings(let count): self.pings >= count
-            case .pongs(let count): self.pongs >= count
-            case .closes(let count): self.closes >= count
-            case .completedResponses(let count): self.completedResponses >= count
-            case .finishedAttempts(let count): self.finishedAttempts >= count
-            case .signInRequests(let endpoint, let count): self.signInRequests[endpoint, default: 0] >= count
-            }
-        }
     }
 
     /// The unanswered payloads of an attempt's pings.
-    private typealias OpenPings = [[UInt8]]
+    typealias OpenPings = [[UInt8]]
 
-    private struct State: MilestoneCounting {
+    struct State: MilestoneCounting {
         var records: [Int: ChappieTestServer.RequestRecord] = [:]
         var openPings: [Int: OpenPings] = [:]
         /// The records by the number of the request to any sign-in endpoint, from 1.
         var signInRecords: [Int: ChappieTestServer.SignInRecord] = [:]
         var totals = Totals()
 
-        func reaches(_ milestone: ChappieTestServer.Milestone) -> Bool { self.totals.reaches(milestone) }
+        func reaches(_ milestone: ChappieTestServer.Milestone) -> Bool {
+            switch milestone {
+            case .connections(let count): self.totals.connections >= count
+            case .attempts(let count): self.totals.attempts >= count
+            case .bodies(let count): self.totals.bodies >= count
+            case .pings(let count): self.totals.pings >= count
+            case .pongs(let count): self.totals.pongs >= count
+            case .closes(let count): self.totals.closes >= count
+            case .completedResponses(let count): self.totals.completedResponses >= count
+            case .finishedAttempts(let count): self.totals.finishedAttempts >= count
+            case .signInRequests(let endpoint, let count): self.totals.signInRequests[endpoint, default: 0] >= count
+            }
+        }
     }
 
-    private let state = MilestoneMonitor(State())
+    /// The counts, and the callers that wait for them.
+    let milestones = MilestoneMonitor(State())
     private let maximumRecordCount: Int
     private let logLine: (@Sendable (String) -> Void)?
 
@@ -56,17 +55,17 @@ final class RequestLog: Sendable {
 
     /// The kept records, by attempt.
     var records: [ChappieTestServer.RequestRecord] {
-        self.state.withLock { state in state.records.values.sorted { $0.attempt < $1.attempt } }
+        self.milestones.withLock { state in state.records.values.sorted { $0.attempt < $1.attempt } }
     }
 
     /// The kept sign-in records, in the order of their answers.
     var signInRecords: [ChappieTestServer.SignInRecord] {
-        self.state.withLock { state in state.signInRecords.sorted { $0.key < $1.key }.map(\.value) }
+        self.milestones.withLock { state in state.signInRecords.sorted { $0.key < $1.key }.map(\.value) }
     }
 
     /// Removes the records; the totals are kept.
     func removeRecords() {
-        self.state.withLock { state in
+        self.milestones.withLock { state in
             state.records = [:]
             state.signInRecords = [:]
         }
@@ -90,7 +89,7 @@ final class RequestLog: Sendable {
             isTLSResumed: stream.isTLSResumed,
             hasAuthorization: request.bearerToken != nil
         )
-        let attempt = self.state.change { state in
+        let attempt = self.milestones.change { state in
             state.totals.attempts += 1
             let attempt = state.totals.attempts
             state.records[attempt] = record
@@ -116,7 +115,7 @@ final class RequestLog: Sendable {
 
     /// Adds a POST's body or a message.
     func addBody(_ bytes: [UInt8], attempt: Int) {
-        self.state.change { state in
+        self.milestones.change { state in
             state.totals.bodies += 1
             state.records[attempt]?.bodies.append(String(decoding: bytes, as: UTF8.self))
             state.records[attempt]?.bodyByteCount += bytes.count
@@ -136,18 +135,18 @@ final class RequestLog: Sendable {
 
     /// Counts a new connection and returns its number.
     func beginConnection() -> Int {
-        self.state.change { state in
+        self.milestones.change { state in
             state.totals.connections += 1
             return state.totals.connections
         }
     }
 
     /// The number of accepted connections.
-    var connectionCount: Int { self.state.withLock { $0.totals.connections } }
+    var connectionCount: Int { self.milestones.withLock { $0.totals.connections } }
 
     /// Adds a ping of the server.
     func addSentPing(_ payload: [UInt8], attempt: Int) {
-        self.state.change { state in
+        self.milestones.change { state in
             state.records[attempt]?.sentPingCount += 1
             state.openPings[attempt, default: []].append(payload)
         }
@@ -159,7 +158,7 @@ final class RequestLog: Sendable {
             if frame.opcode != .close { nil } else if frame.payload.count < 2 { 1005 } else {
                 Int(frame.payload[0]) << 8 | Int(frame.payload[1])
             }
-        self.state.change { state in
+        self.milestones.change { state in
             switch frame.opcode {
             case .ping:
                 state.totals.pings += 1
@@ -185,7 +184,7 @@ final class RequestLog: Sendable {
 
     /// Records the answer's status and the agreed extension.
     func setStatus(_ status: Int, acceptedExtension: String? = nil, attempt: Int) {
-        self.state.change { state in
+        self.milestones.change { state in
             state.records[attempt]?.status = status
             state.records[attempt]?.acceptedExtension = acceptedExtension
         }
@@ -194,7 +193,7 @@ final class RequestLog: Sendable {
 
     /// Counts a response that was sent up to its terminal event.
     func completeResponse(attempt: Int) {
-        self.state.change { state in
+        self.milestones.change { state in
             state.totals.completedResponses += 1
             state.records[attempt]?.completedResponseCount += 1
         }
@@ -203,7 +202,7 @@ final class RequestLog: Sendable {
 
     /// Ends an attempt.
     func finish(attempt: Int, sentByteCount: Int) {
-        self.state.change { state in
+        self.milestones.change { state in
             state.totals.finishedAttempts += 1
             state.records[attempt]?.sentByteCount = sentByteCount
             state.records[attempt]?.isFinished = true
@@ -213,7 +212,7 @@ final class RequestLog: Sendable {
 
     /// Adds a request to a sign-in endpoint, and counts it.
     func addSignIn(_ record: ChappieTestServer.SignInRecord) {
-        self.state.change { state in
+        self.milestones.change { state in
             state.totals.signInRequests[record.endpoint, default: 0] += 1
             let number = state.totals.signInRequests.values.reduce(0, +)
             state.signInRecords[number] = record
@@ -236,17 +235,6 @@ final class RequestLog: Sendable {
         let members = [JSONValue.Member(name: "event", value: .string(what))]
         logLine(JSONValue.object(members + details.map { .init(name: $0.0, value: $0.1) }).text)
     }
-
-    // MARK: Waiting
-
-    /// Resumes every waiting caller, because no more events follow.
-    func stop() { self.state.stop() }
-
-    /// Blocks until the milestone is reached; returns false when the server stopped before.
-    func waitBlocking(for milestone: ChappieTestServer.Milestone) -> Bool { self.state.waitBlocking(for: milestone) }
-
-    /// Suspends until the milestone is reached; returns false when the server stopped or the task was cancelled before.
-    func wait(for milestone: ChappieTestServer.Milestone) async -> Bool { await self.state.wait(for: milestone) }
 }
 
 extension HTTPRequest {

@@ -67,16 +67,16 @@ public final class FaultProxy: Sendable {
     /// May be called again.
     public func stop() {
         self.service.stop()
-        self.log.stop()
+        self.log.milestones.stop()
     }
 
     /// Suspends until a milestone is reached; returns false when the proxy stops or the task is cancelled first.
     @discardableResult
-    public func reached(_ milestone: Milestone) async -> Bool { await self.log.wait(for: milestone) }
+    public func reached(_ milestone: Milestone) async -> Bool { await self.log.milestones.wait(for: milestone) }
 
     /// Blocks until a milestone is reached; returns false when the proxy stops first.
     ///
     /// It is for threads of a test; tasks use `reached(_:)`.
     @discardableResult
-    public func waitBlocking(for milestone: Milestone) -> Bool { self.log.waitBlocking(for: milestone) }
+    public func waitBlocking(for milestone: Milestone) -> Bool { self.log.milestones.waitBlocking(for: milestone) }
 }

@@ -10,34 +10,33 @@
 /// Records connections and wakes waiting callers.
 final class ProxyLog: Sendable {
     /// Counts over the proxy's life.
-    private struct Totals {
+    struct Totals {
         var connections = 0
         var connected = 0
         var strikes = 0
         var toServerByteCount = 0
         var toClientByteCount = 0
         var endedConnections = 0
+    }
+
+    struct State: MilestoneCounting {
+        var records: [Int: FaultProxy.ConnectionRecord] = [:]
+        var totals = Totals()
 
         func reaches(_ milestone: FaultProxy.Milestone) -> Bool {
             switch milestone {
-            case .connections(let count): self.connections >= count
-            case .connected(let count): self.connected >= count
-            case .strikes(let count): self.strikes >= count
-            case .deliveredBytes(let count, .toServer): self.toServerByteCount >= count
-            case .deliveredBytes(let count, .toClient): self.toClientByteCount >= count
-            case .endedConnections(let count): self.endedConnections >= count
+            case .connections(let count): self.totals.connections >= count
+            case .connected(let count): self.totals.connected >= count
+            case .strikes(let count): self.totals.strikes >= count
+            case .deliveredBytes(let count, .toServer): self.totals.toServerByteCount >= count
+            case .deliveredBytes(let count, .toClient): self.totals.toClientByteCount >= count
+            case .endedConnections(let count): self.totals.endedConnections >= count
             }
         }
     }
 
-    private struct State: MilestoneCounting {
-        var records: [Int: FaultProxy.ConnectionRecord] = [:]
-        var totals = Totals()
-
-        func reaches(_ milestone: FaultProxy.Milestone) -> Bool { self.totals.reaches(milestone) }
-    }
-
-    private let state = MilestoneMonitor(State())
+    /// The counts, and the callers that wait for them.
+    let milestones = MilestoneMonitor(State())
     private let maximumRecordCount: Int
     private let logLine: (@Sendable (String) -> Void)?
 
@@ -49,17 +48,17 @@ final class ProxyLog: Sendable {
 
     /// The kept records, by number.
     var records: [FaultProxy.ConnectionRecord] {
-        self.state.withLock { state in state.records.values.sorted { $0.number < $1.number } }
+        self.milestones.withLock { state in state.records.values.sorted { $0.number < $1.number } }
     }
 
     /// Removes the records; the totals are kept.
-    func removeRecords() { self.state.withLock { $0.records = [:] } }
+    func removeRecords() { self.milestones.withLock { $0.records = [:] } }
 
     // MARK: Recording
 
     /// Counts a new connection and returns its number.
     func begin() -> Int {
-        let number = self.state.change { state in
+        let number = self.milestones.change { state in
             state.totals.connections += 1
             let number = state.totals.connections
             state.records[number] = .init(number: number)
@@ -72,7 +71,7 @@ final class ProxyLog: Sendable {
 
     /// Records that the server was reached.
     func connect(_ number: Int) {
-        self.state.change { state in
+        self.milestones.change { state in
             state.totals.connected += 1
             state.records[number]?.isConnected = true
         }
@@ -84,7 +83,7 @@ final class ProxyLog: Sendable {
         _ number: Int, _ direction: FaultProxy.Direction, from old: FaultProxy.Traffic, to new: FaultProxy.Traffic
     ) {
         guard old != new else { return }
-        self.state.change { state in
+        self.milestones.change { state in
             let count = new.deliveredByteCount - old.deliveredByteCount
             switch direction {
             case .toServer: state.totals.toServerByteCount += count
@@ -101,7 +100,7 @@ final class ProxyLog: Sendable {
         // The line comes first, so that a caller that waits for the fault finds it written.
         let place = strike.direction.map { Self.place($0, strike.byteOffset ?? 0) } ?? []
         self.note(number, "fault", place + [.init(name: "fault", value: .string(strike.action.name))])
-        self.state.change { state in
+        self.milestones.change { state in
             state.totals.strikes += 1
             state.records[number]?.strikes.append(strike)
         }
@@ -109,7 +108,7 @@ final class ProxyLog: Sendable {
 
     /// Ends a connection.
     func end(_ number: Int, _ end: FaultProxy.ConnectionEnd) {
-        let record = self.state.withLock { $0.records[number] }
+        let record = self.milestones.withLock { $0.records[number] }
         var members: [JSONValue.Member] = [.init(name: "end", value: .string(end.name))]
         switch end {
         case .unreachable(let code):
@@ -126,7 +125,7 @@ final class ProxyLog: Sendable {
             }
         }
         self.note(number, "ended", members)
-        self.state.change { state in
+        self.milestones.change { state in
             state.totals.endedConnections += 1
             state.records[number]?.end = end
         }
@@ -146,17 +145,6 @@ final class ProxyLog: Sendable {
         ]
         logLine(JSONValue.object(members + details).text)
     }
-
-    // MARK: Waiting
-
-    /// Resumes every waiting caller, because no more events follow.
-    func stop() { self.state.stop() }
-
-    /// Blocks until the milestone is reached; returns false when the proxy stopped before.
-    func waitBlocking(for milestone: FaultProxy.Milestone) -> Bool { self.state.waitBlocking(for: milestone) }
-
-    /// Suspends until the milestone is reached; returns false when the proxy stopped or the task was cancelled before.
-    func wait(for milestone: FaultProxy.Milestone) async -> Bool { await self.state.wait(for: milestone) }
 }
 
 extension FaultProxy.ConnectionEnd {
