@@ -121,6 +121,7 @@ UNSAFE_TESTS := ServerSentEventsTests HTTPProtocolTests WebSocketProtocolTests D
 OF_OTHER_PROCESSES := DescriptorLimitTests|TLSEnvironmentTests|FiftyProcessesTests|LoopbackTests.[A-Za-z]*Command
 NOT_ABOUT_THREADS := ScenarioTests|SlowReaderTests|FrameQueueTests|AddressRaceTests|LookupQueueWalkTests|FaultProxyTests
 NOT_ABOUT_THREADS := $(NOT_ABOUT_THREADS)|ContinuationTests|CanaryTests|ClientEndpointTests|RateLimitContractTests
+NOT_ABOUT_THREADS := $(NOT_ABOUT_THREADS)|ProbeServerTests|StoppedProcessTests|TimeBudgetTests
 NOT_ABOUT_MEMORY := ScenarioTests|SlowReaderTests|FaultProxyTests|TimeBudgetTests|TransportDeadlineTests|CanaryTests
 NOT_ABOUT_MEMORY := $(NOT_ABOUT_MEMORY)|AddressRaceTests|BatchStreamTests|LaneTests|LaneStressTests|LoopbackTests.Client
 
@@ -342,7 +343,7 @@ autobahn-client: install
 platforms: install ## Demo and tests on Debian 13, unstable and arm64; as root
 	@CHAPPIE_WARNINGS_AS_ERRORS=1 Scripts/platforms.sh all
 
-platform-sample: ### The demonstration and LoopbackTests on Debian 13, with what `make test` has built
+platform-sample: ### The demonstration and the tests of sockets on Debian 13, with what `make test` has built
 	@Scripts/platforms.sh sample
 
 deb: ### Build the Debian package of the command line in .build/deb, and run lintian on it
