@@ -294,7 +294,8 @@ if Context.environment["CHAPPIE_BENCHMARKS"] != nil {
         benchmark("stream-facts", ["CStreamScript"], libraries: ["z"]),
         // The walks over a server's words, each with twice as many of them.
         benchmark(
-            "walk-growth", ["CMachine", "ChappieTransport", "ResponseEvents", "ServerSentEvents", "TransportSurface"]),
+            "walk-growth",
+            ["CMachine", "Chappie", "ChappieTransport", "ResponseEvents", "ServerSentEvents", "TransportSurface"]),
         benchmark("urlsession-peer", []),
     ])
 } else if Context.environment["CHAPPIE_FUZZ"] != nil {

@@ -110,6 +110,10 @@ import Testing
         // What comes late belongs to no call that waits.
         journal.answered("1", with: Self.item("late"))
         #expect(journal.remains == ["1", "2", "one", "two"].map { Self.item($0) })
+        // An identifier may come again in a later response.
+        journal.completed([Self.item("3")], calls: [Self.call("1")])
+        journal.answered("1", with: Self.item("again"))
+        #expect(journal.remains == ["1", "2", "one", "two", "3", "again"].map { Self.item($0) })
     }
 
     @Test func aCallWithoutAnOutputIsAborted() {

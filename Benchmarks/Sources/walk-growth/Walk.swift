@@ -1,4 +1,5 @@
 // The walks, by the part of the data that a hostile server would make long.
+import Chappie
 import ChappieTransport
 import ResponseEvents
 import ServerSentEvents
@@ -75,6 +76,18 @@ struct Walk {
                         request: body, outputItems: items.compactMap { InputItem($0)?.json }, responseID: "r")
                 else { return { 0 } }
                 return { memory.continuation(of: later)?.inputJSON.count ?? 0 }
+            },
+            Walk(name: "calls of a turn", count: 1_000) { count in
+                let calls = (0..<count).map {
+                    CompletedResponse.Call(callID: "c\($0)", name: "t", namespace: nil, payload: "{}", isCustom: false)
+                }
+                return {
+                    var journal = TurnJournal(input: [])
+                    journal.completed([], calls: calls)
+                    for call in calls { journal.answered(call.callID, with: [UInt8(ascii: "o")]) }
+                    journal.close()
+                    return journal.items.count
+                }
             },
             self.text("items put in", 1_000, { "[\(self.list($0) { #"{"n":\#($0)}"# })]" }) {
                 SteeringMessage.items(of: $0)?.count ?? 0

@@ -5,7 +5,7 @@ package import ResponseEvents
 /// A value; the driver provides it after its stream has delivered `completed`.
 package struct CompletedResponse: Sendable, Equatable {
     /// A call of a tool that the caller runs.
-    package struct Call: Sendable, Equatable {
+    package struct Call: Sendable, Hashable {
         /// The identifier that the call's output refers to.
         package let callID: String
         /// The tool's name.
@@ -58,6 +58,12 @@ package struct CompletedResponse: Sendable, Equatable {
                 && (left.namespace ?? "").isExactly(right.namespace ?? "")
                 && left.payload.isExactly(right.payload)
                 && left.isCustom == right.isCustom && left.isIncomplete == right.isIncomplete
+        }
+
+        package func hash(into hasher: inout Hasher) {
+            // Strings hash alike when they are canonically equivalent, so that equal calls do.
+            hasher.combine(self.callID)
+            hasher.combine(self.payload)
         }
     }
 

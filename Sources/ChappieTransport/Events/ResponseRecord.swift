@@ -95,6 +95,7 @@ struct ResponseRecord {
         }
         let pairs = ListedCalls(list, among: known) { parsed[$0].call.digest }
         self.removeItems()
+        let answeredCalls = Set(answered)
         let canTellLeftOver = !answered.isEmpty && list.allSatisfy { !$0.isCall || $0.callID != nil }
         var listed: Set<Int> = []
         var newCalls: [(outputIndex: Int, item: ItemSummary)] = []
@@ -114,7 +115,7 @@ struct ResponseRecord {
         }
         for (place, call) in calls.enumerated() {
             let isLeftOver =
-                canTellLeftOver && !listed.contains(place) && Self.call(call.json).map(answered.contains) == true
+                canTellLeftOver && !listed.contains(place) && Self.call(call.json).map(answeredCalls.contains) == true
             if !isLeftOver, self.takes(call.json) { self.items.append(call) }
         }
         return newCalls
@@ -124,7 +125,9 @@ struct ResponseRecord {
     /// this one: it is the end of the earlier one.
     func isLeftOver(_ list: [ItemSummary], answered: [CompletedResponse.Call]) -> Bool {
         guard !answered.isEmpty else { return false }
-        let own = self.items.compactMap { Self.call($0.json) }
+        // Of each there may be thousands.
+        let answered = Set(answered)
+        let own = Set(self.items.compactMap { Self.call($0.json) })
         return list.contains { item in
             guard item.isCall, let call = Self.call(unsafe Array(item.json.utf8)) else { return false }
             return answered.contains(call) && !own.contains(call)

@@ -243,9 +243,11 @@ extension TurnDriver {
     func failed(_ failure: AttemptFailure) {
         guard let attempt = self.attempts.current else { return }
         self.endSteering()
-        self.follow(
-            self.reader.machine.failed(failure, attempt: attempt.number, jitter: self.engine.clock.fraction()),
-            after: failure)
+        let action = self.reader.machine.failed(
+            failure, attempt: attempt.number, jitter: self.engine.clock.fraction())
+        // Behind the end of an attempt a failure changes nothing: what follows the end is still to be done.
+        if case .ignore = action, self.action != nil { return }
+        self.follow(action, after: failure)
     }
 
     /// Performs the state machine's action after the end of the attempt.

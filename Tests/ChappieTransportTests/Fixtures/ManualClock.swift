@@ -4,7 +4,7 @@ import StreamTransport
 
 @testable import ChappieTransport
 
-/// A clock that advances only when the driver sleeps or waits for a connection.
+/// A clock that advances when the driver sleeps or waits for a connection, and by `tick` whenever the driver reads it.
 final class ManualClock: Sendable {
     private struct State {
         var now: Duration
@@ -19,12 +19,14 @@ final class ManualClock: Sendable {
     private let state: LockedValue<State>
     private let start: Duration
     private let fraction: Double
+    private let tick: Duration
 
     /// Creates a clock with its first time; `fraction` returns the jitter.
-    init(now: Duration = .seconds(1_000), fraction: Double = 0.5) {
+    init(now: Duration = .seconds(1_000), fraction: Double = 0.5, tick: Duration = .zero) {
         self.state = LockedValue(State(now: now))
         self.start = now
         self.fraction = fraction
+        self.tick = tick
     }
 
     /// The time.
@@ -64,7 +66,10 @@ final class ManualClock: Sendable {
     /// The driver's view of the clock.
     var turnClock: TurnClock {
         TurnClock(
-            now: { self.now },
+            now: {
+                self.advance(by: self.tick)
+                return self.now
+            },
             sleep: { try await self.sleep(for: $0) },
             unixTime: { Self.unixTimeAtStart + Int((self.now - self.start).components.seconds) },
             fraction: { self.fraction },

@@ -105,6 +105,40 @@ import Testing
         #expect(outcome.outcomes == ["timeout.total"])
     }
 
+    /// Time passes whenever the clock is read, so that the total is over at each place at which the driver checks it.
+    @Test(.timeLimit(.minutes(1)), arguments: [false, true], 1...3)
+    func theTotalMayPassAtAnyCheck(isHTTP: Bool, eventCount: Int) async {
+        let keepalive = isHTTP ? ScriptStep.body(Event.sse(Event.keepalive)) : .text(Event.keepalive)
+        let completed = isHTTP ? ScriptStep.body(Event.sse(Event.completed)) : .text(Event.completed)
+        // The time limits are checked behind a number of messages that depends on the time between two of them.
+        let script =
+            [.opened(isHTTP ? 200 : 101)] + (isHTTP ? [] : [.request]) + Array(repeating: keepalive, count: eventCount)
+            + [completed]
+        var ends: Set<String?> = []
+        for ticks in 1...60 {
+            let fixture = TurnFixture([script], clock: ManualClock(tick: .seconds(1))) {
+                $0.policy = isHTTP ? .httpSSEOnly : ChappieStreamingTransportPolicy(maxWebSocketReconnectionAttempts: 0)
+                // An event between the two messages would begin a new slice.
+                $0.rawEvents = .none
+                $0.timeouts.total = .seconds(ticks)
+            }
+            ends.insert(await fixture.run().outcomes.last ?? nil)
+        }
+        #expect(ends.isSuperset(of: ["timeout.total", "completed"]))
+    }
+
+    @Test(arguments: [Event.text("b"), "{", "[]", ""])
+    func aCompleteResponseIsCompleteWhateverFollowsIt(data: String) async {
+        let fixture = Self.fixture(
+            [.opened(200), .body(Event.sse(Event.text("a")) + Event.sse(Event.completed) + Event.sse(data))],
+            isHTTP: true
+        ) { _ in }
+        let outcome = await fixture.run()
+        #expect(outcome.error == nil)
+        #expect(outcome.text == "a")
+        #expect(outcome.outcomes == ["completed"])
+    }
+
     @Test func keepalivesWithoutAPauseAreNotProgress() async {
         let fixture = Self.fixture([
             .opened(101), .request, .text(Event.text("a")), .text(Event.keepalive), .text(Event.text("b")),
