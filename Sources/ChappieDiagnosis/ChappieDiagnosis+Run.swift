@@ -14,7 +14,8 @@ extension ChappieDiagnosis {
     ///
     /// It looks up addresses, connects, and asks the proxy; sends a GET of `/models` without the credential and, if that is
     /// answered by an API, with it; and opens a WebSocket, on which it sends pings and no request. No request asks a
-    /// model. The closures of the configuration other than `credential` are not called.
+    /// model. The closures of the configuration other than `credential` are not called, and that is given up after the time
+    /// of a step.
     ///
     /// The examination ends after the time of its extent at the latest. A look-up that the system has not answered by then
     /// goes on in the background. Cancelling the task ends it at once.
@@ -30,8 +31,11 @@ extension ChappieDiagnosis {
     public static func run(
         _ configuration: ChappieTransportConfiguration, extent: Extent = .whole, holds: [Duration] = []
     ) async throws -> Report {
+        let (pace, inquiry) = (extent.pace, CredentialInquiry())
+        var configuration = configuration
+        configuration.credential = inquiry.limiting(configuration.credential, to: pace.step)
         var examination = Examination(
-            try ProbeRequests(configuration), pace: extent.pace, holds: ExaminationPace.admitted(holds))
+            try ProbeRequests(configuration), pace: pace, inquiry: inquiry, holds: ExaminationPace.admitted(holds))
         return PathJudge(try await examination.run()).report
     }
 }

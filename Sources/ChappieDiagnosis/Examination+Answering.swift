@@ -28,7 +28,8 @@ extension Examination {
         let hasAPI = PathJudge(self.facts).hasAPI && !self.isProbe
         // Without an API's answer only a verified server is told the credential, and a probe server needs none.
         let mayTell = hasAPI || self.requests.endpoint.isSecure && !self.isProbe
-        let credential = mayTell ? try await self.requests.credential() : nil
+        let mayWait = self.budget != nil
+        let credential = mayTell && mayWait ? try await self.requests.credential() : nil
         if hasAPI { try await self.examine(credential) }
         if self.isProbe { self.facts.credential = .skipped(.probe) }
         guard PathJudge(self.facts).mayAsk else { return self.facts.skipAboveUpgrade(.notReached) }
@@ -90,10 +91,7 @@ extension Examination {
     }
 
     private mutating func examine(_ credential: ChappieCredential?) async throws {
-        guard let credential else {
-            self.facts.credential = .skipped(.noCredential)
-            return
-        }
+        guard let credential else { return self.noteMissingCredential() }
         guard let budget = self.budget,
             let request = self.requests.document(
                 at: "/models", credential: credential, capturing: Self.capturedFieldNames)
@@ -103,9 +101,16 @@ extension Examination {
         }
         let start = ContinuousClock.now
         let answer = try await ProbeExchange.answer(to: request, by: self.transport, within: budget)
-        var facts = CredentialFacts(statusCode: nil)
-        if case .answered(let head, _) = answer { facts.statusCode = head.statusCode }
-        self.facts.credential = .found(facts, self.time(since: start))
+        let code: Int? = if case .answered(let head, _) = answer { head.statusCode } else { nil }
+        self.facts.credential = .found(.init(statusCode: code), self.time(since: start))
+    }
+
+    private mutating func noteMissingCredential() {
+        switch self.inquiry.failure {
+        case .thrown: self.facts.credential = .found(.init(.unavailable), self.time(since: .now))
+        case .late: self.facts.credential = .skipped(.credentialLate)
+        case nil: self.facts.credential = .skipped(self.budget == nil ? .noTime : .noCredential)
+        }
     }
 
     // MARK: WebSocket

@@ -19,10 +19,13 @@ struct Examination {
     var isProbe = false
     /// The silences to try.
     let holds: [Duration]
+    /// The failure of the credential's source.
+    let inquiry: CredentialInquiry
 
     /// Creates an examination that begins now.
-    init(_ requests: ProbeRequests, pace: ExaminationPace, holds: [Duration] = []) {
+    init(_ requests: ProbeRequests, pace: ExaminationPace, inquiry: CredentialInquiry, holds: [Duration] = []) {
         self.holds = holds
+        self.inquiry = inquiry
         self.requests = requests
         self.pace = pace
         self.transport = requests.transport

@@ -64,6 +64,13 @@ struct HealthyPath: Sendable, CustomTestStringConvertible {
                 $0.upgrade = .skipped(.needsCredential)
                 $0.cutAboveUpgrade()
             }),
+        .init(
+            "a credential that is late",
+            .healthy.with {
+                $0.credential = .skipped(.credentialLate)
+                $0.upgrade = .skipped(.needsCredential)
+                $0.cutAboveUpgrade()
+            }),
         .init("rate limit", .healthy.with { $0.credential = .found(.init(statusCode: 429)) }),
         .init(
             "no list of models",

@@ -183,6 +183,24 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
             }),
     ]
 
+    static let credential: [Self] = [
+        .init(
+            "credential.forbidden", .credential, .fails, "The server does not allow this to the credential.",
+            .healthy.with {
+                $0.credential = .found(.init(statusCode: 403))
+                $0.upgrade = .skipped(.notReached)
+                $0.cutAboveUpgrade()
+            }),
+        .init(
+            "credential.unavailable", .credential, .fails,
+            "There is no credential to send, because its source fails.",
+            .healthy.with {
+                $0.credential = .found(.init(.unavailable))
+                $0.upgrade = .skipped(.notReached)
+                $0.cutAboveUpgrade()
+            }),
+    ]
+
     static let webSocket: [Self] = [
         .init(
             "web-socket.not-offered", .webSocket, .degraded,
@@ -262,7 +280,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
             }),
     ]
 
-    static let all = Self.environment + connecting + proxies + tls + http + webSocket + streaming
+    static let all = Self.environment + connecting + proxies + tls + http + credential + webSocket + streaming
 }
 
 @Suite struct PlantedFaultTests {

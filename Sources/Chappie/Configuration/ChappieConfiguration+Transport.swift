@@ -7,7 +7,7 @@ import Foundation
 
 extension ChappieConfiguration {
     /// The engine's configuration, with what the endpoint determines.
-    var engine: ChappieTransportConfiguration {
+    package var engine: ChappieTransportConfiguration {
         var engine = self.transport
         engine.baseURL = self.endpoint.baseURL
         engine.credential = self.endpoint.checked(self.credential ?? self.credentialByDefault)

@@ -9,6 +9,8 @@ extension DoctorCommand {
         operand: "URL",
         options: [
             .init("api-key", "KEY", "environment CHAPPIE_API_KEY, then OPENAI_API_KEY"),
+            .init("account", "NAME", "examine with the credential of an account that 'chappie login' has signed in"),
+            SignInOptions.storeOption,
             .init("fast", "take at most 5 s instead of 20 s"),
             .init(
                 "hold", "LIST",
@@ -18,8 +20,9 @@ extension DoctorCommand {
             .init("json", "print a JSON object instead of text"),
         ] + SignInOptions.connectionOptions,
         notes: [
-            "URL is the base URL; environment CHAPPIE_BASE_URL, then \(BaseURL.byDefault). The exit code is 0 when everything "
-                + "works, 75 when turns are possible with a defect, and 69 when none is.",
+            "URL is the base URL; environment CHAPPIE_BASE_URL, then \(BaseURL.byDefault). Without a URL and without a key, "
+                + "the signed-in account and its server are examined. The exit code is 0 when everything works, 75 when turns "
+                + "are possible with a defect, and 69 when none is.",
             "An API cannot tell without asking a model whether messages and event streams pass. Run 'chappie serve --probe' "
                 + "beyond the path that is to be examined, and give its base URL.",
             "Without --full the output holds no secret, and no name or address of a machine beyond the URL that was typed, so "

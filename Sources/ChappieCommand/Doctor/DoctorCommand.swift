@@ -1,4 +1,5 @@
 // `chappie doctor`: the examination of the path to a server.
+import Chappie
 import ChappieDiagnosis
 import ChappieTransport
 
@@ -11,7 +12,10 @@ struct DoctorCommand {
 
     /// Examines once.
     func run(_ arguments: ParsedArguments) async throws -> ExitCode {
-        let options = try DoctorOptions(arguments, environment: self.environment)
+        let account =
+            DoctorOptions.usesAccount(arguments, environment: self.environment)
+            ? try SignInOptions.account(arguments, environment: self.environment) : nil
+        let options = try DoctorOptions(arguments, environment: self.environment, account: account)
         if self.console.terminals.errorOutput, options.form == .text {
             let hold = Int((options.holds.max() ?? .zero).components.seconds)
             let limit = (options.extent == .fast ? 5 : 20) + (hold > 0 ? hold + 15 : 0)

@@ -1,4 +1,5 @@
 // The arguments and environment of `chappie doctor` as the engine's configuration.
+import Chappie
 import ChappieDiagnosis
 import ChappieTransport
 
@@ -33,17 +34,22 @@ struct DoctorOptions {
     /// The examined server as it was typed, without user information, path and query; otherwise where its address is from.
     let subject: String
 
-    /// Reads the arguments and the environment.
-    init(_ arguments: ParsedArguments, environment: [String: String]) throws(UsageError) {
+    /// Reads the arguments and the environment; `account` is the signed-in account, where one is to be used.
+    init(
+        _ arguments: ParsedArguments, environment: [String: String], account: ChappieConfiguration? = nil
+    ) throws(UsageError) {
         if arguments.has("json"), arguments.has("suggest") {
             throw UsageError("--json and --suggest exclude each other")
         }
-        let names = ["CHAPPIE_API_KEY", "OPENAI_API_KEY"]
-        let key = arguments.text("api-key") ?? names.lazy.compactMap { environment[$0] }.first { !$0.isEmpty }
-        let variable = environment["CHAPPIE_BASE_URL"].flatMap { $0.isEmpty ? nil : $0 }
-        let url = try BaseURL.read(arguments.operands.first ?? variable ?? BaseURL.byDefault)
-        let credential = key.map { ChappieCredential(bearerToken: $0) }
-        var configuration = ChappieTransportConfiguration(baseURL: url) { _ in credential }
+        if arguments.has("account"), arguments.has("api-key") {
+            throw UsageError("--account and --api-key exclude each other")
+        }
+        let server = Server(arguments, environment: environment)
+        let url = try BaseURL.read(server.address ?? BaseURL.byDefault)
+        var configuration =
+            if let account { Self.configuration(of: account, at: server.address == nil ? nil : url) } else {
+                Self.configuration(key: server.key, at: url)
+            }
         if let path = arguments.text("ca-file") { configuration.tls.trust = .file(path: path) }
         if let proxy = arguments.text("proxy") { configuration.proxy = .url(proxy) }
         self.configuration = configuration
@@ -51,8 +57,52 @@ struct DoctorOptions {
         self.extent = arguments.has("fast") ? .fast : .whole
         self.form = arguments.has("json") ? .json : arguments.has("suggest") ? .suggestion : .text
         self.isFull = arguments.has("full")
-        let isTyped = arguments.operands.first != nil || variable == nil || self.isFull
-        self.subject = isTyped ? Self.origin(of: url) : "the server of CHAPPIE_BASE_URL"
+        self.subject =
+            server.isOfEnvironment && !self.isFull
+            ? "the server of CHAPPIE_BASE_URL" : Self.origin(of: configuration.baseURL)
+    }
+
+    /// Returns whether an account is used: one that is named, or the one that is signed in where there is neither a key nor
+    /// an address, as by `chappie stream`.
+    static func usesAccount(_ arguments: ParsedArguments, environment: [String: String]) -> Bool {
+        let server = Server(arguments, environment: environment)
+        return arguments.has("account") || server.key == nil && server.address == nil
+    }
+
+    /// The address and the key, of the arguments or of the environment.
+    private struct Server {
+        let address: String?
+        let key: String?
+        let isOfEnvironment: Bool
+
+        init(_ arguments: ParsedArguments, environment: [String: String]) {
+            // The token of a named account goes to an address that was given with it, and to no other.
+            let environment = arguments.has("account") ? [:] : environment
+            func variable(_ names: [String]) -> String? {
+                names.lazy.compactMap { environment[$0] }.first { !$0.isEmpty }
+            }
+            self.key = arguments.text("api-key") ?? variable(["CHAPPIE_API_KEY", "OPENAI_API_KEY"])
+            self.isOfEnvironment = arguments.operands.isEmpty && variable(["CHAPPIE_BASE_URL"]) != nil
+            self.address = arguments.operands.first ?? variable(["CHAPPIE_BASE_URL"])
+        }
+    }
+
+    private static func configuration(key: String?, at url: URL) -> ChappieTransportConfiguration {
+        let credential = key.map { ChappieCredential(bearerToken: $0) }
+        return ChappieTransportConfiguration(baseURL: url) { _ in credential }
+    }
+
+    /// Returns the configuration for an account, with the credential as a client finds it.
+    private static func configuration(
+        of account: ChappieConfiguration, at url: URL?
+    ) -> ChappieTransportConfiguration {
+        var account = account
+        if let url {
+            account.endpoint.baseURL = url
+            // Whether an account must be named is specific to the server; the standards do not define it.
+            account.endpoint.requiresAccountID = false
+        }
+        return account.engine
     }
 
     private static func holds(_ text: String?) throws(UsageError) -> [Duration] {

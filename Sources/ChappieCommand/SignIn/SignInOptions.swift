@@ -100,6 +100,22 @@ struct SignInOptions {
         return stored
     }
 
+    /// Returns the configuration of the session of the account that is named, or else of the one that is signed in; nil when
+    /// neither is.
+    ///
+    /// Throws `SignedOutError` when the named account is not signed in.
+    static func account(
+        _ arguments: ParsedArguments, environment: [String: String]
+    ) throws -> ChappieConfiguration? {
+        let options = try Self(arguments, environment: environment)
+        do {
+            return options.configuration(of: options.account, try options.storedCredential())
+        } catch let error as SignedOutError {
+            guard arguments.has("account") else { return nil }
+            throw error
+        }
+    }
+
     private func configuration(
         account: String, clientID: String?, server: ChappieAuthorizationServer
     ) -> ChappieConfiguration {

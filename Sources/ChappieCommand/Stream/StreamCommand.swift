@@ -75,13 +75,7 @@ struct StreamCommand {
     /// token must not go to a server that it was not meant for.
     private func account(_ arguments: ParsedArguments, _ options: StreamOptions) throws -> ChappieConfiguration? {
         guard arguments.has("account") || options.endpoint == .account else { return nil }
-        let signIn = try SignInOptions(arguments, environment: self.environment)
-        do {
-            return signIn.configuration(of: signIn.account, try signIn.storedCredential())
-        } catch let error as SignedOutError {
-            guard arguments.has("account") else { return nil }
-            throw error
-        }
+        return try SignInOptions.account(arguments, environment: self.environment)
     }
 
     private func configuration(

@@ -69,12 +69,27 @@ package struct HTTPFacts: Sendable, Equatable {
 
 /// The facts of the answer to the same request with the credential.
 package struct CredentialFacts: Sendable, Equatable {
-    /// The status code; nil when no answer arrived.
-    package var statusCode: Int?
+    /// The outcome of the request.
+    package enum Outcome: Sendable, Equatable {
+        /// An answer with this status code arrived.
+        case answered(statusCode: Int)
+        /// None did.
+        case unanswered
+        /// The source of the credential failed, so that nothing was sent.
+        case unavailable
+    }
+
+    /// The outcome.
+    package var outcome: Outcome
 
     /// Creates facts.
+    package init(_ outcome: Outcome) {
+        self.outcome = outcome
+    }
+
+    /// Creates the facts of a request that was sent; the status code is nil when no answer arrived.
     package init(statusCode: Int?) {
-        self.statusCode = statusCode
+        self.outcome = statusCode.map { .answered(statusCode: $0) } ?? .unanswered
     }
 }
 

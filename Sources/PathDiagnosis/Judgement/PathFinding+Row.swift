@@ -17,7 +17,7 @@ extension PathFinding {
             .tlsSilent:
             self.rowOfTLS
         case .captivePortal, .signInPage, .blockPage, .wrongAddress, .redirected, .gatewayError, .serverError,
-            .notHTTP, .httpCut, .httpSilent, .credentialRefused, .credentialForbidden:
+            .notHTTP, .httpCut, .httpSilent, .credentialRefused, .credentialForbidden, .credentialUnavailable:
             self.rowOfHTTP
         case .webSocketNotOffered, .webSocketBlocked, .webSocketAltered, .webSocketCut, .webSocketSilent,
             .compressionBroken, .closedEarly, .largeMessages, .everyMessage, .damagedMessages, .pingsUnanswered,
@@ -264,11 +264,18 @@ extension PathFinding {
         case .credentialRefused:
             Row(
                 .credential, .everything, "the server does not accept the credential",
-                ["Check the key (CHAPPIE_API_KEY, OPENAI_API_KEY), and that it is one for this server."])
+                [
+                    "Check the key (CHAPPIE_API_KEY, OPENAI_API_KEY), and that it is one for this server.",
+                    "If it is that of an account, sign in again (chappie login).",
+                ])
         case .credentialForbidden:
             Row(
                 .credential, .everything, "the server does not allow this to the credential",
                 ["Check what the key is allowed, and from which regions."])
+        case .credentialUnavailable:
+            Row(
+                .credential, .everything, "there is no credential to send, because its source fails",
+                ["If it is that of an account, sign in again (chappie login)."])
         default: Self.missing
         }
     }

@@ -54,6 +54,7 @@ package enum PathFinding: String, Sendable, CaseIterable {
     case httpSilent = "http.no-answer"
     case credentialRefused = "credential.refused"
     case credentialForbidden = "credential.forbidden"
+    case credentialUnavailable = "credential.unavailable"
     // WebSocket.
     case webSocketNotOffered = "web-socket.not-offered"
     case webSocketBlocked = "web-socket.blocked"

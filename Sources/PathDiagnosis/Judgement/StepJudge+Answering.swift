@@ -49,7 +49,12 @@ extension StepJudge {
 
     /// Judges the same request with the credential.
     static func credential(_ facts: CredentialFacts) -> Judgement {
-        guard let code = facts.statusCode else { return .skipped("no answer") }
+        let code: Int
+        switch facts.outcome {
+        case .answered(let statusCode): code = statusCode
+        case .unanswered: return .skipped("no answer")
+        case .unavailable: return .fault(.credentialUnavailable, "its source failed: none was sent")
+        }
         let words = "status code \(code)"
         return switch code {
         case 401: .fault(.credentialRefused, words)

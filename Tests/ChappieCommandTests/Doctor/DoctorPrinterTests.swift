@@ -1,5 +1,8 @@
 // The report of an examination as text, as settings, and as JSON.
+import Chappie
 import ChappieDiagnosis
+import ChappieTransport
+import Foundation
 import PathDiagnosis
 import Testing
 
@@ -161,6 +164,47 @@ private let facts: PathFacts = {
         #expect(try Self.options([], environment).subject == "the server of CHAPPIE_BASE_URL")
         #expect(try Self.options(["--full"], environment).subject == "http://inner.example")
         #expect(try Self.options([]).subject == "https://api.openai.com")
+    }
+
+    // MARK: Accounts
+
+    @Test func anAccountIsUsedAsByStream() throws {
+        func usesAccount(_ words: [String], _ environment: [String: String] = [:]) throws -> Bool {
+            DoctorOptions.usesAccount(
+                try ArgumentParser(DoctorCommand.syntax).parse(words), environment: environment)
+        }
+        #expect(try usesAccount([]))
+        #expect(try usesAccount([], ["OPENAI_API_KEY": "", "CHAPPIE_BASE_URL": ""]))
+        #expect(try usesAccount(["--account", "work", "https://g/v1"], ["OPENAI_API_KEY": "k"]))
+        #expect(try !usesAccount(["https://g/v1"]))
+        #expect(try !usesAccount([], ["CHAPPIE_BASE_URL": "https://b/v1"]))
+        #expect(try !usesAccount([], ["OPENAI_API_KEY": "k"]))
+        #expect(try !usesAccount(["--api-key", "k"]))
+    }
+
+    /// The token of an account goes to its own server, or to the one that was typed beside it.
+    @Test func theServerOfAnAccountIsItsOwnUnlessOneIsTyped() throws {
+        func url(_ words: [String], _ environment: [String: String] = [:]) throws -> String {
+            let arguments = try ArgumentParser(DoctorCommand.syntax).parse(words)
+            let account = ChappieConfiguration(harness: .none, endpoint: .chatGPT)
+            return try DoctorOptions(arguments, environment: environment, account: account)
+                .configuration.baseURL.absoluteString
+        }
+        let own = ChappieEndpoint.chatGPT.baseURL.absoluteString
+        #expect(try url([]) == own)
+        #expect(try url(["--account", "work"], ["CHAPPIE_BASE_URL": "https://b/v1"]) == own)
+        #expect(try url(["--account", "work", "https://g/v1"]) == "https://g/v1")
+        let words = try ArgumentParser(DoctorCommand.syntax).parse(["--account", "work"])
+        let options = try DoctorOptions(
+            words, environment: ["CHAPPIE_BASE_URL": "https://b/v1"],
+            account: ChappieConfiguration(harness: .none, endpoint: .chatGPT))
+        #expect(options.subject == "https://chatgpt.com")
+    }
+
+    @Test func anAccountAndAKeyExcludeEachOther() {
+        #expect(throws: UsageError("--account and --api-key exclude each other")) {
+            try Self.options(["--account", "work", "--api-key", "k"])
+        }
     }
 
     @Test func formsExcludeEachOther() {

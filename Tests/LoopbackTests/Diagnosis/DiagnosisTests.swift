@@ -89,6 +89,26 @@ import Testing
         #expect(refused.result(of: .webSocket)?.outcome == .skipped)
     }
 
+    /// An account's source may have to sign in again, which is a cause of its own, or may take its time, which is none.
+    @Test func aSourceOfTheCredentialThatFailsIsNamed() async throws {
+        var configuration = ChappieTestServer.Configuration()
+        configuration.acceptedTokens = ["right"]
+        let failed = try await Self.report(of: configuration) {
+            $0.credential = { _ in throw ChappieClientError.missingRefreshToken }
+        }
+        Self.expect("credential.unavailable", .fails, in: failed)
+        let late = try await withServer(configuration) { server in
+            try await Self.report(server.baseURL, extent: .fast) {
+                $0.credential = { _ in
+                    try await Task.sleep(for: .seconds(600))
+                    return nil
+                }
+            }
+        }
+        #expect(late.verdict == .works)
+        #expect(late.result(of: .credential)?.words == "the credential was not there in time")
+    }
+
     // MARK: Planted faults
 
     private static func expect(

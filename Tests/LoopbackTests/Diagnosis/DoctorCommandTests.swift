@@ -1,3 +1,4 @@
+import ChappieSignIn
 import ChappieTestServer
 import Foundation
 import Testing
@@ -78,6 +79,63 @@ import Testing
             ])
         #expect(full.output.contains("http proxy at 127.0.0.1:\(proxy.port)"))
         for secret in Self.secrets { #expect(!full.everything.contains(secret), "\(full.everything)") }
+    }
+
+    // MARK: Accounts
+
+    private static func guarded() throws -> CommandProgram {
+        var signIn = ChappieTestServer.SignIn()
+        signIn.guardsRequests = true
+        return try CommandProgram(signIn)
+    }
+
+    private static func words(of step: String, in output: String) throws -> String? {
+        let object = try JSONSerialization.jsonObject(with: Data(output.utf8)) as? [String: Any]
+        let steps = object?["steps"] as? [[String: Any]]
+        return steps?.first { $0["step"] as? String == step }?["words"] as? String
+    }
+
+    /// A token that is good, and one that has to be refreshed first.
+    @Test(arguments: [nil, -1] as [Int?]) func theCredentialOfAnAccountIsUsedAndNotPrinted(lifetime: Int?) async throws
+    {
+        let program = try Self.guarded()
+        let stored = try program.signIn(lifetime: lifetime)
+        for form in [["--json"], ["--full", "--json"], []] {
+            let words = ["doctor", program.server.baseURL, "--account", "default"]
+            let outcome = try await program.run(words + form, environment: ["OPENAI_API_KEY": "sk-canary-key"])
+            #expect(outcome.status == 0, "\(outcome.everything)")
+            if form.contains("--json") {
+                #expect(try Self.words(of: "credential", in: outcome.output) == "status code 200: not refused")
+            }
+            let refreshed = try #require(try program.storage.credential(of: "default"))
+            for secret in stored.secrets + refreshed.secrets + ["acc_1", "sk-canary-key"] {
+                #expect(!outcome.everything.contains(secret))
+            }
+        }
+        // No request has asked the model.
+        #expect(program.server.log.allSatisfy { $0.bodies.isEmpty })
+    }
+
+    @Test func anAccountThatWasRevokedIsNoFaultOfThePath() async throws {
+        let program = try Self.guarded()
+        let stored = try program.signIn()
+        program.server.revokeTokens()
+        let outcome = try await program.run(
+            ["doctor", program.server.baseURL, "--account", "default", "--fast"])
+        #expect(outcome.status == 69)
+        #expect(outcome.output.hasPrefix("The server does not accept the credential.\n"))
+        #expect(outcome.output.contains("sign in again (chappie login)"))
+        for secret in stored.secrets { #expect(!outcome.everything.contains(secret)) }
+    }
+
+    @Test func theTokenOfAnAccountGoesToNoOtherServer() async throws {
+        let program = try Self.guarded()
+        _ = try program.signIn()
+        let outcome = try await program.run(["doctor", program.server.baseURL, "--fast", "--json"])
+        #expect(try Self.words(of: "credential", in: outcome.output) == "there is no credential")
+        #expect(program.server.signInLog(of: .refresh).isEmpty)
+        let missing = try await program.run(["doctor", program.server.baseURL, "--account", "other"])
+        #expect(missing.status == 77)
     }
 
     @Test func usageIsChecked() async throws {
