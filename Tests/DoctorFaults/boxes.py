@@ -301,9 +301,13 @@ def cut_events(after):
     return filters
 
 
-def delayed(port, seconds, address="127.0.0.1"):
-    """Returns a path that takes so many seconds in each direction."""
-    def carry(source, target):
+def delayed(port, seconds, stall=None, address="127.0.0.1"):
+    """Returns a path that takes so many seconds in each direction.
+
+    With `stall`, a pair of a count and seconds, every so many pieces to the client wait for so much longer, and all
+    behind them with them. That is all that a program sees of lost packets: TCP sends them again, in their order.
+    """
+    def carry(source, target, stall=None):
         line = queue.Queue()
 
         def read():
@@ -314,9 +318,15 @@ def delayed(port, seconds, address="127.0.0.1"):
                 pass
             line.put((time.monotonic() + seconds, b""))
         threading.Thread(target=read, daemon=True).start()
+        count = 0
         try:
             while True:
                 due, data = line.get()
+                # What has waited behind a piece comes with it.
+                if due > time.monotonic():
+                    count += 1
+                    if stall and count % stall[0] == 0:
+                        due += stall[1]
                 time.sleep(max(0, due - time.monotonic()))
                 if not data:
                     target.shutdown(socket.SHUT_WR)
@@ -329,7 +339,7 @@ def delayed(port, seconds, address="127.0.0.1"):
         with socket.create_connection((address, port), LIMIT) as onward:
             thread = threading.Thread(target=carry, args=(connection, onward), daemon=True)
             thread.start()
-            carry(onward, connection)
+            carry(onward, connection, stall)
             thread.join(LIMIT)
     return serve
 

@@ -500,6 +500,18 @@ def haproxy_tunnel(bench):
 
 # MARK: Networks that lose and delay
 
+# These two are of netem's faults what programs can plant: delays, and stalls in the place of losses, which do not exist
+# above TCP. With 10 % of all packets lost, one exchange in five stalls.
+@fault("300 ms in each direction, and stalls as of 10 % loss", "pings.slow", verdict=DEGRADED)
+def stalling(bench):
+    return plain(bench.listener(boxes.delayed(bench.probe(), 0.3, stall=(5, 1))))
+
+
+@healthy("300 ms in each direction")
+def healthy_farther(bench):
+    return plain(bench.listener(boxes.delayed(bench.probe(), 0.3)))
+
+
 @fault("netem: 10 % loss and 300 ms", "pings.slow", verdict=DEGRADED, place=NETEM, is_chance=True)
 def lossy(bench):
     netem("delay", "300ms", "loss", "10%")

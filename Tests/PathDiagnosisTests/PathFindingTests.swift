@@ -66,21 +66,21 @@ import Testing
 
     @Test func eventsAtTheirPaceAreNotBuffered() throws {
         let pacing = try #require(EventPacing(Self.arrivals([(0, 50), (100, 152), (200, 249), (300, 351)])))
-        #expect(!pacing.isBuffered && !pacing.isWhole)
+        #expect(!pacing.isBuffered() && !pacing.isWhole)
         #expect(pacing.heldByteCount == 0)
     }
 
     @Test func theDepthIsTheSizeOfTheLargestRun() throws {
         let pacing = try #require(
             EventPacing(Self.arrivals([(0, 1_100), (500, 1_100), (1_000, 1_100), (1_500, 2_600), (2_000, 2_600)])))
-        #expect(pacing.isBuffered && !pacing.isWhole)
+        #expect(pacing.isBuffered() && !pacing.isWhole)
         #expect(pacing.heldByteCount == 300)
         #expect(pacing.lateness == .milliseconds(1_000))
     }
 
     @Test func aStreamThatArrivesAtOnceIsHeldBackWhole() throws {
         let pacing = try #require(EventPacing(Self.arrivals([(0, 3_000), (1_000, 3_001), (2_000, 3_001)])))
-        #expect(pacing.isBuffered && pacing.isWhole)
+        #expect(pacing.isBuffered() && pacing.isWhole)
         #expect(pacing.heldByteCount == 300)
     }
 

@@ -348,6 +348,28 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         #expect(report.causes.map(\.name) == ["messages.large"])
     }
 
+    /// Lost packets delay pings as well as events; a buffer delays events alone.
+    @Test func eventsThatAreAsLateAsPingsAreNotBuffered() {
+        let stalled = EventStreamFacts.paced { $0 < .milliseconds(500) ? $0 : max($0, .milliseconds(1_700)) }
+        func causes(_ pings: [Int]) -> [String] {
+            let trips = pings.map { Duration.milliseconds($0) }
+            let facts = PathFacts.probed.with {
+                $0.eventStream = .found(stalled)
+                $0.pings = .found(.init(sentCount: trips.count, roundTrips: trips))
+            }
+            return PathJudge(facts).report.causes.map(\.name)
+        }
+        #expect(causes([600, 610, 1_600]) == ["pings.slow"])
+        #expect(causes([20, 21, 22]) == ["event-stream.buffered"])
+        #expect(causes([]) == ["pings.unanswered", "event-stream.buffered"])
+    }
+
+    @Test func theTimesOfTheHeadAndOfTheFirstEventAreTold() {
+        #expect(
+            PathJudge(.probed).report.result(of: .eventStream)?.words
+                == "head after 30 ms, first event after 40 ms, then at their pace")
+    }
+
     @Test func aStreamWithoutAnEventIsSilent() {
         for end in [EventStreamFacts.End.complete, .timedOut] {
             let facts = EventStreamFacts(head: .milliseconds(20), arrivals: [], end: end)

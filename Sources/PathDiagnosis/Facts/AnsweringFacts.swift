@@ -155,6 +155,11 @@ package struct PingFacts: Sendable, Equatable {
         self.roundTrips = roundTrips
     }
 
+    /// The time by which the slowest round trip exceeds the fastest one; zero without any.
+    ///
+    /// A lost packet delays what follows it, because TCP delivers in order.
+    var jitter: Duration { (self.roundTrips.max() ?? .zero) - (self.roundTrips.min() ?? .zero) }
+
     /// Returns the round trip that a part of all, from 0 to 1, does not exceed; nil without any.
     func roundTrip(at part: Double) -> Duration? {
         let sorted = self.roundTrips.sorted()

@@ -39,6 +39,8 @@ struct EventPacing: Equatable {
         self.heldByteCount = held
     }
 
-    /// Indicates whether events were held back: for longer than a second, together with others.
-    var isBuffered: Bool { self.heldByteCount > 0 && self.lateness >= .seconds(1) }
+    /// Returns whether events were held back together with others, for a second longer than the path delays other data.
+    func isBuffered(beyond jitter: Duration = .zero) -> Bool {
+        self.heldByteCount > 0 && self.lateness >= .seconds(1) + jitter
+    }
 }

@@ -57,7 +57,9 @@ package struct PathJudge {
         case .earlyClose: return facts.earlyClose.judged(StepJudge.earlyClose)
         case .messages: return facts.messages.judged(StepJudge.messages)
         case .pings: return facts.pings.judged(StepJudge.pings)
-        case .eventStream: return facts.eventStream.judged(StepJudge.eventStream)
+        case .eventStream:
+            let jitter = facts.pings.facts?.jitter ?? .zero
+            return facts.eventStream.judged { StepJudge.eventStream($0, jitter: jitter) }
         case .idle: return facts.idle.judged(StepJudge.idle)
         }
     }

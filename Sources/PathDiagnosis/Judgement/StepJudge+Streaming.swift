@@ -33,8 +33,8 @@ extension StepJudge {
         return .ok(words)
     }
 
-    /// Judges an event stream.
-    static func eventStream(_ facts: EventStreamFacts) -> Judgement {
+    /// Judges an event stream; `jitter` is the difference between the path's round trips.
+    static func eventStream(_ facts: EventStreamFacts, jitter: Duration) -> Judgement {
         let count = "\(facts.arrivals.count) events"
         switch facts.end {
         case .refused(let code): return .fault(.eventsRefused, "status code \(code)")
@@ -46,10 +46,13 @@ extension StepJudge {
         case .cut, .timedOut, .complete: break
         }
         guard let pacing = EventPacing(facts.arrivals) else { return .ok(count) }
-        let first = facts.arrivals.first.map { "first event after \($0.received.words)" } ?? ""
-        guard pacing.isBuffered else { return .ok("\(first), then at their pace") }
+        let opening = [
+            facts.head.map { "head after \($0.words)" },
+            facts.arrivals.first.map { "first event after \($0.received.words)" },
+        ].compactMap { $0 }.joined(separator: ", ")
+        guard pacing.isBuffered(beyond: jitter) else { return .ok("\(opening), then at their pace") }
         let evidence = [
-            first, "events came up to \(pacing.lateness.words) late", "\(pacing.heldByteCount) bytes came at once",
+            opening, "events came up to \(pacing.lateness.words) late", "\(pacing.heldByteCount) bytes came at once",
         ]
         return .fault(
             pacing.isWhole ? .whole : .buffered, "\(pacing.heldByteCount) bytes held for \(pacing.lateness.words)",
