@@ -188,7 +188,11 @@ let package = Package(
             swiftSettings: baseSettings),
         .testTarget(name: "PathDiagnosisTests", dependencies: ["PathDiagnosis"], swiftSettings: baseSettings),
         .testTarget(
-            name: "ChappieDiagnosisTests", dependencies: ["ChappieDiagnosis", "PathDiagnosis", "StreamTransport"],
+            name: "ChappieDiagnosisTests",
+            dependencies: [
+                "ChappieDiagnosis", "ChappieTransport", "PathDiagnosis", "StreamSession", "StreamTransport",
+                "TransportSurface",
+            ],
             swiftSettings: baseSettings),
         .testTarget(
             name: "LibwebsocketsTransportTests",

@@ -46,7 +46,7 @@ extension PathFinding {
         case .clientCertificate:
             Row(
                 .environment, .everything, "the client's certificate or its key cannot be read",
-                ["Check both paths, and that the two belong together."])
+                ["Check both paths, that the files are PEM files, and that the two belong together."])
         case .proxyURL:
             Row(
                 .environment, .everything, "the proxy's URL cannot be used",
@@ -81,7 +81,7 @@ extension PathFinding {
         case .noNameServer:
             Row(
                 .resolve, .everything, "no name server answers",
-                ["Check the network connection, and the name servers in /etc/resolv.conf."])
+                ["Check the network connection, the firewall, and the name servers in /etc/resolv.conf."])
         case .blockedName:
             Row(
                 .resolve, .everything,
@@ -123,7 +123,7 @@ extension PathFinding {
     }
 
     private var rowOfProxy: Row {
-        let check = "Check the proxy's URL (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY or --proxy)."
+        let check = "Check the proxy's URL (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY or --proxy) and the network."
         let variable = [Setting.proxyVariable]
         switch self {
         case .proxyUnresolved:
@@ -139,20 +139,32 @@ extension PathFinding {
         case .proxyLoginRefused:
             return Row(
                 .proxy, .everything, "the proxy refuses the login",
-                ["Correct the user name and the password in the proxy's URL; both are percent-encoded."],
+                [
+                    "Correct the user name and the password in the proxy's URL; both are percent-encoded.",
+                    "If it wants another kind of login, ask the proxy's operator.",
+                ],
                 set: variable)
         case .proxyRefused:
             return Row(
                 .proxy, .everything, "the proxy refuses a tunnel to the server",
-                ["Have the proxy's operator allow the server's name and port.", check])
+                [
+                    "Ask the proxy's operator to allow the server's name and port.",
+                    "If the server can be reached without the proxy, name it in NO_PROXY.",
+                    "Check the base URL, and whether the server can be reached from the proxy.", check,
+                ])
         case .proxyProtocol:
             return Row(
                 .proxy, .everything, "what is at the proxy's address does not speak the protocol of its URL's scheme",
-                ["Check the scheme and the port of the proxy's URL: http, https, socks5 or socks5h."], set: variable)
+                ["Check the scheme and the port of the proxy's URL (http, https, socks5 or socks5h), and the network."],
+                set: variable)
         case .proxyCertificate:
             return Row(
                 .proxy, .everything, "the proxy's certificate is not accepted",
-                ["Trust its authority (SSL_CERT_FILE or --ca-file), or use the proxy's http URL."],
+                [
+                    "Trust its authority (SSL_CERT_FILE or --ca-file).",
+                    "Check this machine's clock; if it is right, tell the proxy's operator.",
+                    "Check the proxy's URL: http is for a proxy that is not spoken to by TLS.",
+                ],
                 set: [.variable("SSL_CERT_FILE")])
         case .proxySilent:
             return Row(
@@ -178,7 +190,10 @@ extension PathFinding {
         case .unknownIssuer:
             Row(
                 .tls, .everything, "the authority that signed the server's certificate is not trusted",
-                ["Set SSL_CERT_FILE to a PEM file with that authority, if it is one that you know."],
+                [
+                    "Set SSL_CERT_FILE to a PEM file with that authority, if it is one that you know.",
+                    "If it is not, check the base URL.",
+                ],
                 set: [.variable("SSL_CERT_FILE")])
         case .expired:
             Row(
@@ -199,11 +214,14 @@ extension PathFinding {
         case .certificate:
             Row(
                 .tls, .everything, "the server's certificate is not accepted",
-                ["Check the base URL and the pinned keys, and tell the server's operator."])
+                ["Check the base URL, the network and the pinned keys, and tell the server's operator."])
         case .tlsRefused:
             Row(
                 .tls, .everything, "the server refuses the TLS handshake",
-                ["Check whether it demands a client certificate, and which versions of TLS it speaks."])
+                [
+                    "Check whether it demands a client certificate, and which versions of TLS it speaks.",
+                    "Check the base URL, and ask the server's operator.",
+                ])
         case .tlsCut:
             Row(
                 .tls, .everything, "the connection is cut during the TLS handshake",
@@ -224,7 +242,10 @@ extension PathFinding {
         case .captivePortal:
             Row(
                 .http, .everything, "a captive portal answers in the server's place",
-                ["Open any page in a browser, and agree to what the network asks."])
+                [
+                    "Open any page in a browser, and agree to what the network asks.",
+                    "If it asks nothing, check the base URL; a proxy may stand in between.",
+                ])
         case .signInPage:
             Row(
                 .http, .everything, "a sign-in page answers in the server's place",
@@ -232,7 +253,10 @@ extension PathFinding {
         case .blockPage:
             Row(
                 .http, .everything, "a page that blocks the request answers in the server's place",
-                ["Try another network, without a VPN; else have the server's name allowed."])
+                [
+                    "Try another network or region, without a VPN.",
+                    "If that does not help, ask the server's operator, or the network's.",
+                ])
         case .wrongAddress:
             Row(
                 .http, .everything, "the API is not at this address",
@@ -244,7 +268,7 @@ extension PathFinding {
         case .gatewayError:
             Row(
                 .http, .everything, "a gateway answers that it does not reach the server",
-                ["Try again in a moment; if it stays so, tell the operator of the gateway or of the proxy."])
+                ["Try again in a moment; if it stays so, ask the operator of the server or of the proxy."])
         case .serverError:
             Row(
                 .http, .everything, "the server answers with an error of its own",
@@ -252,7 +276,7 @@ extension PathFinding {
         case .notHTTP:
             Row(
                 .http, .everything, "what answers does not speak HTTP/1.1",
-                ["Check the scheme and the port of the base URL."])
+                ["Check the scheme and the port of the base URL; a proxy or a sign-in page may stand in between."])
         case .httpCut:
             Row(
                 .http, .http, "the connection is cut before an answer to HTTP",
@@ -260,7 +284,10 @@ extension PathFinding {
         case .httpSilent:
             Row(
                 .http, .http, "HTTP requests are not answered",
-                ["Check that the server runs; something on the path may hold requests or answers back."])
+                [
+                    "Check that the server runs; something on the path may hold requests or answers back.",
+                    "If the server is slow, allow more time (--connect-timeout, --first-event-timeout).",
+                ])
         case .credentialRefused:
             Row(
                 .credential, .everything, "the server does not accept the credential",
@@ -271,7 +298,10 @@ extension PathFinding {
         case .credentialForbidden:
             Row(
                 .credential, .everything, "the server does not allow this to the credential",
-                ["Check what the key is allowed, and from which regions."])
+                [
+                    "Check what the key is allowed, and from which regions.",
+                    "Ask for access, or use another key or another account.",
+                ])
         case .credentialUnavailable:
             Row(
                 .credential, .everything, "there is no credential to send, because its source fails",
@@ -282,7 +312,7 @@ extension PathFinding {
 
     private var rowOfWebSocket: Row {
         let http = "Use HTTP alone (--http-only), which the engine does by itself after its attempts."
-        let allow = "Have the network's operator let WebSockets pass."
+        let allow = "Ask the operator of the server or the proxy, or the network's, to allow WebSockets."
         switch self {
         case .webSocketNotOffered:
             return Row(
@@ -307,11 +337,13 @@ extension PathFinding {
                 ["Do not offer compression (--no-compression)."], set: [.noCompression])
         case .closedEarly:
             return Row(
-                .earlyClose, .webSocket, "the WebSocket is closed as soon as it is established", [http, allow],
+                .earlyClose, .webSocket, "the WebSocket is closed as soon as it is established",
+                [http, allow, "Check what the credential allows."],
                 set: [.httpOnly])
         case .largeMessages:
             return Row(
-                .messages, .quality, "large messages do not pass the WebSocket", [http], set: [.httpOnly])
+                .messages, .quality, "large messages do not pass the WebSocket",
+                [http, "Or send smaller requests."], set: [.httpOnly])
         case .everyMessage:
             return Row(
                 .messages, .webSocket, "messages do not pass the WebSocket", [http, allow], set: [.httpOnly])
@@ -355,7 +387,7 @@ extension PathFinding {
         case .idleCut:
             return Row(
                 .idle, .quality, "idle connections are cut on the path",
-                ["Send pings more often (--ping-interval)."])
+                ["Send pings more often (--ping-interval).", "Ask the operators of the path for their time limits."])
         default: return Self.missing
         }
     }
