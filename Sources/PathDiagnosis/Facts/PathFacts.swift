@@ -63,7 +63,7 @@ package struct StepTime: Sendable, Equatable {
 }
 
 /// The reason for which a step was not examined.
-package enum SkipReason: Sendable, Equatable {
+package enum SkipReason: Sendable, Equatable, CaseIterable {
     /// An earlier step has failed on which this one depends.
     case notReached
     /// The time of the examination was over.
