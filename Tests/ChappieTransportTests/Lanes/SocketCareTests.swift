@@ -106,14 +106,7 @@ import Testing
         fixture.clock.advance(by: .seconds(60))
         let signal = Signal()
         fixture.transport.connections[0].append([.hang(signal)])
-        let handle = fixture.instance.streamHandle(ChappieTransportRequest(prompt: "hi"))
-        let reading = Task { await TurnFixture.read(handle) }
-        await signal.wait()
-        switch canceller {
-        case .handle: handle.cancel()
-        case .task: reading.cancel()
-        }
-        let outcome = await reading.value
+        let outcome = await fixture.outcome(cancelledBy: canceller, at: signal)
         #expect(outcome.error is CancellationError)
         #expect(fixture.transport.requests.count == 1)
         #expect(fixture.calls(0).contains(.cancel))

@@ -5,6 +5,20 @@ import Testing
 
 @testable import ChappieTransport
 
+extension TurnFixture {
+    /// Reads a turn that is cancelled when `signal` is sent, and returns its outcome.
+    func outcome(cancelledBy canceller: DriverCancellationTests.Canceller, at signal: Signal) async -> TurnOutcome {
+        let handle = self.instance.streamHandle(ChappieTransportRequest(prompt: "hi"))
+        let reading = Task { await TurnFixture.read(handle) }
+        await signal.wait()
+        switch canceller {
+        case .handle: handle.cancel()
+        case .task: reading.cancel()
+        }
+        return await reading.value
+    }
+}
+
 @Suite struct DriverCancellationTests {
     /// The origin of the cancellation.
     enum Canceller: CaseIterable {
@@ -33,14 +47,7 @@ import Testing
     func aWaitingConsumerGetsACancellationError(at place: Place, by canceller: Canceller) async {
         let signal = Signal()
         let fixture = TurnFixture([place.script(signal)])
-        let handle = fixture.instance.streamHandle(ChappieTransportRequest(prompt: "hi"))
-        let reading = Task { await TurnFixture.read(handle) }
-        await signal.wait()
-        switch canceller {
-        case .handle: handle.cancel()
-        case .task: reading.cancel()
-        }
-        let outcome = await reading.value
+        let outcome = await fixture.outcome(cancelledBy: canceller, at: signal)
         #expect(outcome.error is CancellationError)
         #expect(outcome.text == (place == .streaming ? "a" : ""))
         #expect(outcome.outcomes == ["cancelled"])
@@ -53,14 +60,7 @@ import Testing
         let fixture = TurnFixture([.broken()])
         let signal = Signal()
         fixture.clock.hangInNextSleep(signal)
-        let handle = fixture.instance.streamHandle(ChappieTransportRequest(prompt: "hi"))
-        let reading = Task { await TurnFixture.read(handle) }
-        await signal.wait()
-        switch canceller {
-        case .handle: handle.cancel()
-        case .task: reading.cancel()
-        }
-        let outcome = await reading.value
+        let outcome = await fixture.outcome(cancelledBy: canceller, at: signal)
         #expect(outcome.error is CancellationError)
         #expect(fixture.transport.connections.count == 1)
     }
@@ -80,14 +80,8 @@ import Testing
                 return nil
             }
         }
-        let handle = fixture.instance.streamHandle(ChappieTransportRequest(prompt: "hi"))
-        let reading = Task { await TurnFixture.read(handle) }
-        await signal.wait()
-        switch canceller {
-        case .handle: handle.cancel()
-        case .task: reading.cancel()
-        }
-        #expect(await reading.value.error is CancellationError)
+        let outcome = await fixture.outcome(cancelledBy: canceller, at: signal)
+        #expect(outcome.error is CancellationError)
         #expect(fixture.transport.requests.count == (isRejected ? 1 : 0))
     }
 

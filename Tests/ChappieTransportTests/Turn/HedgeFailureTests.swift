@@ -268,14 +268,7 @@ import Testing
     func aCancellationClosesBoth(at place: Place, by canceller: DriverCancellationTests.Canceller) async {
         let signal = Signal()
         let fixture = Self.fixture(place.scripts(signal))
-        let handle = fixture.instance.streamHandle(ChappieTransportRequest(prompt: "hi"))
-        let reading = Task { await TurnFixture.read(handle) }
-        await signal.wait()
-        switch canceller {
-        case .handle: handle.cancel()
-        case .task: reading.cancel()
-        }
-        let outcome = await reading.value
+        let outcome = await fixture.outcome(cancelledBy: canceller, at: signal)
         #expect(outcome.error is CancellationError)
         #expect(fixture.transport.connections.count == 2)
         for connection in fixture.transport.connections { #expect(connection.calls.contains(.cancel)) }
