@@ -5,18 +5,6 @@ import Testing
 
 /// The conversation of a connection with its SOCKS proxy, byte for byte (RFC 1928, RFC 1929).
 @Suite(.timeLimit(.minutes(1))) struct TransportSOCKSTests {
-    enum Kind: CaseIterable, Sendable {
-        case webSocket, post, get
-
-        var exchange: TransportRequest.Exchange {
-            switch self {
-            case .webSocket: .webSocket(offersCompression: false)
-            case .post: .post(body: Array("{}".utf8))
-            case .get: .get
-            }
-        }
-    }
-
     /// The request for `origin.invalid:4433`, a name that only a proxy can know.
     private static let request = [5, 1, 0, 3, 14] + Array("origin.invalid".utf8) + [0x11, 0x51]
     private static let established: [UInt8] = [5, 0, 0, 1, 0, 0, 0, 0, 0, 0]
@@ -24,17 +12,12 @@ import Testing
 
     /// A connection to a server that is not there, through a proxy that is `server`.
     private static func connect(
-        through server: RawServer, _ kind: Kind = .post, isSecure: Bool = false, userInformation: String = "",
+        through server: RawServer, _ kind: ProxiedExchange = .post, isSecure: Bool = false,
+        userInformation: String = "",
         _ change: (inout TransportRequest) -> Void = { _ in }
     ) async throws -> (connection: any TransportConnection, peer: RawPeer) {
-        let url = "socks5h://\(userInformation)127.0.0.1:\(server.port)"
-        let endpoint = TransportEndpoint(
-            isSecure: isSecure, host: "origin.invalid", port: 4433, target: "/v1/responses")
-        var request = TransportRequest(endpoint: endpoint, exchange: kind.exchange)
-        request.fields = [HTTPField("Authorization", "Bearer secret")]
-        change(&request)
-        let connection = LibwebsocketsTransport(proxies: ProxyPolicy.url(url)).connect(request)
-        return (connection, try await server.accept())
+        try await kind.connect(
+            through: server, url: "socks5h://\(userInformation)127.0.0.1", isSecure: isSecure, change)
     }
 
     /// Leads a client without a login to its request.
@@ -46,8 +29,8 @@ import Testing
 
     // MARK: The questions
 
-    @Test(arguments: Kind.allCases, [false, true])
-    func eachQuestionIsSentAfterTheAnswerBeforeIt(_ kind: Kind, isSecure: Bool) async throws {
+    @Test(arguments: ProxiedExchange.allCases, [false, true])
+    func eachQuestionIsSentAfterTheAnswerBeforeIt(_ kind: ProxiedExchange, isSecure: Bool) async throws {
         let server = try RawServer()
         let (connection, peer) = try await Self.connect(
             through: server, kind, isSecure: isSecure, userInformation: "us%3Aer:pass@")
@@ -201,8 +184,8 @@ import Testing
         }
     }
 
-    @Test(arguments: Kind.allCases, [[], [5, 0], [5, 0, 5, 0, 0, 1, 0]] as [[UInt8]])
-    func silentProxyTimesOut(_ kind: Kind, after bytes: [UInt8]) async throws {
+    @Test(arguments: ProxiedExchange.allCases, [[], [5, 0], [5, 0, 5, 0, 0, 1, 0]] as [[UInt8]])
+    func silentProxyTimesOut(_ kind: ProxiedExchange, after bytes: [UInt8]) async throws {
         let server = try RawServer()
         let (connection, peer) = try await Self.connect(through: server, kind, isSecure: true) {
             $0.timeouts.connect = .milliseconds(60)

@@ -5,40 +5,23 @@ import Testing
 
 /// The exchange between a connection and its proxy, byte for byte.
 @Suite(.timeLimit(.minutes(1))) struct TransportTunnelTests {
-    enum Kind: CaseIterable, Sendable {
-        case webSocket, post, get
-
-        var exchange: TransportRequest.Exchange {
-            switch self {
-            case .webSocket: .webSocket(offersCompression: false)
-            case .post: .post(body: Array("{}".utf8))
-            case .get: .get
-            }
-        }
-    }
-
     private static let established = "HTTP/1.1 200 Connection established\r\n\r\n"
     private static let answer = "HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n"
 
     /// A connection to a server that is not there, through a proxy that is `server`.
     private static func connect(
-        through server: RawServer, _ kind: Kind = .post, isSecure: Bool = false, userInformation: String = "",
+        through server: RawServer, _ kind: ProxiedExchange = .post, isSecure: Bool = false,
+        userInformation: String = "",
         _ change: (inout TransportRequest) -> Void = { _ in }
     ) async throws -> (connection: any TransportConnection, peer: RawPeer) {
-        let url = "http://\(userInformation)127.0.0.1:\(server.port)"
-        let endpoint = TransportEndpoint(
-            isSecure: isSecure, host: "origin.invalid", port: 4433, target: "/v1/responses")
-        var request = TransportRequest(endpoint: endpoint, exchange: kind.exchange)
-        request.fields = [HTTPField("Authorization", "Bearer secret")]
-        change(&request)
-        let connection = LibwebsocketsTransport(proxies: ProxyPolicy.url(url)).connect(request)
-        return (connection, try await server.accept())
+        try await kind.connect(
+            through: server, url: "http://\(userInformation)127.0.0.1", isSecure: isSecure, change)
     }
 
     // MARK: The question
 
-    @Test(arguments: Kind.allCases, [false, true])
-    func onlyTheTunnelRequestIsSentBeforeItsAnswer(_ kind: Kind, isSecure: Bool) async throws {
+    @Test(arguments: ProxiedExchange.allCases, [false, true])
+    func onlyTheTunnelRequestIsSentBeforeItsAnswer(_ kind: ProxiedExchange, isSecure: Bool) async throws {
         let server = try RawServer()
         let (connection, peer) = try await Self.connect(
             through: server, kind, isSecure: isSecure, userInformation: "u:p@")
@@ -223,8 +206,8 @@ import Testing
         }
     }
 
-    @Test(arguments: Kind.allCases, ["", "HTTP/1.1 200 OK\r\nX: y"])
-    func silentProxyTimesOut(_ kind: Kind, after text: String) async throws {
+    @Test(arguments: ProxiedExchange.allCases, ["", "HTTP/1.1 200 OK\r\nX: y"])
+    func silentProxyTimesOut(_ kind: ProxiedExchange, after text: String) async throws {
         let server = try RawServer()
         let (connection, peer) = try await Self.connect(through: server, kind, isSecure: true) {
             $0.timeouts.connect = .milliseconds(60)
