@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes several targets at the same time, because each of them waits much, and prints what they said one by one.
+# Makes several targets at the same time, because each of them waits much. The output of the first is printed as it
+# comes, and that of the others behind it.
 # Usage: Scripts/at-once.sh TARGET...      Fails when one of them does.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -17,13 +18,18 @@ clean_up() {
 trap clean_up EXIT
 
 for target in "$@"; do
-    make --no-print-directory "$target" >"$work/$target" 2>&1 &
+    if [[ $target == "$1" ]]; then
+        make --no-print-directory "$target" 2>&1 &
+    else
+        make --no-print-directory "$target" >"$work/$target" 2>&1 &
+    fi
     processes[$target]=$!
 done
-printf 'Running at the same time: %s. The output of each follows when it has ended.\n' "$*"
+printf 'Running at the same time: %s. The output of the first is here; that of each other one follows.\n' "$*"
 failed=()
 for target in "$@"; do
     wait "${processes[$target]}" || failed+=("$target")
+    [[ $target != "$1" ]] || continue
     printf -- '--- %s\n' "$target"
     cat "$work/$target"
 done

@@ -35,7 +35,9 @@ run_step() {
 }
 
 # How many tests a log speaks of.
-count_tests() { sed -nE 's/.*Test run with ([0-9]+) tests .*/\1/p' "$folder/$1-tests.log" | tail -n 1; }
+count_tests() {
+    sed -nE 's/.*Test run with ([0-9]+) tests .*/\1/p' "$folder/$1-tests.log" | awk '{ sum += $1 } END { print sum }'
+}
 
 # The row of the table: a platform, what its `chappie --version` said, and results.
 print_row() {
