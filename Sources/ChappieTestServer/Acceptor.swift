@@ -58,12 +58,12 @@ final class Acceptor: Sendable {
         var wake: [CInt] = [-1, -1]
         guard pipe(&wake) == 0 else { throw .cannotListen(code: errno) }
         (self.wakeReader, self.wakeWriter) = (wake[0], wake[1])
-        do throws(ChappieTestServer.StartError) {
+        do throws(ListeningSocket.Failure) {
             (self.listener, self.port) = try ListeningSocket.open(address: address, port: port)
         } catch {
             close(wake[0])
             close(wake[1])
-            throw error
+            throw .cannotListen(code: error.code)
         }
         guard let thread = ServerThread.start({ [self] in self.acceptConnections() }) else {
             self.closeDescriptors()

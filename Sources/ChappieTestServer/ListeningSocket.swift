@@ -7,9 +7,14 @@
 
 /// Opens listening sockets.
 enum ListeningSocket {
+    /// The error of a system call, with its `errno`.
+    struct Failure: Error {
+        let code: CInt
+    }
+
     /// Binds and listens on a numeric IPv4 or IPv6 address; returns the descriptor and the port.
-    static func open(address: String, port: UInt16) throws(ChappieTestServer.StartError) -> (CInt, Int) {
-        guard let list = Self.addresses(of: address, port: port) else { throw .cannotListen(code: EINVAL) }
+    static func open(address: String, port: UInt16) throws(Failure) -> (CInt, Int) {
+        guard let list = Self.addresses(of: address, port: port) else { throw Failure(code: EINVAL) }
         defer { freeaddrinfo(list) }
         let entry = list.pointee
         #if canImport(Darwin)
@@ -17,7 +22,7 @@ enum ListeningSocket {
         #else
             let descriptor = socket(entry.ai_family, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
         #endif
-        guard descriptor >= 0 else { throw .cannotListen(code: errno) }
+        guard descriptor >= 0 else { throw Failure(code: errno) }
         var on: CInt = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<CInt>.size))
         guard bind(descriptor, entry.ai_addr, entry.ai_addrlen) == 0, listen(descriptor, 4096) == 0,
@@ -25,7 +30,7 @@ enum ListeningSocket {
         else {
             let code = errno
             close(descriptor)
-            throw .cannotListen(code: code)
+            throw Failure(code: code)
         }
         return (descriptor, bound)
     }

@@ -18,8 +18,9 @@
 /// connection of a client is relayed over one to the server; bytes are counted in each direction from the first one.
 /// One thread serves all connections, and at most 64 KiB of each direction are buffered.
 public final class FaultProxy: Sendable {
-    private let service: ProxyService
     private let log: ProxyLog
+    private let mailbox: ProxyMailbox
+    private let thread: Monitor<ServerThread?>
 
     /// The TCP port.
     public let port: Int
@@ -29,10 +30,19 @@ public final class FaultProxy: Sendable {
     /// The server need not be running yet: it is looked up and connected to for each connection.
     public init(configuration: Configuration) throws {
         try configuration.plan.validate()
-        self.log = ProxyLog(
-            maximumRecordCount: configuration.maximumRecordCount, logLine: configuration.logLine)
-        self.service = try ProxyService(configuration: configuration, log: self.log)
-        self.port = self.service.port
+        let log = ProxyLog(maximumRecordCount: configuration.maximumRecordCount, logLine: configuration.logLine)
+        let mailbox = try ProxyMailbox()
+        let listener = try ProxyListener(port: configuration.port)
+        let thread = ServerThread.start {
+            var loop = ProxyLoop(configuration: configuration, listener: listener, mailbox: mailbox, log: log)
+            loop.run()
+        }
+        guard let thread else {
+            listener.closeDescriptor()
+            throw StartError.noThread
+        }
+        (self.log, self.mailbox, self.port) = (log, mailbox, listener.port)
+        self.thread = Monitor(thread)
     }
 
     /// Starts a proxy with the defaults in front of a server; throws as `init(configuration:)` does.
@@ -66,7 +76,12 @@ public final class FaultProxy: Sendable {
     ///
     /// May be called again.
     public func stop() {
-        self.service.stop()
+        self.mailbox.stop()
+        // A second caller waits for the lock, and so for the end of the thread.
+        self.thread.withLock { thread in
+            thread?.join()
+            thread = nil
+        }
         self.log.milestones.stop()
     }
 
