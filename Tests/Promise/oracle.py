@@ -399,14 +399,17 @@ def events_of(exchange):
     events = [(sent["event"], sent) for sent in exchange["sent"] if isinstance(sent.get("event"), dict)
               and sent["event"].get("stream_id", "") in ("", exchange["request"].get("stream_id"))]
     # On a kept WebSocket what comes before the response is created may be an earlier one's, and so may an event without a
-    # number where the response is created under one.
-    created, is_numbered = 0, False
+    # number where the response is created under one, or output without an identifier where items are announced with one.
+    created, is_numbered, is_named = 0, False, False
     if exchange.get("earlier") and events:
         created = next((place for place, (event, _) in enumerate(events) if event.get("type") == "response.created"), 0)
         is_numbered = "sequence_number" in events[created][0]
     for place, (event, sent) in enumerate(events):
-        if place < created or is_numbered and "sequence_number" not in event:
+        is_unnamed = event.get("type") in (*DELTAS, *CLOSINGS) and not event.get("item_id")
+        if place < created or is_numbered and "sequence_number" not in event or is_named and is_unnamed:
             sent = dict(sent, late=True)
+        if exchange.get("earlier") and event.get("type") == "response.output_item.added":
+            is_named = is_named or isinstance(event.get("item"), dict) and bool(event["item"].get("id"))
         yield plain_event(event), sent
 
 

@@ -496,6 +496,15 @@ class OracleTests(unittest.TestCase):
         self.assertTrue(oracle.judge([exchange(t)], outcome("ax0 ax1 ax2 ")))
         self.assertTrue(oracle.judge([exchange(t, earlier=["resp_e"])], outcome("late ", "ax0 ax1 ax2 ")))
 
+    def test_output_without_an_identifier_on_a_kept_connection(self):
+        t = told()
+        number = t.steps[5]["event"]["sequence_number"]
+        t.steps.insert(5, {"event": {"type": lies.TEXT, "output_index": 0, "content_index": 0, "delta": "late ",
+                                     "sequence_number": number}})
+        self.accept([exchange(t, earlier=["resp_e"])], outcome("ax0 ax1 ax2 "))
+        self.assertTrue(oracle.judge([exchange(t)], outcome("ax0 ax1 ax2 ")))
+        self.assertTrue(oracle.judge([exchange(t, earlier=["resp_e"])], outcome("late ", "ax0 ax1 ax2 ")))
+
     def test_created_of_another_lane_on_a_kept_connection(self):
         t = told()
         for step in t.steps:
