@@ -29,8 +29,8 @@ extension Examination {
         // Without an API's answer only a verified server is told the credential, and a probe server needs none.
         let mayTell = hasAPI || self.requests.endpoint.isSecure && !self.isProbe
         let mayWait = self.budget != nil
-        let credential = mayTell && mayWait ? try await self.requests.credential() : nil
-        if hasAPI { try await self.examine(credential) }
+        var credential = mayTell && mayWait ? try await self.requests.credential() : nil
+        if hasAPI { try await self.examine(&credential) }
         if self.isProbe { self.facts.credential = .skipped(.probe) }
         guard PathJudge(self.facts).mayAsk else { return self.facts.skipAboveUpgrade(.notReached) }
         try await self.examineWebSocket(credential)
@@ -90,19 +90,29 @@ extension Examination {
         self.facts.environment.clockLead = .seconds(now - sent)
     }
 
-    private mutating func examine(_ credential: ChappieCredential?) async throws {
-        guard let credential else { return self.noteMissingCredential() }
-        guard let budget = self.budget,
-            let request = self.requests.document(
-                at: "/models", credential: credential, capturing: Self.capturedFieldNames)
-        else {
+    /// Asks the API with the credential, which is replaced once when it is refused, as in a turn.
+    private mutating func examine(_ credential: inout ChappieCredential?) async throws {
+        guard let first = credential else { return self.noteMissingCredential() }
+        let start = ContinuousClock.now
+        guard var code = try await self.statusCode(with: first) else {
             self.facts.credential = .skipped(.noTime)
             return
         }
-        let start = ContinuousClock.now
-        let answer = try await ProbeExchange.answer(to: request, by: self.transport, within: budget)
-        let code: Int? = if case .answered(let head, _) = answer { head.statusCode } else { nil }
+        if code == 401, let next = try await self.requests.credential(for: .rejected(first)), next != first {
+            credential = next
+            code = try await self.statusCode(with: next) ?? code
+        }
         self.facts.credential = .found(.init(statusCode: code), self.time(since: start))
+    }
+
+    /// Returns the status code of the API's answer; a nil one is none, and nil that there was no time to ask.
+    private func statusCode(with credential: ChappieCredential) async throws -> Int?? {
+        guard let budget = self.budget,
+            let request = self.requests.document(
+                at: "/models", credential: credential, capturing: Self.capturedFieldNames)
+        else { return nil }
+        let answer = try await ProbeExchange.answer(to: request, by: self.transport, within: budget)
+        return if case .answered(let head, _) = answer { .some(head.statusCode) } else { .some(nil) }
     }
 
     private mutating func noteMissingCredential() {

@@ -68,10 +68,12 @@ package struct ProbeRequests: Sendable, CustomStringConvertible {
     }
 
     /// Returns the credential of the configuration; nil without one, or when its source fails.
-    package func credential() async throws(CancellationError) -> ChappieCredential? {
+    package func credential(
+        for request: ChappieTransportConfiguration.CredentialRequest = .connecting
+    ) async throws(CancellationError) -> ChappieCredential? {
         let source = self.configuration.credential
         do {
-            let credential = try await ProgramTask { try await source(.connecting) }.result().get()
+            let credential = try await ProgramTask { try await source(request) }.result().get()
             return credential?.fault == nil ? credential : nil
         } catch {
             // A source reports about the account, and not about the path.
