@@ -82,7 +82,7 @@ struct Verdict {
     /// stalled, and seen.
     private var unseenAttemptLimit: Int {
         guard self.script.cut.isStall, let attempts = self.transcript.report?.attempts else { return 0 }
-        return max(0, attempts.count { $0.outcome?.hasPrefix("timeout.") == true } - 1)
+        return max(0, attempts.count { $0.outcome?.contains("timeout") == true } - 1)
     }
 
     private mutating func judgeRequests() {
