@@ -6,27 +6,15 @@ import WebSocketClient
 /// It belongs to the task that measures.
 final class ClientCrowd {
     private let port: UInt16
-    private var tasks: [Task<Void, any Error>] = []
-    private let (arrivals, arrival) = AsyncStream.makeStream(of: Bool.self)
+    private let crowd = TaskCrowd<Void>()
 
     init(port: UInt16) { self.port = port }
 
     /// Opens connections, a few at a time, until `count` of them have had a delta.
-    func grow(to count: Int) async throws {
-        while self.tasks.count < count {
-            let more = min(100, count - self.tasks.count)
-            for _ in 0..<more { self.tasks.append(self.read()) }
-            var arrived = 0
-            for await isThere in self.arrivals {
-                guard isThere else { throw WrongResultError("a connection failed after \(self.tasks.count)") }
-                arrived += 1
-                if arrived == more { break }
-            }
-        }
-    }
+    func grow(to count: Int) async throws { try await self.crowd.grow(to: count) { self.read($0) } }
 
-    private func read() -> Task<Void, any Error> {
-        let (port, arrival) = (self.port, self.arrival)
+    private func read(_ arrival: AsyncStream<Bool>.Continuation) -> Task<Void, any Error> {
+        let port = self.port
         return Task.detached {
             do {
                 let connection = try await WebSocketConnection.open(.benchmark(port: port))
@@ -36,6 +24,7 @@ final class ClientCrowd {
                 while try await connection.withNextMessage({ _, _ in count += 1 }) != nil {
                     if count == 2 { arrival.yield(true) }
                 }
+                guard count >= 2 else { throw WrongResultError("a connection ended without a delta") }
             } catch {
                 arrival.yield(false)
                 throw error
@@ -43,7 +32,5 @@ final class ClientCrowd {
         }
     }
 
-    func cancel() {
-        for task in self.tasks { task.cancel() }
-    }
+    func cancel() { self.crowd.cancel() }
 }

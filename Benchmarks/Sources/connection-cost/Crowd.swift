@@ -11,8 +11,7 @@ final class Crowd {
     private let kind: Consumer.Kind
     /// The executor that the streams' tasks prefer; nil for the global one.
     private let executor: (any TaskExecutor)?
-    private var tasks: [Task<Int, any Error>] = []
-    private let (arrivals, arrival) = AsyncStream.makeStream(of: Bool.self)
+    private let crowd = TaskCrowd<Int>()
     private let deltas = DeltaCount()
 
     /// Creates a crowd without streams, which are read by an interface that needs no actor.
@@ -26,27 +25,16 @@ final class Crowd {
     }
 
     /// The number of streams.
-    var count: Int { self.tasks.count }
+    var count: Int { self.crowd.tasks.count }
 
     /// The number of deltas of all streams.
     var deltaCount: Int { self.deltas.value }
 
     /// Opens streams, a few at a time, until `count` of them have had their first delta.
-    func grow(to count: Int) async throws {
-        while self.tasks.count < count {
-            let more = min(100, count - self.tasks.count)
-            for _ in 0..<more { self.tasks.append(self.read()) }
-            var arrived = 0
-            for await isThere in self.arrivals {
-                guard isThere else { throw WrongResultError("a stream failed after \(self.tasks.count)") }
-                arrived += 1
-                if arrived == more { break }
-            }
-        }
-    }
+    func grow(to count: Int) async throws { try await self.crowd.grow(to: count) { self.read($0) } }
 
-    private func read() -> Task<Int, any Error> {
-        let (instance, kind, arrival, deltas) = (self.instance, self.kind, self.arrival, self.deltas)
+    private func read(_ arrival: AsyncStream<Bool>.Continuation) -> Task<Int, any Error> {
+        let (instance, kind, deltas) = (self.instance, self.kind, self.deltas)
         let read = { @Sendable () async throws -> Int in
             var count = 0
             func take(_ event: ChappieStreamEvent) {
@@ -77,15 +65,13 @@ final class Crowd {
 
     /// Reads all streams to their ends, and throws unless each has had `messageCount` deltas.
     func finish(messageCount: Int) async throws {
-        for task in self.tasks {
+        for task in self.crowd.tasks {
             let count = try await task.value
             guard count == messageCount else { throw WrongResultError("\(count) messages came on a stream") }
         }
     }
 
-    func cancel() {
-        for task in self.tasks { task.cancel() }
-    }
+    func cancel() { self.crowd.cancel() }
 }
 
 /// Deltas of all streams, counted by their tasks.
