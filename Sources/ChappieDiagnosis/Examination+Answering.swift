@@ -94,25 +94,28 @@ extension Examination {
     private mutating func examine(_ credential: inout ChappieCredential?) async throws {
         guard let first = credential else { return self.noteMissingCredential() }
         let start = ContinuousClock.now
-        guard var code = try await self.statusCode(with: first) else {
+        guard var facts = try await self.answer(to: first) else {
             self.facts.credential = .skipped(.noTime)
             return
         }
-        if code == 401, let next = try await self.requests.credential(for: .rejected(first)), next != first {
+        if facts.outcome == .answered(statusCode: 401),
+            let next = try await self.requests.credential(for: .rejected(first)), next != first
+        {
             credential = next
-            code = try await self.statusCode(with: next) ?? code
+            facts = try await self.answer(to: next) ?? facts
         }
-        self.facts.credential = .found(.init(statusCode: code), self.time(since: start))
+        self.facts.credential = .found(facts, self.time(since: start))
     }
 
-    /// Returns the status code of the API's answer; a nil one is none, and nil that there was no time to ask.
-    private func statusCode(with credential: ChappieCredential) async throws -> Int?? {
+    /// Returns the facts of the API's answer to a request with a credential; nil without time to ask.
+    private func answer(to credential: ChappieCredential) async throws -> CredentialFacts? {
         guard let budget = self.budget,
             let request = self.requests.document(
                 at: "/models", credential: credential, capturing: Self.capturedFieldNames)
         else { return nil }
         let answer = try await ProbeExchange.answer(to: request, by: self.transport, within: budget)
-        return if case .answered(let head, _) = answer { .some(head.statusCode) } else { .some(nil) }
+        let code: Int? = if case .answered(let head, _) = answer { head.statusCode } else { nil }
+        return CredentialFacts(statusCode: code)
     }
 
     private mutating func noteMissingCredential() {

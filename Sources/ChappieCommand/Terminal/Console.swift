@@ -116,7 +116,7 @@ struct Console: Sendable {
         case is CancellationError: self.complain("interrupted")
         case let error as ChappieClientError:
             self.complain(error.safeDescription)
-            if let message = error.serverMessage { self.show(ofServer: message.onOneLine()) }
+            if let message = error.serverMessage { self.show(ofServer: message) }
         case let error as ChappieAuthError: self.complain(error.safeDescription)
         case let error as WebSocketError:
             self.complain(error.safeDescription)
