@@ -1,4 +1,4 @@
-// What a probe server has seen, beside what was sent.
+// The facts that a probe server has seen of a request, beside the request.
 import PathDiagnosis
 import Testing
 

@@ -92,15 +92,32 @@ import Testing
                 == "status code 200, a probe server that saw HTTP/1.1, added on the way: via")
     }
 
-    @Test func tlsIsToldByBothEnds() async throws {
-        var configuration = ProbeServer.Configuration()
-        configuration.tls = .init()
-        let server = try ProbeServer(configuration: configuration)
-        defer { server.stop() }
-        let directory = try TemporaryDirectory()
-        let path = try directory.write(try #require(server.caPEM), to: "ca.pem")
-        let report = try await ChappieDiagnosis.run(
-            .loopback(server.baseURL) { $0.tls.trust = .file(path: path) }, extent: .fast)
+    /// A probe server with TLS, and the file of the authority that it trusts.
+    private final class SecureProbe: Sendable {
+        private let server: ProbeServer
+        private let directory: TemporaryDirectory
+        private let path: String
+
+        init() throws {
+            var configuration = ProbeServer.Configuration()
+            configuration.tls = .init()
+            self.server = try ProbeServer(configuration: configuration)
+            self.directory = try TemporaryDirectory()
+            self.path = try self.directory.write(try #require(self.server.caPEM), to: "ca.pem")
+        }
+
+        deinit { self.server.stop() }
+
+        func examination(at host: String) async throws -> ChappieDiagnosis.Report {
+            let path = self.path
+            return try await ChappieDiagnosis.run(
+                .loopback("https://\(host):\(self.server.port)/v1") { $0.tls.trust = .file(path: path) }, extent: .fast)
+        }
+    }
+
+    @Test func theClientsTLSIsReportedAsTheProbeServerSawIt() async throws {
+        let probe = try SecureProbe()
+        let report = try await probe.examination(at: "127.0.0.1")
         let version = try #require(report.result(of: .tls)?.words.prefix { $0 != "," })
         let result = try #require(report.result(of: .http))
         #expect(result.words == "status code 200, a probe server that saw IPv4, HTTP/1.1, \(version)")
@@ -111,16 +128,10 @@ import Testing
 
     /// The hello of a program is the same each time, whatever the name and however the session began.
     @Test func theSameProgramHasTheSameHello() async throws {
-        var configuration = ProbeServer.Configuration()
-        configuration.tls = .init()
-        let server = try ProbeServer(configuration: configuration)
-        defer { server.stop() }
-        let directory = try TemporaryDirectory()
-        let path = try directory.write(try #require(server.caPEM), to: "ca.pem")
+        let probe = try SecureProbe()
         var texts: Set<[String]> = []
         for host in ["127.0.0.1", "localhost", "127.0.0.1"] {
-            let report = try await ChappieDiagnosis.run(
-                .loopback("https://\(host):\(server.port)/v1") { $0.tls.trust = .file(path: path) }, extent: .fast)
+            let report = try await probe.examination(at: host)
             texts.insert(try #require(report.result(of: .http)?.fullWords))
         }
         #expect(texts.count == 1, "\(texts)")
