@@ -3,7 +3,7 @@
 
 /// The status code with which a WebSocket connection was closed.
 ///
-/// Codes that are not named here are kept as they are: 3000–3999 are registered by libraries, 4000–4999 are private.
+/// Codes that have no name here are kept as they are: 3000–3999 are registered by libraries, 4000–4999 are private.
 package struct CloseCode: RawRepresentable, Hashable, Sendable {
     /// The number on the wire.
     package let rawValue: UInt16
@@ -17,8 +17,6 @@ package struct CloseCode: RawRepresentable, Hashable, Sendable {
     package static let goingAway = Self(rawValue: 1001)
     /// 1002: a protocol error.
     package static let protocolError = Self(rawValue: 1002)
-    /// 1003: a kind of data that cannot be accepted.
-    package static let unsupportedData = Self(rawValue: 1003)
     /// 1005: the close frame carried no code.
     ///
     /// Never on the wire.
@@ -29,24 +27,10 @@ package struct CloseCode: RawRepresentable, Hashable, Sendable {
     package static let abnormalClosure = Self(rawValue: 1006)
     /// 1007: data that is inconsistent with the type of the message, such as text that is not UTF-8.
     package static let invalidFramePayloadData = Self(rawValue: 1007)
-    /// 1008: a message that violates a policy.
-    package static let policyViolation = Self(rawValue: 1008)
     /// 1009: a message that is too big to process.
     package static let messageTooBig = Self(rawValue: 1009)
-    /// 1010: the client needed an extension that the server did not negotiate.
-    package static let mandatoryExtension = Self(rawValue: 1010)
     /// 1011: an unexpected condition on the server.
     package static let internalError = Self(rawValue: 1011)
-    /// 1012: the service restarts.
-    package static let serviceRestart = Self(rawValue: 1012)
-    /// 1013: the service asks to try again later.
-    package static let tryAgainLater = Self(rawValue: 1013)
-    /// 1014: a gateway received an invalid response.
-    package static let badGateway = Self(rawValue: 1014)
-    /// 1015: the TLS handshake failed.
-    ///
-    /// Never on the wire.
-    package static let tlsHandshake = Self(rawValue: 1015)
 
     /// Indicates whether a close frame may carry the code (RFC 6455 sections 7.4.1 and 7.4.2).
     package var isAllowedInFrame: Bool {

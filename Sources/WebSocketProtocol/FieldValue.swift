@@ -21,16 +21,6 @@ package enum FieldValue {
             .filter { !$0.isEmpty }
     }
 
-    /// Returns whether the value of `Content-Length`, several fields joined by commas, is one number.
-    ///
-    /// RFC 9112 section 6.3: the same number several times counts as one; any other value is an unrecoverable error.
-    package static func isContentLength(_ value: String) -> Bool {
-        let numbers = value.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
-            .map { Self.number(Self.trimmed(Substring($0))) }
-        guard let first = numbers.first, first != nil else { return false }
-        return numbers.allSatisfy { $0 == first }
-    }
-
     /// Compares without regard to the case of ASCII letters.
     package static func isEqual(_ left: some StringProtocol, _ right: some StringProtocol) -> Bool {
         left.utf8.elementsEqual(right.utf8) { Self.lowercased($0) == Self.lowercased($1) }
@@ -45,10 +35,6 @@ package enum FieldValue {
         default:
             "!#$%&'*+-.^_`|~".utf8.contains(byte)
         }
-    }
-
-    private static func number(_ digits: Substring) -> Int64? {
-        digits.utf8.allSatisfy { 0x30...0x39 ~= $0 } ? Int64(digits) : nil
     }
 
     static func isWhitespace(_ byte: UInt8) -> Bool {

@@ -64,30 +64,6 @@ package enum FrameWriter {
         Self.append(FrameHeader(opcode: .close), payload: close.payload, maskingKey: maskingKey, to: &output)
     }
 
-    /// Writes a whole frame into the caller's memory and returns its number of bytes.
-    ///
-    /// - Precondition: `output` holds at least `headerByteCount(payloadByteCount:)` bytes more than the payload, and
-    ///   does not overlap it.
-    package static func write(
-        _ header: FrameHeader,
-        payload: UnsafeRawBufferPointer,
-        maskingKey: MaskingKey,
-        into output: UnsafeMutableRawBufferPointer
-    ) -> Int {
-        let headerCount = Self.headerByteCount(payloadByteCount: payload.count)
-        let count = headerCount + payload.count
-        precondition(output.count >= count, "the frame does not fit")
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(headerCount)
-        Self.appendHeader(header, payloadByteCount: payload.count, maskingKey: maskingKey, to: &bytes)
-        unsafe output.copyBytes(from: bytes)
-        let target = unsafe UnsafeMutableRawBufferPointer(rebasing: output[headerCount..<count])
-        unsafe target.copyMemory(from: payload)
-        var mask = ByteMask(key: maskingKey)
-        unsafe mask.apply(to: target)
-        return count
-    }
-
     /// Appends the bytes before the payload, for a caller that masks the payload itself.
     package static func appendHeader(
         _ header: FrameHeader,

@@ -56,10 +56,4 @@ package struct MessageAssembler {
     package func trim() {
         if self.current == nil { self.buffer?.trim() }
     }
-
-    /// Discards a message that will not be completed, as after a lost connection.
-    package mutating func reset() {
-        self.current = nil
-        self.buffer?.removeAll()
-    }
 }

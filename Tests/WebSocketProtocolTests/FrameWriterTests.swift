@@ -25,15 +25,6 @@ import WebSocketProtocol
         #expect(self.write(FrameHeader(opcode: .binary), payload) == expected)
         let headerCount = FrameWriter.headerByteCount(payloadByteCount: byteCount)
         #expect(headerCount == expected.count - byteCount)
-
-        var memory = [UInt8](repeating: 0xEE, count: expected.count + 3)
-        let written = memory.withUnsafeMutableBytes { output in
-            payload.withUnsafeBytes {
-                FrameWriter.write(FrameHeader(opcode: .binary), payload: $0, maskingKey: self.key, into: output)
-            }
-        }
-        #expect(written == expected.count)
-        #expect(memory == expected + [0xEE, 0xEE, 0xEE])
     }
 
     @Test func firstByteEncodesTheFrameHeader() {
@@ -61,7 +52,7 @@ import WebSocketProtocol
 
     // MARK: CloseFrame
 
-    @Test(arguments: [.noStatusReceived, .abnormalClosure, .tlsHandshake] as [CloseCode])
+    @Test(arguments: [.noStatusReceived, .abnormalClosure, CloseCode(rawValue: 1015)])
     func codesThatAreNeverSentGiveAnEmptyPayload(code: CloseCode) {
         #expect(CloseFrame(code: code, reason: "why").payload == [])
         #expect(CloseFrame(code: code, reason: "why") == CloseFrame(code: nil))

@@ -78,16 +78,6 @@ import WebSocketProtocol
         #expect(try self.append([8], self.piece(isFirst: true, isLast: false), to: &assembler) == nil)
         #expect(try self.append([9], self.piece(isFirst: false, isLast: true), to: &assembler) == [8, 9])
     }
-
-    @Test func aResetForgetsTheMessage() throws {
-        var assembler = MessageAssembler()
-        try [7 as UInt8].withUnsafeBytes { bytes in
-            _ = try assembler.append(self.piece(isFirst: true, isLast: false), bytes: bytes)
-            assembler.reset()
-            let message = try assembler.append(self.piece(isFirst: true, isLast: true), bytes: bytes)
-            #expect(message.map { Array($0.bytes) } == [7])
-        }
-    }
 }
 
 @Suite struct PaddedBufferTests {

@@ -128,22 +128,6 @@ extension OpeningHandshakeTests {
     }
 }
 
-@Suite struct FieldValueTests {
-    @Test(arguments: ["0", "5", "007", "9223372036854775807", "3,3", "3, 3 ,3", "3, 03", " 4 "])
-    func aContentLengthIsOneNumber(value: String) {
-        #expect(FieldValue.isContentLength(value))
-    }
-
-    @Test(
-        arguments: [
-            "", " ", "-1", "+1", "1.0", "0x10", "1 2", "3,4", "3,", ",3", "abc", "5abc", "9223372036854775808",
-            "99999999999999999999999", "٣", "1\u{301}",
-        ])
-    func anythingElseIsNoContentLength(value: String) {
-        #expect(!FieldValue.isContentLength(value))
-    }
-}
-
 @Suite struct ExtensionListParserTests {
     private func describe(_ value: String) -> String? {
         guard let list = try? ExtensionListParser.parse(value) else { return nil }

@@ -82,7 +82,7 @@ extension ServiceConnection {
         switch action {
         case .sendClose: self.plan.arena.updateStatistics { $0.peerBeganClosing = true }
         case .awaitDisconnect: self.plan.arena.updateStatistics { $0.peerBeganClosing = false }
-        case .sendCloseAndDisconnect, .disconnect, .finish, .ignore: break
+        case .sendCloseAndDisconnect, .disconnect, .ignore: break
         }
     }
 
@@ -246,7 +246,7 @@ extension ServiceConnection {
         case .sendCloseAndDisconnect(let frame):
             self.channel?.disconnectsWhenWritten = true
             self.queueClose(frame, rest: rest)
-        case .awaitDisconnect, .finish, .ignore:
+        case .awaitDisconnect, .ignore:
             break
         case .disconnect:
             self.closeSocket()
