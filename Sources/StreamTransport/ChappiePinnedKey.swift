@@ -25,11 +25,6 @@ public struct ChappiePinnedKey: Sendable, Hashable, CustomStringConvertible {
     /// The digest's 32 bytes.
     package let digest: [UInt8]
 
-    /// Creates a key from its digest, 32 bytes.
-    package init(digest: [UInt8]) {
-        self.digest = digest
-    }
-
     /// Parses base64, alone or with the prefix of curl (`sha256//…`) or others (`sha256/…`).
     public init(_ text: String) throws(ParseError) {
         // A digest may begin with a slash too, or look like one of these: the candidate of the right length is used.

@@ -223,7 +223,7 @@ import Testing
                 Issue.record("not that delta")
                 return
             }
-            #expect(text.equals("x"))
+            #expect(String(text) == "x")
             #expect(String(event.typeName) == "response.output_text.delta")
             #expect(event.streamID.map { String($0) } == "lane")
         }

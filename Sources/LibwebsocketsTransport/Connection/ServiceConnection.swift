@@ -99,9 +99,6 @@ final class ServiceConnection {
 
     // MARK: The socket
 
-    /// Indicates whether one attempt has connected, and its socket is the only one.
-    var isTCPConnected: Bool { self.link != nil }
-
     /// Returns the phase of a failure to connect, which is the proxy's until its tunnel is established.
     func phaseOfConnecting(_ phase: TransportFailure.Phase) -> TransportFailure.Phase {
         // Until the tunnel is established, every failure is the proxy's.

@@ -31,11 +31,6 @@ import CSimdjson
     package func dropping(first byteCount: Int) -> Self {
         Self(validatedUTF8: UnsafeBufferPointer(rebasing: self.utf8[byteCount...]))
     }
-
-    /// Returns whether the text has the same bytes as another one.
-    package func equals(_ other: StaticString) -> Bool {
-        other.withUTF8Buffer { $0.elementsEqual(self.utf8) }
-    }
 }
 
 extension String {
