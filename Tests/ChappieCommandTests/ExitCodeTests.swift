@@ -28,7 +28,7 @@ private func failedResponse(_ code: String) -> ChappieClientError {
 
 private let usageLimit = ChappieClientError.usageLimitReached(
     ChappieUsageLimit(
-        type: "usage_limit_reached", message: "", plan: nil, resetsAt: nil, windows: (primary: nil, secondary: nil)))
+        type: "usage_limit_reached", message: "", plan: nil, resetsAt: nil, primary: nil, secondary: nil))
 
 @Suite struct ExitCodeTests {
     @Test(

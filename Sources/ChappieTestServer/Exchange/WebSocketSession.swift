@@ -7,21 +7,13 @@ struct WebSocketSession {
     /// The reason for which a request is answered with an error frame.
     struct Refusal: Equatable {
         /// The status code.
-        var status: Int
+        var status = 400
         /// The error's code.
         var code: String?
         /// The description of the fault.
         var message: String
         /// The member at fault.
         var param: String?
-
-        /// Creates a refusal.
-        init(status: Int = 400, code: String? = nil, message: String, param: String? = nil) {
-            self.status = status
-            self.code = code
-            self.message = message
-            self.param = param
-        }
     }
 
     private struct Lane {

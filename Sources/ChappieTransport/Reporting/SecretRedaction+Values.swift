@@ -104,7 +104,7 @@ extension ChappieUsageLimit {
             plan: self.plan.map {
                 Plan(rawValue: replace($0.rawValue), displayName: replace($0.displayName))
             },
-            resetsAt: self.resetsAt, windows: (primary: self.primary, secondary: self.secondary))
+            resetsAt: self.resetsAt, primary: self.primary, secondary: self.secondary)
     }
 }
 

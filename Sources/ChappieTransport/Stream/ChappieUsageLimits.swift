@@ -32,12 +32,6 @@ public struct ChappieUsageLimitSnapshot: Sendable, Equatable {
     public let secondary: ChappieUsageLimitWindow?
     /// The plan, as the server spells it.
     public let planType: String?
-
-    init(primary: ChappieUsageLimitWindow?, secondary: ChappieUsageLimitWindow?, planType: String?) {
-        self.primary = primary
-        self.secondary = secondary
-        self.planType = planType
-    }
 }
 
 /// A usage limit that ended a turn.
@@ -48,11 +42,6 @@ public struct ChappieUsageLimit: Sendable, Equatable {
         public let rawValue: String
         /// The plan's name for display, such as `Plus`.
         public let displayName: String
-
-        init(rawValue: String, displayName: String) {
-            self.rawValue = rawValue
-            self.displayName = displayName
-        }
     }
 
     /// The `type` of a temporary limit.
@@ -70,21 +59,6 @@ public struct ChappieUsageLimit: Sendable, Equatable {
     public let primary: ChappieUsageLimitWindow?
     /// Another window.
     public let secondary: ChappieUsageLimitWindow?
-
-    init(
-        type: String,
-        message: String,
-        plan: Plan?,
-        resetsAt: Date?,
-        windows: (primary: ChappieUsageLimitWindow?, secondary: ChappieUsageLimitWindow?)
-    ) {
-        self.type = type
-        self.message = message
-        self.plan = plan
-        self.resetsAt = resetsAt
-        self.primary = windows.primary
-        self.secondary = windows.secondary
-    }
 }
 
 extension ChappieUsageLimitWindow {
@@ -116,10 +90,8 @@ extension ChappieUsageLimit {
             message: error.message,
             plan: plan.map { Plan(rawValue: $0, displayName: PlanName.displayName(planType: $0)) },
             resetsAt: resetsAt.map { Date(timeIntervalSince1970: Double($0)) },
-            windows: (
-                primary: (active.primary ?? known?.primary).map { ChappieUsageLimitWindow($0) },
-                secondary: (active.secondary ?? known?.secondary).map { ChappieUsageLimitWindow($0) }
-            ))
+            primary: (active.primary ?? known?.primary).map { ChappieUsageLimitWindow($0) },
+            secondary: (active.secondary ?? known?.secondary).map { ChappieUsageLimitWindow($0) })
     }
 }
 

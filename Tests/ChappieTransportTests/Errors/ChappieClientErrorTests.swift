@@ -29,7 +29,7 @@ private func usageLimit(plan: ChappieUsageLimit.Plan? = nil) -> ChappieClientErr
     .usageLimitReached(
         ChappieUsageLimit(
             type: "usage_limit_reached", message: "SECRET-words", plan: plan, resetsAt: nil,
-            windows: (primary: nil, secondary: nil)))
+            primary: nil, secondary: nil))
 }
 
 private let codes = FailureCode.allCases.map { ChappieTransportFailure.Code($0) }

@@ -105,7 +105,7 @@ private func response(_ code: String?, status: String = "failed", reason: String
 
 private let limit = ChappieUsageLimit(
     type: "usage_limit_reached", message: secret, plan: .init(rawValue: "plus", displayName: "Plus"),
-    resetsAt: .init(timeIntervalSince1970: 1_795_256_523), windows: (primary: nil, secondary: nil))
+    resetsAt: .init(timeIntervalSince1970: 1_795_256_523), primary: nil, secondary: nil)
 
 private let caseRows: [Row] = [
     Row(

@@ -164,7 +164,7 @@ import TransportSurface
         details.issuer = words
         let limit = ChappieUsageLimit(
             type: words, message: words, plan: .init(rawValue: words, displayName: words), resetsAt: nil,
-            windows: (primary: nil, secondary: nil))
+            primary: nil, secondary: nil)
         let failure = ChappieTransportFailure(
             code: .webSocketClosed, phase: .stream, transport: .webSocket,
             progress: (attempts: 1, replaySafety: .notSent), details: details)
