@@ -207,12 +207,6 @@ extension ResponseRequestBody {
         /// The text of the message.
         package var text: String
 
-        /// Creates a message with its role.
-        package init(role: String, text: String) {
-            self.role = role
-            self.text = text
-        }
-
         /// The message as an input item.
         ///
         /// A message of the model itself is sent back as output.
@@ -263,12 +257,6 @@ extension ResponseRequestBody {
         package var previousResponseID: String
         /// A JSON array of the items that follow it.
         package var inputJSON: [UInt8]
-
-        /// Creates a continuation of a response with further items.
-        package init(previousResponseID: String, inputJSON: [UInt8]) {
-            self.previousResponseID = previousResponseID
-            self.inputJSON = inputJSON
-        }
     }
 }
 

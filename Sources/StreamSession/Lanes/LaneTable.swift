@@ -34,13 +34,6 @@ package struct LaneTable: Sendable {
         package var starts: [Member] = []
         /// Indicates whether a piece cannot be assigned to one of several responses, which makes the socket unusable.
         package var breaksSocket = false
-
-        /// Creates a delivery.
-        package init(recipients: [Member] = [], starts: [Member] = [], breaksSocket: Bool = false) {
-            self.recipients = recipients
-            self.starts = starts
-            self.breaksSocket = breaksSocket
-        }
     }
 
     /// The consequences of a member's departure.
@@ -51,13 +44,6 @@ package struct LaneTable: Sendable {
         package var stranded: [Member] = []
         /// Indicates whether reading resumes that was held up for the member that left.
         package var resumesReading = false
-
-        /// Creates a departure.
-        package init(isLast: Bool = false, stranded: [Member] = [], resumesReading: Bool = false) {
-            self.isLast = isLast
-            self.stranded = stranded
-            self.resumesReading = resumesReading
-        }
     }
 
     /// The action of a member that wants events and has none.
