@@ -57,23 +57,18 @@ extension ServiceConnection {
     }
 
     private func pongReceived() {
-        guard let payload = self.channel?.reader.controlPayload else { return }
-        if self.channel?.pings.settle(with: payload) == true { self.follow(self.plan.arena.appendPong()) }
+        if self.channel?.pongReceived() == true { self.follow(self.plan.arena.appendPong()) }
     }
 
     private func answerPing() {
-        guard let channel = self.channel, channel.closing.allowsSending else { return }
-        self.channel?.queue.appendPong(channel.reader.controlPayload)
-        self.requestWrite()
+        if self.channel?.pingReceived() == true { self.requestWrite() }
     }
 
     private func closeReceived() {
-        guard let frame = self.channel?.reader.closeFrame else { return }
+        guard let (frame, action) = self.channel?.closeReceived() else { return }
+        self.noteInitiator(action)
         // Messages that were not sent have no reader any more.
-        if let action = self.channel?.closing.closeReceived(frame) {
-            self.noteInitiator(action)
-            self.perform(action, rest: .isDropped)
-        }
+        self.perform(action, rest: .isDropped)
         self.announce(.closed(code: (frame.code ?? .noStatusReceived).rawValue, reason: frame.reason))
     }
 
@@ -92,7 +87,7 @@ extension ServiceConnection {
     /// has as long for that as the peer has for its own close frame.
     private func violated(_ error: FrameError) {
         guard !self.isCancelled else { return self.closeSocket() }
-        self.channel?.pendingFailure = error.closeCode
+        self.channel?.violated(error.closeCode)
         self.closeDeadline = .now + self.plan.request.timeouts.close
         let cause: TransportFailure.Cause =
             if case .messageTooBig(let limit) = error {
@@ -107,54 +102,45 @@ extension ServiceConnection {
 
     /// Queues a message.
     func send(_ message: OutboundMessage) {
-        guard let channel = self.channel, channel.closing.allowsSending else { return }
+        guard let channel = self.channel, channel.allowsSending else { return }
         switch self.phase {
         case .upgraded: break
         case .ended where channel.pendingFailure != nil: break
         case .ended, .resolving, .connecting, .requesting, .receivingBody: return
         }
-        self.channel?.queue.append(message)
-        self.channel?.unwrittenByteCount += message.payload.count
+        channel.append(message)
         self.plan.arena.updateStatistics { $0.requestSent = false }
         self.requestWrite()
     }
 
-    /// Sends a ping for the consumer.
-    ///
-    /// Its payload distinguishes its pong from those of the pings sent after quiet, which have an empty payload.
-    ///
-    /// The answer goes to `ticket`, or else to the consumer.
+    /// Sends a ping for the consumer, whose answer goes to `ticket`, or else to the consumer.
     func ping(for ticket: PingTicket? = nil) {
-        guard case .upgraded = self.phase, let channel = self.channel, channel.closing.allowsSending else { return }
-        let payload = (0..<8).map { _ in UInt8.random(in: 0 ... .max) }
-        self.channel?.queue.appendPing(payload)
-        self.channel?.pings.sent(payload, for: ticket)
+        guard case .upgraded = self.phase, let channel = self.channel, channel.allowsSending else { return }
+        channel.appendPing(for: ticket)
         self.requestWrite()
     }
 
     /// Writes the frames that fit into one write.
     func writeFrames(on link: Link) {
+        guard let channel = self.channel else { return }
         let buffer = self.service.scratch.outgoing
-        guard let count = self.channel?.queue.fill(buffer) else { return }
+        let count = channel.fill(buffer)
         if count > 0 {
             link.write(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[..<count]))
-            self.noteSent(count)
+            self.noteSent(count, on: channel)
         }
-        guard let channel = self.channel, channel.queue.isEmpty, channel.disconnectsWhenWritten, !link.hasUnsent else {
-            return
-        }
-        self.closeSocket()
+        if channel.isDone, !link.hasUnsent { self.closeSocket() }
     }
 
-    private func noteSent(_ count: Int) {
-        let isSent = self.channel?.queue.hasSentMessages ?? false
+    private func noteSent(_ count: Int, on channel: WebSocketChannel) {
+        let isSent = channel.hasSentMessages
         self.plan.arena.updateStatistics {
             $0.sentByteCount += count
             $0.requestSent = isSent
         }
-        guard isSent, let written = self.channel?.unwrittenByteCount, written > 0 else { return }
-        self.channel?.unwrittenByteCount = 0
-        self.plan.arena.outbound.noteWritten(byteCount: written)
+        guard isSent else { return }
+        let written = channel.takeWrittenByteCount()
+        if written > 0 { self.plan.arena.outbound.noteWritten(byteCount: written) }
     }
 
     // MARK: Closing
@@ -165,11 +151,8 @@ extension ServiceConnection {
         case .upgraded, .ended:
             guard let channel = self.channel else { return self.closeSocket() }
             let code = channel.pendingFailure ?? CloseCode(rawValue: code)
-            let action =
-                code == .normalClosure
-                ? self.channel?.closing.closeRequested(CloseFrame(code: code))
-                : self.channel?.closing.connectionFailed(code)
-            if let action { self.perform(action, rest: .isSent) }
+            let action = code == .normalClosure ? channel.requestClose(CloseFrame(code: code)) : channel.fail(code)
+            self.perform(action, rest: .isSent)
             // A socket that is not read never shows the peer's close frame, and is reset by its unread bytes.
             self.plan.arena.dropOverflow()
             self.resumeReading()
@@ -184,7 +167,7 @@ extension ServiceConnection {
         case .upgraded, .ended:
             guard let channel = self.channel else { return self.closeSocket() }
             if let code = channel.pendingFailure { return self.close(code: code.rawValue) }
-            if let action = self.channel?.closing.closeRequested(frame) { self.perform(action, rest: .isSentWhole) }
+            self.perform(channel.requestClose(frame), rest: .isSentWhole)
             self.plan.arena.dropOverflow()
             self.resumeReading()
         case .resolving, .connecting, .requesting, .receivingBody:
@@ -196,10 +179,8 @@ extension ServiceConnection {
     ///
     /// Returns false when there is none to send.
     func failPending() -> Bool {
-        guard let channel = self.channel, let code = channel.pendingFailure, channel.closing.allowsSending else {
-            return false
-        }
-        if let action = self.channel?.closing.connectionFailed(code) { self.perform(action, rest: .isDropped) }
+        guard let channel = self.channel, let code = channel.pendingFailure, channel.allowsSending else { return false }
+        self.perform(channel.fail(code), rest: .isDropped)
         return true
     }
 
@@ -220,8 +201,8 @@ extension ServiceConnection {
         }
         self.isCancelled = true
         self.announce(.failed(TransportFailure(phase: .stream, cause: .cancelled)))
-        if !self.failPending(), let action = self.channel?.closing.closeRequested(CloseFrame(code: .goingAway)) {
-            self.perform(action, rest: .isDropped)
+        if !self.failPending() {
+            self.perform(channel.requestClose(CloseFrame(code: .goingAway)), rest: .isDropped)
         }
         self.limitClosing(to: .now + Self.cancellationTimeout)
         self.resumeReading()
@@ -231,7 +212,7 @@ extension ServiceConnection {
     /// Indicates whether the closing handshake has begun, and the socket is still open.
     var isClosing: Bool {
         guard let channel = self.channel, self.link != nil else { return false }
-        return !channel.closing.allowsSending
+        return !channel.allowsSending
     }
 
     /// Limits the wait for the peer's part of the closing handshake to `deadline`.
@@ -242,10 +223,9 @@ extension ServiceConnection {
     private func perform(_ action: ClosingHandshake.Action, rest: FrameQueue.Rest) {
         switch action {
         case .sendClose(let frame):
-            self.queueClose(frame, rest: rest)
+            self.queueClose(frame, rest: rest, disconnects: false)
         case .sendCloseAndDisconnect(let frame):
-            self.channel?.disconnectsWhenWritten = true
-            self.queueClose(frame, rest: rest)
+            self.queueClose(frame, rest: rest, disconnects: true)
         case .awaitDisconnect, .ignore:
             break
         case .disconnect:
@@ -253,9 +233,9 @@ extension ServiceConnection {
         }
     }
 
-    private func queueClose(_ frame: CloseFrame, rest: FrameQueue.Rest) {
+    private func queueClose(_ frame: CloseFrame, rest: FrameQueue.Rest, disconnects: Bool) {
         self.plan.arena.outbound.close()
-        self.channel?.queue.appendClose(frame, rest: rest)
+        self.channel?.appendClose(frame, rest: rest, disconnects: disconnects)
         self.closeDeadline = .now + self.plan.request.timeouts.close
         self.requestWrite()
     }

@@ -17,7 +17,7 @@ extension ServiceConnection {
             // The answer to anything but an upgrade may take as long as the consumer allows.
             return self.isUpgrade ? self.connectDeadline : self.closeDeadline
         case .upgraded:
-            return self.closeDeadline ?? (isPaused ? nil : self.channel?.liveness.deadline)
+            return self.closeDeadline ?? (isPaused ? nil : self.channel?.livenessDeadline)
         case .receivingBody, .ended:
             return self.closeDeadline
         }
@@ -70,9 +70,8 @@ extension ServiceConnection {
     }
 
     private func checkLiveness(_ now: Moment) {
-        switch self.channel?.liveness.act(at: now) {
+        switch self.channel?.checkLiveness(at: now) {
         case .sendPing:
-            self.channel?.queue.appendPing([])
             self.requestWrite()
         case .giveUp:
             self.finish(.failed(TransportFailure(phase: .stream, cause: .peerUnresponsive)))

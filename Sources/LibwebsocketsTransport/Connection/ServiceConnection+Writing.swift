@@ -50,7 +50,7 @@ extension ServiceConnection {
         switch self.phase {
         case .resolving, .connecting: false
         case .requesting, .receivingBody: self.upload != nil && !self.isHeld
-        case .upgraded, .ended: self.channel?.queue.isEmpty == false
+        case .upgraded, .ended: self.channel?.hasFrames == true
         }
     }
 

@@ -187,7 +187,7 @@ final class ServiceConnection {
             bytes = UnsafeMutableRawBufferPointer(rebasing: bytes[position...])
             guard !bytes.isEmpty else { return }
         }
-        self.channel?.liveness.received(at: now)
+        self.channel?.received(at: now)
         // Bytes behind the end are dropped, and count as not received.
         var arrival = InboundArena.Arrival(
             moment: now, byteCount: self.phase == .ended ? 0 : bytes.count, share: share)
