@@ -11,7 +11,7 @@ extension ServiceConnection {
         case .resolving:
             return self.connectDeadline
         case .connecting:
-            guard let turn = self.attempts?.deadline else { return self.connectDeadline }
+            guard let turn = self.setup.deadline else { return self.connectDeadline }
             return min(turn, self.connectDeadline ?? turn)
         case .requesting:
             // The answer to anything but an upgrade may take as long as the consumer allows.

@@ -44,12 +44,8 @@ final class ServiceConnection {
     /// The time of the next `look(at:)` by the service thread; it belongs to the service.
     @exclusivity(unchecked) var lookDeadline: Moment?
 
-    /// The server's address, for a proxy that is not given its name; nil before the look-up.
-    var serverAddress: String?
-    /// The ticket of the pending look-up.
-    var lookUp: LookupQueue.Ticket?
-    /// The connection attempts, until one has connected.
-    var attempts: ConnectionAttempts?
+    /// The look-up and the connection attempts, until one has connected.
+    private(set) var setup = ConnectionSetup()
     /// The connected socket, and the layers on it.
     @exclusivity(unchecked) private(set) var link: Link?
     /// The reader of the HTTP response.
@@ -85,31 +81,58 @@ final class ServiceConnection {
             nonce: nonce, extensionOffer: offer?.fieldValue, subprotocols: plan.request.subprotocols)
     }
 
-    /// The proxy of the route.
-    var proxy: ProxyServer? { try? self.plan.way.get().proxy }
-
-    /// The host and port that the socket connects to.
-    var dialled: (host: String, port: UInt16) {
-        let endpoint = self.plan.request.endpoint
-        return (self.proxy?.host ?? endpoint.host, self.proxy?.port ?? endpoint.port)
-    }
-
     /// Indicates whether the request asks for a WebSocket.
     var isUpgrade: Bool { self.handshake != nil }
 
-    // MARK: The socket
+    // MARK: Connecting
+
+    /// Begins with the look-up, or with the connection attempt when the host is an address.
+    func start() {
+        if let fault = RequestFields.fault(in: self.plan.request) {
+            return self.finish(.failed(TransportFailure(phase: .send, cause: .invalidRequest(fault))))
+        }
+        do throws(TransportFailure) {
+            // A policy that cannot be used is reported before any look-up.
+            _ = try self.setup.layers(self.plan, on: self.service)
+        } catch {
+            return self.finish(.failed(error))
+        }
+        self.follow(self.setup.start(self.plan, on: self.service))
+    }
+
+    /// Handles the answer of a look-up.
+    func resolved(_ answer: Resolver.Answer) {
+        guard case .resolving = self.phase else { return }
+        self.follow(self.setup.resolved(answer, self.plan, on: self.service))
+    }
+
+    /// Tries the next address, concurrently with the attempts that are in progress.
+    func attemptDelayPassed() { self.follow(self.setup.attemptDelayPassed(for: self)) }
+
+    private func follow(_ step: ConnectionSetup.Step) {
+        switch step {
+        case .wait: break
+        case .race:
+            self.noteProgress(\.resolved)
+            self.phase = .connecting
+            self.attemptDelayPassed()
+        case .connected(let socket): self.adopt(socket)
+        case .failed(let failure): self.finish(.failed(failure))
+        }
+    }
 
     /// Returns the phase of a failure to connect, which is the proxy's until its tunnel is established.
     func phaseOfConnecting(_ phase: TransportFailure.Phase) -> TransportFailure.Phase {
         // Until the tunnel is established, every failure is the proxy's.
-        guard self.proxy != nil else { return phase }
+        guard self.plan.proxy != nil else { return phase }
         return self.link.map { $0.isAtProxy ? .proxy : phase } ?? .proxy
     }
 
     /// Continues with the socket of the winning attempt.
-    func adopt(_ socket: Socket) {
+    private func adopt(_ socket: Socket) {
         do throws(TransportFailure) {
-            let link = Link(socket: socket, plans: try self.layers(), service: self.service)
+            let plans = try self.setup.layers(self.plan, on: self.service)
+            let link = Link(socket: socket, plans: plans, service: self.service)
             self.link = link
             self.noteProgress(\.tcpConnected)
             if let care = SocketCare(self.plan.request.timeouts) { link.watchPeer(care) }
@@ -120,9 +143,13 @@ final class ServiceConnection {
         }
     }
 
+    // MARK: The socket
+
     /// Handles a ready socket.
     func socketReady(_ token: SocketToken, for readiness: Readiness) {
-        guard let link = self.link, link.token == token else { return self.attemptReady(token) }
+        guard let link = self.link, link.token == token else {
+            return self.follow(self.setup.socketReady(token, for: self))
+        }
         if readiness.contains(.writable) {
             link.flush()
             self.wantsWrite = true
@@ -340,7 +367,7 @@ final class ServiceConnection {
         self.closeDeadline = nil
         self.upload = nil
         self.plan.arena.outbound.close()
-        self.stopConnecting()
+        self.setup.stop(on: self.service)
         self.link.take()?.close()
         self.service.remove(self)
     }
