@@ -30,6 +30,42 @@ import Testing
     }
 }
 
+@Suite struct RequestWriterTests {
+    private static func written(by writer: inout RequestWriter) -> [UInt8] {
+        var memory = [UInt8](repeating: 0, count: 16)
+        let count = memory.withUnsafeMutableBufferPointer { writer.fill($0) }
+        return Array(memory[..<count])
+    }
+
+    @Test func heldRequestHasNoBytesToWriteBeforeItsRelease() {
+        var writer = RequestWriter(isHeld: true)
+        #expect(!writer.hasMore)
+        writer.begin(RequestUpload(head: [1, 2], body: [3]))
+        #expect(!writer.hasMore)
+        writer.release()
+        #expect(writer.hasMore && !writer.isComplete)
+        #expect(Self.written(by: &writer) == [1, 2, 3])
+        // The socket may still have to take them.
+        #expect(writer.hasMore && writer.isComplete)
+        #expect(writer.bodyByteCount == 1)
+    }
+
+    @Test func releaseBeforeTheRequestBeginsCounts() {
+        var writer = RequestWriter(isHeld: true)
+        writer.release()
+        writer.begin(RequestUpload(head: [1], body: []))
+        #expect(writer.hasMore)
+    }
+
+    @Test func endedRequestHasNoBytesToWrite() {
+        var writer = RequestWriter(isHeld: false)
+        writer.begin(RequestUpload(head: [1], body: [2]))
+        writer.end()
+        #expect(!writer.hasMore)
+        #expect(Self.written(by: &writer) == [])
+    }
+}
+
 @Suite struct OutstandingPingsTests {
     /// Sends pings with one byte each, and returns which of the pongs answer one.
     private static func answers(to pings: ClosedRange<UInt8>, _ pongs: [[UInt8]]) -> [Bool] {

@@ -12,8 +12,8 @@ extension ServiceConnection {
         if link.isTLSResumed { self.plan.arena.updateStatistics { $0.isTLSResumed = true } }
         self.phase = .requesting
         do throws(RequestHead.Failure) {
-            let head = try RequestFields.head(of: self.plan.request, handshake: self.handshake)
-            self.upload = RequestUpload(head: head, body: self.body)
+            let head = try RequestFields.head(of: self.plan.request, handshake: self.answer.handshake)
+            self.request.begin(RequestUpload(head: head, body: self.body))
         } catch {
             // `RequestFields.fault` has ruled out every cause of this before.
             let cause = TransportFailure.Cause.invalidRequest("it cannot be written")
@@ -33,23 +33,17 @@ extension ServiceConnection {
         }
     }
 
-    /// Indicates whether the request waits for its release.
-    private var isHeld: Bool { self.plan.request.isHeld && !self.isReleased }
-
     /// Releases a held request.
     func release() {
-        self.isReleased = true
+        self.request.release()
         self.requestWrite()
     }
-
-    /// Schedules a write for when the current event has been handled.
-    func requestWrite() { self.wantsWrite = true }
 
     /// Indicates whether there are bytes to write that the socket would take.
     var hasMoreToWrite: Bool {
         switch self.phase {
         case .resolving, .connecting: false
-        case .requesting, .receivingBody: self.upload != nil && !self.isHeld
+        case .requesting, .receivingBody: self.request.hasMore
         case .upgraded, .ended: self.channel?.hasFrames == true
         }
     }
@@ -65,23 +59,23 @@ extension ServiceConnection {
     }
 
     private func continueUpload(on link: Link) {
-        guard var upload = self.upload, !self.isHeld else { return }
-        if !upload.isComplete {
-            let count = upload.fill(self.service.scratch.outgoing)
-            link.write(
-                UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(self.service.scratch.outgoing)[..<count]))
+        guard self.request.hasMore else { return }
+        if !self.request.isComplete {
+            let buffer = self.service.scratch.outgoing
+            let count = self.request.fill(buffer)
+            link.write(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[..<count]))
             guard !link.isDeaf else { return self.uploadFailed() }
-            self.upload = upload
-            self.plan.arena.updateStatistics { $0.sentByteCount = upload.bodyByteCount }
+            let byteCount = self.request.bodyByteCount
+            self.plan.arena.updateStatistics { $0.sentByteCount = byteCount }
         }
-        guard upload.isComplete, !link.hasUnsent else { return }
-        self.upload = nil
+        guard self.request.isComplete, !link.hasUnsent else { return }
+        self.request.end()
         self.plan.arena.updateStatistics { $0.requestSent = !self.isUpgrade }
     }
 
     /// Handles a peer that reads no more: it may have answered before, and the answer is still to be read.
     private func uploadFailed() {
-        self.upload = nil
+        self.request.end()
         self.closeDeadline = .now + self.plan.request.timeouts.close
     }
 }

@@ -1,5 +1,4 @@
 import CLibwebsocketsShim
-import Deflate
 import HTTPProtocol
 import StreamTransport
 import WebSocketProtocol
@@ -31,58 +30,38 @@ final class ServiceConnection {
     let plan: ConnectionPlan
     let service: Service
 
-    // The properties that each read touches. They belong to one thread, and no call of one leads back to it: exclusive
-    // access is not checked at run time, which would take longer than the access.
+    // The properties that each read touches come first, so that they lie together. They belong to one thread, and no
+    // call of one leads back to it: exclusive access is not checked at run time, which would take longer than the access.
 
     @exclusivity(unchecked) var phase = Phase.resolving
     /// The WebSocket, from the 101 on.
     @exclusivity(unchecked) var channel: WebSocketChannel?
-    /// The deadline for the peer's close frame, or for its answer when it has stopped reading the request.
-    @exclusivity(unchecked) var closeDeadline: Moment?
-    /// Indicates whether the consumer has cancelled a WebSocket whose closing handshake continues.
-    var isCancelled = false
-    /// The time of the next `look(at:)` by the service thread; it belongs to the service.
-    @exclusivity(unchecked) var lookDeadline: Moment?
-
-    /// The look-up and the connection attempts, until one has connected.
-    private(set) var setup = ConnectionSetup()
     /// The connected socket, and the layers on it.
     @exclusivity(unchecked) private(set) var link: Link?
-    /// The reader of the HTTP response.
-    @exclusivity(unchecked) private var reader: ResponseReader
-    /// The rest of the request to write.
-    @exclusivity(unchecked) var upload: RequestUpload?
-    /// Indicates whether a held request was released.
-    var isReleased = false
+    /// The deadline for the peer's close frame, or for its answer when it has stopped reading the request.
+    @exclusivity(unchecked) var closeDeadline: Moment?
+    /// The time of the next `look(at:)` by the service thread; it belongs to the service.
+    @exclusivity(unchecked) var lookDeadline: Moment?
     /// Indicates whether frames are to be written when the current event has been handled.
-    @exclusivity(unchecked) var wantsWrite = false
-    /// The consumer to resume when the round ends: it waited, and has an event to read.
-    @exclusivity(unchecked) private var waiter: InboundArena.Waiter?
-    /// A lower bound of the arena's room.
-    @exclusivity(unchecked) private var knownRoom = 0
-    let handshake: OpeningHandshake?
-    private let offer: PerMessageDeflateOffer?
+    @exclusivity(unchecked) private var wantsWrite = false
+    /// Indicates whether the consumer has cancelled a WebSocket whose closing handshake continues.
+    @exclusivity(unchecked) var isCancelled = false
+    @exclusivity(unchecked) private var arenaView = ArenaView()
+    @exclusivity(unchecked) private(set) var answer: AnswerReader
+
+    @exclusivity(unchecked) var request: RequestWriter
+    /// The look-up and the connection attempts, until one has connected.
+    private(set) var setup = ConnectionSetup()
 
     init(plan: ConnectionPlan, service: Service) {
         self.plan = plan
         self.service = service
-        let isUpgrade = if case .webSocket = plan.request.exchange { true } else { false }
-        self.reader = ResponseReader(
-            method: plan.request.sentMethod, acceptsUpgrade: isUpgrade, limits: .responses)
-        guard case .webSocket(let compression) = plan.request.exchange else {
-            self.offer = nil
-            self.handshake = nil
-            return
-        }
-        let offer = compression.map { PerMessageDeflateOffer($0) }
-        let nonce = OpeningHandshake.Nonce(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max))
-        self.offer = offer
-        self.handshake = OpeningHandshake(
-            nonce: nonce, extensionOffer: offer?.fieldValue, subprotocols: plan.request.subprotocols)
+        self.answer = AnswerReader(to: plan.request)
+        self.request = RequestWriter(isHeld: plan.request.isHeld)
     }
 
     /// Indicates whether the request asks for a WebSocket.
-    var isUpgrade: Bool { self.handshake != nil }
+    var isUpgrade: Bool { self.answer.handshake != nil }
 
     // MARK: Connecting
 
@@ -157,6 +136,9 @@ final class ServiceConnection {
         if readiness.contains(.readable), !link.isPaused { self.read(from: link) }
     }
 
+    /// Schedules a write for when the current event has been handled.
+    func requestWrite() { self.wantsWrite = true }
+
     /// Performs the socket operations that the preceding events require.
     func settle() {
         if self.wantsWrite {
@@ -178,9 +160,7 @@ final class ServiceConnection {
     private func read(from link: Link) {
         let share = self.service.buffers.memory.share
         let isScarce = share != .max
-        // The known room saves a lock, unless it limits the read.
-        let isKnown = !isScarce && self.knownRoom >= InboundBuffer.readByteCount
-        let room = isKnown ? self.knownRoom : self.plan.arena.room(sharing: share)
+        let room = self.arenaView.room(of: self.plan.arena, sharing: share)
         link.isPaused = room == 0
         guard room > 0 else { return }
         let buffer = self.service.takeReserve()
@@ -231,17 +211,14 @@ final class ServiceConnection {
 
     /// Follows what the arena has said about the bytes that were appended.
     func follow(_ appended: InboundArena.Appended) {
-        self.knownRoom = appended.room
-        guard let waiter = appended.waiter else { return }
-        self.waiter = waiter
-        self.service.wake(self)
+        if self.arenaView.follow(appended) { self.service.wake(self) }
     }
 
     private func readBody(
         _ bytes: UnsafeMutableRawBufferPointer, of arrival: inout InboundArena.Arrival, reserve: inout InboundBuffer?
     ) {
         do throws(HTTPError) {
-            let piece = try self.reader.readBody(bytes)
+            let piece = try self.answer.readBody(bytes)
             let content = UnsafeRawBufferPointer(rebasing: bytes[piece.content])
             if !content.isEmpty {
                 self.follow(self.plan.arena.append(content, of: &arrival, reserve: &reserve))
@@ -251,7 +228,7 @@ final class ServiceConnection {
                 return self.finish(.complete)
             }
             // The remaining bytes follow an error, which `readBody` throws without examining them.
-            if piece.consumed < bytes.count { _ = try self.reader.readBody(bytes) }
+            if piece.consumed < bytes.count { _ = try self.answer.readBody(bytes) }
         } catch {
             self.plan.arena.count(&arrival)
             self.finish(.failed(TransportFailure(phase: .stream, cause: error.cause)))
@@ -265,13 +242,7 @@ final class ServiceConnection {
         _ bytes: UnsafeRawBufferPointer, at position: inout Int, _ now: Moment
     ) -> Bool {
         do throws(TransportFailure) {
-            let head: ResponseMessageHead?
-            do throws(HTTPError) {
-                head = try self.reader.readHead(bytes, at: &position)
-            } catch {
-                throw TransportFailure(phase: .upgrade, cause: error.cause)
-            }
-            guard let head else { return false }
+            guard let head = try self.answer.readHead(bytes, at: &position) else { return false }
             self.plan.arena.noteOpened(at: now)
             try self.received(head, at: now)
             self.service.wake(self)
@@ -284,8 +255,7 @@ final class ServiceConnection {
 
     private func received(_ head: ResponseMessageHead, at now: Moment) throws(TransportFailure) {
         let coding: PayloadCoding
-        if let handshake = self.handshake, head.statusCode == 101 {
-            let channel = try head.channel(of: handshake, offer: self.offer, for: self.plan.request, at: now)
+        if let channel = try self.answer.channel(of: head, for: self.plan.request, at: now) {
             coding = channel.coding
             self.phase = .upgraded
             self.channel = channel
@@ -296,10 +266,7 @@ final class ServiceConnection {
         let fields = head.fields(askedForBy: self.plan.request)
         self.plan.arena.open(
             ResponseHead(statusCode: head.statusCode, fields: fields, isCompressed: coding != .none), coding: coding)
-        // The bytes that follow are not part of the response then (RFC 9112 section 6.3).
-        if self.phase == .receivingBody, [BodyFraming.none, .length(0)].contains(self.reader.bodyFraming) {
-            self.finish(.complete)
-        }
+        if self.phase == .receivingBody, self.answer.hasNoBody { self.finish(.complete) }
     }
 
     // MARK: The end of the bytes
@@ -312,7 +279,7 @@ final class ServiceConnection {
             // RFC 6455 section 7.1.5: no close frame was received.
             self.finish(.closed(code: 1006, reason: ""))
         case .receivingBody:
-            let isWhole = if case .closed = end { self.isWholeAtEnd } else { false }
+            let isWhole = if case .closed = end { self.answer.isWholeAtEnd } else { false }
             self.finish(isWhole ? .complete : .failed(TransportFailure(phase: .stream, cause: .connectionLost)))
         case .resolving, .connecting:
             let failure = if case .failed(let failure) = end { failure } else { link.failureOfEnd }
@@ -321,15 +288,6 @@ final class ServiceConnection {
             // In TLS 1.3 the server may have refused this side's certificate meanwhile.
             let late = link.details?.lateFailure
             self.finish(.failed(late ?? TransportFailure(phase: .upgrade, cause: .connectionLost)))
-        }
-    }
-
-    private var isWholeAtEnd: Bool {
-        do throws(HTTPError) {
-            try self.reader.connectionEnded()
-            return true
-        } catch {
-            return false
         }
     }
 
@@ -365,7 +323,7 @@ final class ServiceConnection {
     /// Closes the socket.
     func closeSocket() {
         self.closeDeadline = nil
-        self.upload = nil
+        self.request.end()
         self.plan.arena.outbound.close()
         self.setup.stop(on: self.service)
         self.link.take()?.close()
@@ -374,7 +332,7 @@ final class ServiceConnection {
 
     /// Wakes the consumer, because there is an event to read.
     func resumeWaiter() {
-        (self.waiter.take() ?? self.plan.arena.takeReadyWaiter())?.resume(returning: .ready)
+        (self.arenaView.takeWaiter() ?? self.plan.arena.takeReadyWaiter())?.resume(returning: .ready)
     }
 
     /// Records the time at which a stage of the exchange was first reached.
