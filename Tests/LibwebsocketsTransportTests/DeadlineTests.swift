@@ -92,53 +92,53 @@ import Testing
     }
 }
 
-@Suite struct LivenessTests {
+@Suite struct PingTimerTests {
     private static let start = Moment.now
 
-    private static func liveness(interval: Duration? = .seconds(20), pongTimeout: Duration = .seconds(10)) -> Liveness {
+    private static func timer(interval: Duration? = .seconds(20), pongTimeout: Duration = .seconds(10)) -> PingTimer {
         var timeouts = TransportTimeouts()
         timeouts.pingInterval = interval
         timeouts.pongTimeout = pongTimeout
-        return Liveness(timeouts: timeouts, at: Self.start)
+        return PingTimer(timeouts: timeouts, at: Self.start)
     }
 
     @Test func aPingIsDueAfterQuiet() {
-        var liveness = Self.liveness()
-        #expect(liveness.deadline == Self.start + .seconds(20))
-        #expect(liveness.act(at: Self.start + .seconds(20) - .nanoseconds(1)) == .wait)
-        #expect(liveness.act(at: Self.start + .seconds(20)) == .sendPing)
-        #expect(liveness.deadline == Self.start + .seconds(30))
+        var timer = Self.timer()
+        #expect(timer.deadline == Self.start + .seconds(20))
+        #expect(timer.act(at: Self.start + .seconds(20) - .nanoseconds(1)) == .wait)
+        #expect(timer.act(at: Self.start + .seconds(20)) == .sendPing)
+        #expect(timer.deadline == Self.start + .seconds(30))
     }
 
     @Test func receivedBytesPostponeThePing() {
-        var liveness = Self.liveness()
-        liveness.received(at: Self.start + .seconds(15))
-        #expect(liveness.act(at: Self.start + .seconds(20)) == .wait)
-        #expect(liveness.deadline == Self.start + .seconds(35))
-        #expect(liveness.act(at: Self.start + .seconds(36)) == .sendPing)
-        #expect(liveness.deadline == Self.start + .seconds(46))
+        var timer = Self.timer()
+        timer.received(at: Self.start + .seconds(15))
+        #expect(timer.act(at: Self.start + .seconds(20)) == .wait)
+        #expect(timer.deadline == Self.start + .seconds(35))
+        #expect(timer.act(at: Self.start + .seconds(36)) == .sendPing)
+        #expect(timer.deadline == Self.start + .seconds(46))
     }
 
     @Test func aPeerThatDoesNotAnswerIsGivenUp() {
-        var liveness = Self.liveness()
-        #expect(liveness.act(at: Self.start + .seconds(20)) == .sendPing)
-        #expect(liveness.act(at: Self.start + .seconds(30) - .nanoseconds(1)) == .wait)
-        #expect(liveness.act(at: Self.start + .seconds(30)) == .giveUp)
+        var timer = Self.timer()
+        #expect(timer.act(at: Self.start + .seconds(20)) == .sendPing)
+        #expect(timer.act(at: Self.start + .seconds(30) - .nanoseconds(1)) == .wait)
+        #expect(timer.act(at: Self.start + .seconds(30)) == .giveUp)
     }
 
     @Test func anyByteIsAnAnswer() {
-        var liveness = Self.liveness()
-        #expect(liveness.act(at: Self.start + .seconds(20)) == .sendPing)
-        liveness.received(at: Self.start + .seconds(29))
-        #expect(liveness.act(at: Self.start + .seconds(30)) == .wait)
-        #expect(liveness.deadline == Self.start + .seconds(49))
-        #expect(liveness.act(at: Self.start + .seconds(49)) == .sendPing)
-        #expect(liveness.act(at: Self.start + .seconds(59)) == .giveUp)
+        var timer = Self.timer()
+        #expect(timer.act(at: Self.start + .seconds(20)) == .sendPing)
+        timer.received(at: Self.start + .seconds(29))
+        #expect(timer.act(at: Self.start + .seconds(30)) == .wait)
+        #expect(timer.deadline == Self.start + .seconds(49))
+        #expect(timer.act(at: Self.start + .seconds(49)) == .sendPing)
+        #expect(timer.act(at: Self.start + .seconds(59)) == .giveUp)
     }
 
     @Test func noPingIsDueWithoutAnInterval() {
-        var liveness = Self.liveness(interval: nil)
-        #expect(liveness.deadline == nil)
-        #expect(liveness.act(at: Self.start + .seconds(1_000_000)) == .wait)
+        var timer = Self.timer(interval: nil)
+        #expect(timer.deadline == nil)
+        #expect(timer.act(at: Self.start + .seconds(1_000_000)) == .wait)
     }
 }

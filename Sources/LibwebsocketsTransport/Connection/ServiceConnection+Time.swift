@@ -17,7 +17,7 @@ extension ServiceConnection {
             // The answer to anything but an upgrade may take as long as the consumer allows.
             return self.isUpgrade ? self.connectDeadline : self.closeDeadline
         case .upgraded:
-            return self.closeDeadline ?? (isPaused ? nil : self.channel?.livenessDeadline)
+            return self.closeDeadline ?? (isPaused ? nil : self.channel?.pingTimerDeadline)
         case .receivingBody, .ended:
             return self.closeDeadline
         }
@@ -53,7 +53,7 @@ extension ServiceConnection {
         case .upgraded where self.closeDeadline != nil:
             self.finish(.closed(code: CloseCode.abnormalClosure.rawValue, reason: ""))
         case .upgraded:
-            self.checkLiveness(now)
+            self.checkPingTimer(now)
         case .ended:
             if !self.failPending() { self.closeSocket() }
         }
@@ -69,8 +69,8 @@ extension ServiceConnection {
         self.finish(.failed(TransportFailure(phase: phase, cause: .connectionLost)))
     }
 
-    private func checkLiveness(_ now: Moment) {
-        switch self.channel?.checkLiveness(at: now) {
+    private func checkPingTimer(_ now: Moment) {
+        switch self.channel?.checkPingTimer(at: now) {
         case .sendPing:
             self.requestWrite()
         case .giveUp:

@@ -20,7 +20,7 @@ final class WebSocketChannel {
     private var unwrittenByteCount = 0
     /// The coding of compressed messages.
     let coding: PayloadCoding
-    @exclusivity(unchecked) private var liveness: Liveness
+    @exclusivity(unchecked) private var pingTimer: PingTimer
     private var pings = OutstandingPings()
     /// The code of the close frame that is sent when the consumer has read everything before a violation.
     @exclusivity(unchecked) private(set) var pendingFailure: CloseCode?
@@ -32,7 +32,7 @@ final class WebSocketChannel {
         self.reader = FrameReader(
             configuration: FrameReader.Configuration(
                 isCompressionNegotiated: coding != .none, messageByteLimit: request.limits.messageByteCount))
-        self.liveness = Liveness(timeouts: request.timeouts, at: now)
+        self.pingTimer = PingTimer(timeouts: request.timeouts, at: now)
     }
 
     // MARK: Reading
@@ -75,17 +75,17 @@ final class WebSocketChannel {
     /// Notes a violation of the protocol by the peer.
     func violated(_ code: CloseCode) { self.pendingFailure = code }
 
-    // MARK: Liveness
+    // MARK: Pings after quiet
 
     /// The time at which the peer's quiet is examined next; nil when there is none.
-    var livenessDeadline: Moment? { self.liveness.deadline }
+    var pingTimerDeadline: Moment? { self.pingTimer.deadline }
 
     /// Notes that bytes have arrived.
-    func received(at now: Moment) { self.liveness.received(at: now) }
+    func received(at now: Moment) { self.pingTimer.received(at: now) }
 
     /// Queues a ping when it is due; returns the action that is due.
-    func checkLiveness(at now: Moment) -> Liveness.Action {
-        let action = self.liveness.act(at: now)
+    func checkPingTimer(at now: Moment) -> PingTimer.Action {
+        let action = self.pingTimer.act(at: now)
         if action == .sendPing { self.queue.appendPing([]) }
         return action
     }

@@ -3,7 +3,7 @@ import StreamTransport
 /// Decides when a WebSocket's peer is pinged after quiet, and when it is given up as gone.
 ///
 /// It reads no clock; its owner is the service thread. Any byte from the peer counts as an answer.
-struct Liveness {
+struct PingTimer {
     /// The action that is due at a moment.
     enum Action: Equatable {
         /// No action is due yet.
