@@ -28,6 +28,8 @@ package struct Delivery: ~Copyable, Sendable {
     package var order = ResponseOrder()
     /// The server's identifier for that response.
     private(set) var responseID: String?
+    /// Indicates whether the response is complete and has all of the delivered output, which is final.
+    private(set) var isComplete = false
     /// Indicates whether the current event has a number.
     private var isEventNumbered = false
     /// Indicates whether output was delivered since the last event with a number.
@@ -73,7 +75,11 @@ package struct Delivery: ~Copyable, Sendable {
     var isCaughtUp: Bool { self.ledger.isCaughtUp }
 
     /// Records that the response is complete; returns whether it has all of the delivered output.
-    mutating func finish() -> ReplayLedger.Completion { self.ledger.finish() }
+    mutating func finish() -> ReplayLedger.Completion {
+        let completion = self.ledger.finish()
+        self.isComplete = completion == .whole
+        return completion
+    }
 
     /// Decides about a delta of output, which must be whole UTF-8.
     @inline(__always)

@@ -55,8 +55,6 @@ package struct TurnStateMachine: ~Copyable, Sendable {
     /// The attempt whose response is being read: it is read for every event.
     package private(set) var readAttempt: Int?
     private var request = RequestProgress.notSent
-    /// Indicates whether the response is complete, which is final; looking at the state would copy it.
-    private var isCompleted = false
     private var recovery: Recovery
     /// Indicates whether a connection beside an upgrade has failed; a turn opens only one.
     private var hasHedgeFailed = false
@@ -113,7 +111,8 @@ extension TurnStateMachine {
 
     /// Indicates whether sending the request again is safe.
     package var replaySafety: ChappieReplaySafety {
-        if self.isCompleted { return .completed }
+        // A look at the state would copy it.
+        if self.delivery.isComplete { return .completed }
         if self.delivery.hasDelivered || self.delivery.hasCarriedCall { return .outputDelivered }
         return self.request >= .sent ? .sentNoOutput : .notSent
     }
@@ -291,7 +290,6 @@ extension TurnStateMachine {
         guard self.isReading(attempt) else { return .ignore }
         guard self.delivery.finish() == .whole else { return self.fail(.diverged, nil) }
         self.state = .completed
-        self.isCompleted = true
         return .finish
     }
 
