@@ -34,9 +34,7 @@ final class RequestSender {
     let configuration: ChappieTransportConfiguration
     private let request: ChappieTransportRequest
     private let identity: RequestIdentity
-    private let shared: LockedValue<SharedTurnState>
-    private let questions: ProgramQuestions
-    private let permission: SendingPermission
+    private let control: TurnControl
     /// The request in the form in which it is sent.
     var outgoing: OutgoingRequest
     /// The credential of the newest attempt; nil when there is none.
@@ -48,21 +46,16 @@ final class RequestSender {
     ///   - engine: the instance's engine.
     ///   - request: the caller's request.
     ///   - identity: the names that are sent with the request.
-    ///   - shared: the turn's state that `cancel()` touches.
-    ///   - questions: the turn's questions to the program.
-    ///   - permission: the program's permission to send.
+    ///   - control: the turn's cancellation, and its questions to the program.
     /// - Throws: an error when the body is not a JSON object.
     init(
-        _ engine: Engine, _ request: ChappieTransportRequest, identity: RequestIdentity,
-        shared: LockedValue<SharedTurnState>, questions: ProgramQuestions, permission: SendingPermission
+        _ engine: Engine, _ request: ChappieTransportRequest, identity: RequestIdentity, _ control: TurnControl
     ) throws(ResponseRequestBodyError) {
         self.engine = engine
         self.configuration = request.applied(to: engine.configuration)
         self.request = request
         self.identity = identity
-        self.shared = shared
-        self.questions = questions
-        self.permission = permission
+        self.control = control
         self.outgoing = try OutgoingRequest(
             request, usesLanes: engine.configuration.usesLanes,
             metadata: engine.configuration.sendsClientMetadata ? identity.metadata : [:])
@@ -115,7 +108,7 @@ final class RequestSender {
     ) async throws -> Bool {
         let source = self.engine.configuration.credential
         let before = self.credential
-        self.credential = try await self.questions.answer(by: end) { try await source(request) }
+        self.credential = try await self.control.questions.answer(by: end) { try await source(request) }
         return self.credential != nil && self.credential != before
     }
 
@@ -123,7 +116,9 @@ final class RequestSender {
 
     /// Returns whether a tool, the program, or a kept connection has to be asked before a connection is opened.
     func mustWait(before opening: TurnStateMachine.Opening) -> Bool {
-        if opening.rung.carriedItemCount > 0 || self.permission.isAsked && opening.transport == .httpSSE { return true }
+        if opening.rung.carriedItemCount > 0 || self.control.permission.isAsked && opening.transport == .httpSSE {
+            return true
+        }
         guard opening.takesKeptConnection,
             let kept = self.engine.keptConnection(of: self.outgoing.keptLane, for: self.credential)
         else { return false }
@@ -159,12 +154,14 @@ final class RequestSender {
             if isAlive == nil { throw .stopped }
         }
         var request: TransportRequest?
-        if self.permission.isAsked, opening.transport == .httpSSE, let known = self.transportRequest(for: opening) {
-            try await self.ask(self.permission.question(about: known, attempt: opening.attempt), by: end)
+        if self.control.permission.isAsked, opening.transport == .httpSSE,
+            let known = self.transportRequest(for: opening)
+        {
+            try await self.ask(self.control.permission.question(about: known, attempt: opening.attempt), by: end)
             request = known
         }
         // The turn may be cancelled while a kept connection is asked, or a tool's output is waited for.
-        if self.shared.withLock({ $0.isCancelled }) { throw .stopped }
+        if self.control.shared.withLock({ $0.isCancelled }) { throw .stopped }
         return self.connect(opening, request)
     }
 
@@ -187,7 +184,7 @@ final class RequestSender {
     /// turn is given up meanwhile.
     private func isAlive(_ kept: KeptConnection, by end: Duration?) async -> Bool? {
         guard self.engine.needsLivenessCheck(kept) else { return true }
-        let isCancelled = self.shared.withLock { shared in
+        let isCancelled = self.control.shared.withLock { shared in
             shared.connections = [kept.connection]
             return shared.isCancelled
         }
@@ -244,7 +241,7 @@ final class RequestSender {
     ) async throws(Failure) -> [UInt8] {
         do {
             if self.request.toolOutput != nil { return try await source(call) }
-            return try await self.questions.answer(by: end) { try await source(call) }
+            return try await self.control.questions.answer(by: end) { try await source(call) }
         } catch {
             throw self.request.toolOutput == nil ? .unanswered(error) : .toolFailed(error)
         }
@@ -260,7 +257,7 @@ final class RequestSender {
     /// Opens an HTTP connection beside the upgrade after the program has permitted its request.
     func openHedge(_ opening: TurnStateMachine.Opening, by end: Duration?) async throws(Failure) -> Attempt? {
         guard let request = self.transportRequest(for: opening) else { return nil }
-        try await self.ask(self.permission.question(about: request, attempt: opening.attempt), by: end)
+        try await self.ask(self.control.permission.question(about: request, attempt: opening.attempt), by: end)
         return self.hedge(request, opening)
     }
 
@@ -294,19 +291,19 @@ final class RequestSender {
 
     /// Asks the program whether a message may be sent on a WebSocket.
     func ask(about message: [UInt8], attempt: Int, by end: Duration?) async throws(Failure) {
-        try await self.ask(self.permission.question(about: message, attempt: attempt), by: end)
+        try await self.ask(self.control.permission.question(about: message, attempt: attempt), by: end)
     }
 
     private func ask(_ question: SendingPermission.Question?, by end: Duration?) async throws(Failure) {
         guard let question else { return }
         do {
-            try await self.questions.answer(by: end, question)
+            try await self.control.questions.answer(by: end, question)
         } catch {
-            if error is ProgramQuestions.TotalPassedError || self.shared.isGivenUp { throw .unanswered(error) }
+            if error is ProgramQuestions.TotalPassedError || self.control.shared.isGivenUp { throw .unanswered(error) }
             throw .refused(error)
         }
         // A caller that cancels in the meantime does not want the message to be sent.
-        if self.shared.isGivenUp { throw .stopped }
+        if self.control.shared.isGivenUp { throw .stopped }
     }
 
     // MARK: Connections for later turns

@@ -33,7 +33,7 @@ extension TurnDriver {
                 return .action
             }
             self.openNow(opening)
-        case .openHedge where self.permission.isAsked, .send where self.permission.isAsked:
+        case .openHedge where self.control.permission.isAsked, .send where self.control.permission.isAsked:
             self.action = action
             return .action
         case .receive, .ignore, .deliver: return .receive
@@ -134,7 +134,7 @@ extension TurnDriver {
         guard let attempt = self.attempts.current else { return }
         self.transport = attempt.transport
         self.reader.transport = attempt.transport
-        self.steering.begin(over: attempt.transport)
+        self.control.steering.begin(over: attempt.transport)
         self.shareConnections()
     }
 
@@ -231,7 +231,9 @@ extension TurnDriver {
             if self.reader.queue.count > 0 { return self.action = .wait(delay, then: opening) }
         }
         let sleep = self.engine.clock.sleep
-        guard case .success = await self.questions.result(of: { try await sleep(delay) }) else { return self.stop() }
+        guard case .success = await self.control.questions.result(of: { try await sleep(delay) }) else {
+            return self.stop()
+        }
         self.action =
             self.isTotalSpent
             ? self.reader.machine.failed(.timeout(.total), attempt: opening.attempt, jitter: 0)
@@ -265,7 +267,7 @@ extension TurnDriver {
         self.noteStatistics(of: attempt, outcome: "completed")
         self.endSteering()
         self.shareConnections()
-        if attempt.transport == .webSocket, !self.steering.isOpen {
+        if attempt.transport == .webSocket, !self.control.steering.isOpen {
             self.sender?.keep(
                 attempt,
                 self.sender?.outgoing.exchange(
@@ -312,6 +314,6 @@ extension TurnDriver {
 
     /// Ends the steering; a request that was steered is not sent again.
     func endSteering() {
-        if self.steering.end() { self.reader.machine.steered() }
+        if self.control.steering.end() { self.reader.machine.steered() }
     }
 }

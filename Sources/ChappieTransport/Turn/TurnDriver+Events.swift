@@ -112,7 +112,7 @@ extension TurnDriver {
         if self.isKept { self.reader.begin(event) }
         if !event.kind.isContentFree {
             self.reader.machine.contentReceived(attempt: attempt)
-            if !event.kind.isTerminal { self.serverAnswered() }
+            if !event.kind.isTerminal { self.ticket.serverAnswered() }
         }
         unsafe self.reader.passOnBeforehand(event, json: json, attempt: attempt)
         switch event.kind {
@@ -164,7 +164,7 @@ extension TurnDriver {
             self.reader.machine.responseNamed(responseID, attempt: attempt)
         }
         guard let attempt = self.attempts.current, attempt.transport == .webSocket else { return }
-        self.steering.named(responseID, on: attempt.connection)
+        self.control.steering.named(responseID, on: attempt.connection)
     }
 
     /// Stores a finished item, to give it back if the response breaks; a repeated call occupies its position, and is not

@@ -14,11 +14,9 @@ import TransportSurface
     let engine: Engine
     private let request: ChappieTransportRequest
     private let identity: RequestIdentity
-    let shared = LockedValue(SharedTurnState())
-    private let liveReport = LockedValue(ChappieStreamReport())
-    let steering = Steering()
-    let questions: ProgramQuestions
-    let permission: SendingPermission
+    let control: TurnControl
+    /// The control's state, which is stored here as well because every event needs it.
+    let shared: LockedValue<SharedTurnState>
 
     // The parts that an event goes through, whose exclusive access is not checked at run time: `next()` runs in one
     // task at a time, and a closure that is passed to a member of a part, or is the program's, does not access the same
@@ -35,6 +33,7 @@ import TransportSurface
     @safe @exclusivity(unchecked) var deadlines: Deadlines
     /// Informs the program's log and metrics, and keeps the report.
     @safe @exclusivity(unchecked) var recorder: TurnRecorder
+    @safe @exclusivity(unchecked) var ticket: TurnTicket
     /// The end of the stream once no event waits any more; nil while it runs.
     @safe @exclusivity(unchecked) private(set) var outcome: Outcome?
 
@@ -42,8 +41,6 @@ import TransportSurface
     private(set) var sender: RequestSender?
     /// Indicates whether an attempt has failed.
     var hasFailed = false
-    /// Indicates whether the circuit breaker has permitted the turn as a probe of the server.
-    private var isProbe = false
     /// Indicates whether the server keeps the response, so that another turn can continue it.
     private(set) var isKept = false
     var parser: EventStreamParser
@@ -69,10 +66,11 @@ import TransportSurface
         self.engine = engine
         self.request = request
         self.identity = RequestIdentity(requestID: request.requestID, traceContext: request.traceContext)
-        self.questions = ProgramQuestions(clock: engine.clock)
-        self.permission = SendingPermission(engine, requestID: self.identity.requestID)
+        self.control = TurnControl(engine, requestID: self.identity.requestID, resuming: request.resumption)
+        self.shared = self.control.shared
+        self.ticket = TurnTicket(engine, self.control)
         let watch = RequestWatch(configuration, identity: self.identity)
-        self.recorder = TurnRecorder(watch, report: self.liveReport)
+        self.recorder = TurnRecorder(watch, report: self.control.report)
         self.deadlines = Deadlines(
             request.timeouts?.bounded ?? configuration.timeouts,
             tellsOfStalls: configuration.reportsDiagnostics || watch.isLogging)
@@ -84,14 +82,13 @@ import TransportSurface
             evidence: FailureEvidence(
                 clientRequestID: self.identity.requestID, bodyByteCountLimit: configuration.limits.errorBodyByteCount,
                 unixTime: engine.clock.unixTime),
-            steering: self.steering)
-        if let point = request.resumption { self.shared.withLock { $0.points = ResumePoints(point) } }
+            steering: self.control.steering)
         self.parser = EventStreamParser(maximumEventByteCount: configuration.limits.eventByteCount)
     }
 
     /// Cleans up, as the stream may be dropped before the end of its turn.
     deinit {
-        self.abandonTicket()
+        self.control.abandonTicket()
         guard self.outcome == nil, let startedAt = self.deadlines.startedAt else { return }
         self.recorder.cancelled(after: self.engine.clock.now() - startedAt, self.facts)
     }
@@ -232,14 +229,9 @@ import TransportSurface
     @inline(never)
     private func isAdmitted() -> Bool {
         if self.request.isAdmitted { return true }
-        // A weak reference to this object would make each of its retains and releases slow.
-        let (engine, shared, questions, steering) = (self.engine, self.shared, self.questions, self.steering)
-        guard let admission = engine.gate.admit({ Self.cancel(shared, questions, steering, engine) }) else {
-            self.end(.failed(ChappieClientError(shutDown: self.transport, of: self.identity)))
-            return false
-        }
-        shared.withLock { if !$0.isCancelled { $0.admission = admission } }
-        return true
+        if self.control.admit() { return true }
+        self.end(.failed(ChappieClientError(shutDown: self.transport, of: self.identity)))
+        return false
     }
 
     /// Reads the request; returns nil when it cannot be sent, which ends the turn.
@@ -251,8 +243,7 @@ import TransportSurface
         }
         do throws(ResponseRequestBodyError) {
             self.sender = try RequestSender(
-                self.engine, self.request, identity: self.identity, shared: self.shared, questions: self.questions,
-                permission: self.permission)
+                self.engine, self.request, identity: self.identity, self.control)
             self.reader.lane = self.sender?.outgoing.streamID
         } catch {
             self.end(.failed(ChappieClientError(invalidBody: error, transport: self.transport, of: self.identity)))
@@ -265,18 +256,9 @@ import TransportSurface
     private func isPermitted() -> Bool {
         // A request that only prepares the server is no evidence about it.
         if self.request.isWarmUp { return true }
-        switch self.engine.permission() {
-        case .allowed(let ticket):
-            self.shared.withLock { $0.ticket = ticket }
-        case .probe(let ticket):
-            self.shared.withLock { $0.ticket = ticket }
-            self.isProbe = true
-        case .refused(let retryAfter):
-            self.end(
-                .failed(ChappieClientError(circuitOpenFor: retryAfter, transport: self.transport, of: self.identity)))
-            return false
-        }
-        return true
+        guard let retryAfter = self.ticket.ask() else { return true }
+        self.end(.failed(ChappieClientError(circuitOpenFor: retryAfter, transport: self.transport, of: self.identity)))
+        return false
     }
 
     /// Asks for the first action.
@@ -296,7 +278,7 @@ import TransportSurface
             || sender.outgoing.isResumable && configuration.policy.recovery != .never
         self.reader.machine = TurnStateMachine(
             policy: self.request.isWarmUp ? .once : RetryPolicy(configuration), webSocket: availability,
-            isResumable: sender.outgoing.isResumable, asksBeforeSending: self.permission.isAsked,
+            isResumable: sender.outgoing.isResumable, asksBeforeSending: self.control.permission.isAsked,
             outputByteCountLimit: configuration.limits.outputByteCount, resuming: self.request.resumption)
         self.action = self.reader.machine.started()
     }
@@ -319,14 +301,13 @@ import TransportSurface
     func end(_ outcome: Outcome) {
         guard self.outcome == nil else { return }
         self.outcome = outcome
-        _ = self.shared.withLock { $0.admission.take() }
+        self.control.leave()
         self.noteReplaySafety()
         self.recorder.measured(self.meter.summary)
         if let startedAt = self.deadlines.startedAt {
             self.recorder.ended(with: outcome.error, after: self.engine.clock.now() - startedAt, self.facts)
         }
-        guard let ticket = self.takeTicket() else { return }
-        self.engine.answered(ticket, outcome.error)
+        self.ticket.answer(outcome.error)
     }
 
     private func end(invalid fault: String) {
@@ -341,7 +322,7 @@ import TransportSurface
         self.reader.queue.removeAll()
         self.shared.withLock { $0.dropReady() }
         self.closeAttempt(outcome: "cancelled")
-        self.end(.failed(self.steering.refusal ?? CancellationError()))
+        self.end(.failed(self.control.steering.refusal ?? CancellationError()))
     }
 
     /// Ends the turn because the program has not answered a question: with its error, as cancelled, or late.
@@ -354,24 +335,10 @@ import TransportSurface
         let failure = AttemptFailure.timeout(.total)
         let late = self.redaction.error(self.reader.evidence.error(for: failure, self.circumstances))
         // The program was slow, rather than the server.
-        self.abandonTicket()
+        self.control.abandonTicket()
         self.closeAttempt(outcome: failure.tag)
         self.end(.failed(late))
     }
-
-    /// Reports that the server works: other turns need not wait for the end of a probe.
-    func serverAnswered() {
-        guard self.isProbe, let ticket = self.takeTicket() else { return }
-        self.engine.answered(ticket, nil)
-    }
-
-    /// Abandons the ticket, so that another turn may be the probe; any task may call it.
-    private func abandonTicket() {
-        guard let ticket = self.takeTicket() else { return }
-        self.engine.abandoned(ticket)
-    }
-
-    private func takeTicket() -> CircuitBreaker.Ticket? { self.shared.withLock { $0.ticket.take() } }
 
     // MARK: Reporting
 
@@ -406,31 +373,12 @@ import TransportSurface
     // MARK: From any task
 
     /// Closes the connection and ends the stream with `CancellationError`.
-    package func cancel() { Self.cancel(self.shared, self.questions, self.steering, self.engine) }
-
-    private static func cancel(
-        _ shared: LockedValue<SharedTurnState>, _ questions: ProgramQuestions, _ steering: Steering, _ engine: Engine
-    ) {
-        let connections = shared.withLock { shared in
-            shared.isCancelled = true
-            return shared.connections
-        }
-        // After the flag: the driver that a given-up question wakes finds the turn cancelled.
-        questions.giveUp()
-        steering.cancel()
-        for connection in connections { connection.cancel() }
-        // A turn whose consumer has stopped reading never ends by itself.
-        _ = shared.withLock { $0.admission.take() }
-        if let ticket = shared.withLock({ $0.ticket.take() }) { engine.abandoned(ticket) }
-    }
+    package func cancel() { self.control.cancel() }
 
     /// Adds items to the response that is being made.
     ///
     /// From then on the request is not sent again, because that would lose them: a failure ends the turn.
-    package func steer(_ input: [UInt8]) throws {
-        let attempt = self.report.attempts.last?.number ?? 1
-        try self.steering.steer(input, self.permission, attempt: attempt) { self.cancel() }
-    }
+    package func steer(_ input: [UInt8]) throws { try self.control.steer(input) }
 
     /// The server's message about the error that ended the turn.
     package var serverMessage: String? { self.shared.withLock { $0.serverMessage } }
@@ -442,5 +390,5 @@ import TransportSurface
     package var resumePoint: ChappieResumePoint? { self.shared.withLock { $0.resumePoint } }
 
     /// The turn's report so far.
-    package var report: ChappieStreamReport { self.liveReport.withLock { $0 } }
+    package var report: ChappieStreamReport { self.control.report.withLock { $0 } }
 }

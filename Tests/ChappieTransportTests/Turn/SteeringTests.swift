@@ -343,7 +343,7 @@ import Testing
 
     @Test func steeringAfterACancellationIsRefusedWhateverTheDriverStillDoes() {
         let turn = TurnFixture([.socket([])]).instance.turn(conversation([WireItem.question]))
-        let permission = turn.permission
+        let permission = turn.control.permission
         let steering = Steering()
         steering.begin(over: .webSocket)
         steering.cancel()
