@@ -243,10 +243,10 @@ EDITS
         budgets-at-hand) # Budgets are not looked at while there is something to read.
             cat <<'EDITS'
 >>> Sources/ChappieTransport/Turn/TurnDriver+Receive.swift
-        self.meter.restartSlice()
+        self.reader.meter.restartSlice()
         self.checkProgress()
 ---
-        self.meter.restartSlice()
+        self.reader.meter.restartSlice()
 <<<
 EDITS
             ;;

@@ -111,6 +111,35 @@ struct Attempt {
         return isAccepted
     }
 
+    /// An event of the other attempt of a race, on whose connection no request was sent.
+    enum RaceEvent {
+        /// The connection is established, and its request is held.
+        case ready
+        /// The upgrade has opened.
+        case opened
+        /// The attempt has failed.
+        case failed(AttemptFailure)
+    }
+
+    /// Takes an event of the connection, as the other attempt of a race; nil when there is none.
+    func nextInRace() -> RaceEvent? {
+        switch self.connection.next() {
+        case nil:
+            return nil
+        case .ready:
+            return .ready
+        case .opened(let head):
+            guard self.transport == .webSocket else {
+                return .failed(.httpStatus(RefusalFacts(statusCode: head.statusCode)))
+            }
+            return head.statusCode == 101 ? .opened : .failed(.upgradeStatus(RefusalFacts(statusCode: head.statusCode)))
+        case .ended(let end):
+            return .failed(AttemptFailure(end, beforeFirstEvent: true))
+        case .payload, .pong:
+            return .failed(.undecodableEvent)
+        }
+    }
+
     /// Records an event that is output, or counts as progress.
     mutating func progressed(at now: Duration) {
         self.lastEvent = now
@@ -125,6 +154,13 @@ struct Attempt {
     @inline(__always)
     mutating func numberIfOnlyPostponingInPlace() -> Int? {
         self.stage == .streaming && self.lastProgress != nil && !self.isKnownToStall ? self.number : nil
+    }
+
+    /// Fails a WebSocket for a text message that is not UTF-8 (RFC 6455 section 8.1).
+    mutating func refusesText() {
+        guard self.transport == .webSocket else { return }
+        self.connection.fail(code: 1007)
+        self.closesByItself = true
     }
 
     /// Indicates whether the head claims success and a content type that is not an event stream's.
@@ -155,7 +191,8 @@ struct Attempt {
         unsafe self.refusal.append(contentsOf: bytes.prefix(limit - self.refusal.count))
     }
 
-    /// Returns whether the body, which has no event, is JSON or HTML: then it is the server's message about the error.
+    /// Returns whether the body, which has no event, is JSON or HTML in place of an event stream: then it is the
+    /// server's message about the error.
     mutating func isOtherDocument() -> Bool {
         guard self.stage == .streaming, self.transport == .httpSSE, !self.hasEvents, !self.refusal.isEmpty else {
             return false

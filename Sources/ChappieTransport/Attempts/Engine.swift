@@ -97,6 +97,12 @@ final class Engine: Sendable {
         self.state.withLock { $0.standing.raceFailed(failureClass, now: now) }
     }
 
+    /// Records the outcome of the upgrade of a race, as the turn's state machine has judged it.
+    func raceEnded(_ machine: borrowing TurnStateMachine) {
+        if machine.condemnsWebSocket { return self.condemnWebSocket() }
+        if let failureClass = machine.failedRace { self.raceFailed(failureClass) }
+    }
+
     /// Returns whether a turn may be tried.
     ///
     /// A ticket is answered once: with `answered` or `abandoned`.

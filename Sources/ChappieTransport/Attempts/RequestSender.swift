@@ -1,6 +1,7 @@
 import ResponseEvents
 import StreamSession
 import StreamTransport
+import TransportSurface
 
 /// Opens the connections of a turn's attempts and sends its request on them.
 ///
@@ -9,6 +10,8 @@ import StreamTransport
 final class RequestSender {
     /// The reason why the request is not sent, which ends the turn.
     enum Failure: Error {
+        /// The turn is not tried: it ends with this error.
+        case untried(any Error)
         /// The turn is given up.
         case stopped
         /// The program has not answered: with its error, or late.
@@ -21,10 +24,8 @@ final class RequestSender {
 
     /// The connection of an attempt.
     enum Opened {
-        /// A connection of the attempt's own, which may still be opening.
+        /// A connection of the attempt's own, which may still be opening, or a WebSocket of an earlier turn.
         case connection(Attempt)
-        /// A WebSocket of an earlier turn.
-        case kept(Attempt, KeptConnection)
         /// No connection can be opened.
         case failed(AttemptFailure)
     }
@@ -39,6 +40,8 @@ final class RequestSender {
     var outgoing: OutgoingRequest
     /// The credential of the newest attempt; nil when there is none.
     private(set) var credential: ChappieCredential?
+    /// Indicates whether an attempt has failed.
+    private var hasFailed = false
 
     /// Creates a sender for one turn.
     ///
@@ -48,7 +51,7 @@ final class RequestSender {
     ///   - identity: the names that are sent with the request.
     ///   - control: the turn's cancellation, and its questions to the program.
     /// - Throws: an error when the body is not a JSON object.
-    init(
+    private init(
         _ engine: Engine, _ request: ChappieTransportRequest, identity: RequestIdentity, _ control: TurnControl
     ) throws(ResponseRequestBodyError) {
         self.engine = engine
@@ -61,15 +64,68 @@ final class RequestSender {
             metadata: engine.configuration.sendsClientMetadata ? identity.metadata : [:])
     }
 
+    /// Creates the sender of a turn that may run.
+    ///
+    /// The parameters are those of the initializer, and the turn's ticket, for which the circuit breaker is asked last.
+    /// - Throws: `untried` when the engine is shut down, when the request cannot be sent, and when the breaker refuses.
+    @inline(never)
+    static func permitted(
+        _ engine: Engine, _ request: ChappieTransportRequest, identity: RequestIdentity, _ control: TurnControl,
+        _ ticket: inout TurnTicket
+    ) throws(Failure) -> RequestSender {
+        let transport = request.preferredTransport(of: engine.configuration.policy)
+        guard request.isAdmitted || control.admit() else {
+            throw .untried(ChappieClientError(shutDown: transport, of: identity))
+        }
+        if let fault = request.faultOfProperty {
+            throw .untried(ChappieClientError(invalidRequest: fault, transport: transport, of: identity))
+        }
+        let sender: RequestSender
+        do throws(ResponseRequestBodyError) {
+            sender = try RequestSender(engine, request, identity: identity, control)
+        } catch {
+            throw .untried(ChappieClientError(invalidBody: error, transport: transport, of: identity))
+        }
+        // A request that only prepares the server is no evidence about it.
+        if !request.isWarmUp, let retryAfter = ticket.ask() {
+            throw .untried(ChappieClientError(circuitOpenFor: retryAfter, transport: transport, of: identity))
+        }
+        return sender
+    }
+
+    /// Prepares the engine for the turn's first attempt.
+    ///
+    /// - Returns: the turn's state machine.
+    /// - Throws: `untried` for a request that cannot be sent.
+    func begin() throws(Failure) -> TurnStateMachine {
+        let (configuration, isWarmUp) = (self.engine.configuration, self.request.isWarmUp)
+        if let fault = self.fault { throw self.failure(fault) }
+        self.engine.prepare(for: self.credential, self.configuration, lane: self.outgoing.keptLane, begins: !isWarmUp)
+        let availability = self.engine.availability(for: self.outgoing, self.credential)
+        guard !isWarmUp || configuration.policy.prefersWebSocket && availability == .available else {
+            throw self.failure("a warm-up needs a WebSocket")
+        }
+        return TurnStateMachine(
+            policy: isWarmUp ? .once : RetryPolicy(configuration), webSocket: availability,
+            isResumable: self.outgoing.isResumable, asksBeforeSending: self.control.permission.isAsked,
+            outputByteCountLimit: configuration.limits.outputByteCount, resuming: self.request.resumption)
+    }
+
+    private func failure(_ fault: String) -> Failure {
+        let transport = self.request.preferredTransport(of: self.engine.configuration.policy)
+        return .untried(ChappieClientError(invalidRequest: fault, transport: transport, of: self.identity))
+    }
+
     // MARK: Facts
 
-    /// The availability of a WebSocket for this request.
-    var webSocketAvailability: TurnStateMachine.WebSocketAvailability {
-        self.engine.availability(for: self.outgoing, self.credential)
+    /// Indicates whether the server keeps the response, so that another turn can continue it.
+    var isKept: Bool {
+        self.request.resumption != nil
+            || self.outgoing.isResumable && self.engine.configuration.policy.recovery != .never
     }
 
     /// The fault of the configuration, the credential or a response's identifier; nil when a request can be sent.
-    var fault: String? {
+    private var fault: String? {
         self.engine.fault ?? self.credential?.fault
             ?? self.request.resumption.flatMap { self.builder.fault(ofResponseID: $0.responseID) }
     }
@@ -89,12 +145,41 @@ final class RequestSender {
         self.request.toolOutput ?? self.engine.configuration.toolOutput
     }
 
-    /// Indicates whether finished items go back as input if the response breaks.
-    var carriesItems: Bool { self.engine.configuration.policy.carriesFinishedItems }
+    // MARK: The response
 
-    /// Returns whether a finished item can go back.
-    func canCarry(_ json: [UInt8], isCall: Bool) -> Bool {
-        self.outgoing.canCarry(json, isCall: isCall, hasOutputs: self.toolOutput != nil)
+    /// Records that an attempt has failed: it is not certain any more what the server still has of earlier exchanges.
+    func attemptFailed() { self.hasFailed = true }
+
+    /// Takes from an event that was read what later requests of the turn need.
+    func learn(
+        from event: ResponseEvent, _ outcome: EventReader.Outcome, _ reader: inout EventReader, attempt: Int
+    ) {
+        switch (outcome, event.kind) {
+        case (.steered, _):
+            self.outgoing.dropFinishedItems()
+        case (_, .metadata(let turnState, _)) where reader.transport == .webSocket:
+            // Over HTTP it is a field of the answer.
+            self.outgoing.learn(turnState: turnState)
+        case (.goesOn, .outputItemDone(let outputIndex, let item)):
+            self.finished(item, at: outputIndex, isRepeated: false, &reader, attempt: attempt)
+        case (.dropped, .outputItemDone(let outputIndex, let item)):
+            self.finished(item, at: outputIndex, isRepeated: true, &reader, attempt: attempt)
+        default:
+            return
+        }
+    }
+
+    /// Stores a finished item, to give it back if the response breaks; a repeated call occupies its position, and is
+    /// not carried.
+    private func finished(
+        _ item: ItemSummary, at outputIndex: Int, isRepeated: Bool, _ reader: inout EventReader, attempt: Int
+    ) {
+        guard self.engine.configuration.policy.carriesFinishedItems else { return }
+        let json = unsafe Array(item.json.utf8)
+        guard self.outgoing.canCarry(json, isCall: item.isCall, hasOutputs: self.toolOutput != nil) else { return }
+        let place = reader.machine.delivery.place(of: item.fingerprint, at: outputIndex)
+        guard reader.machine.itemFinished(outputIndex: place, attempt: attempt), !isRepeated else { return }
+        self.outgoing.finished(json, isCall: item.isCall)
     }
 
     // MARK: Credentials
@@ -105,17 +190,49 @@ final class RequestSender {
     /// - Returns: whether it is a new one.
     func refreshCredential(
         _ request: ChappieTransportConfiguration.CredentialRequest, by end: Duration?
-    ) async throws -> Bool {
+    ) async throws(Failure) -> Bool {
         let source = self.engine.configuration.credential
         let before = self.credential
-        self.credential = try await self.control.questions.answer(by: end) { try await source(request) }
+        do {
+            self.credential = try await self.control.questions.answer(by: end) { try await source(request) }
+        } catch {
+            throw .unanswered(error)
+        }
         return self.credential != nil && self.credential != before
+    }
+
+    /// Asks for a credential in place of a rejected one, and records the time that this takes.
+    ///
+    /// - Returns: whether it is a new one.
+    func replaceCredential(
+        by end: Duration?, _ recorder: TurnRecorder, _ redaction: SecretRedaction
+    ) async throws(Failure) -> Bool {
+        let start = self.engine.clock.now()
+        do throws(Failure) {
+            let isNew = try await self.refreshCredential(.rejected(self.credential), by: end)
+            recorder.refreshed(in: self.engine.clock.now() - start)
+            return isNew
+        } catch {
+            if case .unanswered(let reason) = error, !self.control.shared.isGivenUp {
+                recorder.refreshed(in: self.engine.clock.now() - start, error: redaction.error(reason))
+            }
+            throw error
+        }
     }
 
     // MARK: Opening
 
-    /// Returns whether a tool, the program, or a kept connection has to be asked before a connection is opened.
-    func mustWait(before opening: TurnStateMachine.Opening) -> Bool {
+    /// Returns whether an action takes time: it is a wait, or a tool, the program or a kept connection is asked first.
+    func takesTime(_ action: TurnStateMachine.Action) -> Bool {
+        switch action {
+        case .wait, .refreshCredential: true
+        case .open(let opening): self.mustWait(before: opening)
+        case .openHedge, .send: self.control.permission.isAsked
+        case .release, .park, .receive, .deliver, .finish, .fail, .ignore: false
+        }
+    }
+
+    private func mustWait(before opening: TurnStateMachine.Opening) -> Bool {
         if opening.rung.carriedItemCount > 0 || self.control.permission.isAsked && opening.transport == .httpSSE {
             return true
         }
@@ -177,7 +294,7 @@ final class RequestSender {
     }
 
     private func lend(_ kept: KeptConnection, to opening: TurnStateMachine.Opening) -> Opened {
-        .kept(Attempt(of: opening, on: kept, at: self.engine.clock.now()), kept)
+        .connection(Attempt(of: opening, on: kept, at: self.engine.clock.now()))
     }
 
     /// Returns whether a kept connection answers, when it has been silent for so long that it is checked; nil when the
@@ -271,12 +388,11 @@ final class RequestSender {
 
     /// Returns the message that requests the response on an attempt's WebSocket.
     ///
-    /// - Parameters:
-    ///   - attempt: the attempt.
-    ///   - continues: whether the request may continue an earlier exchange.
-    /// - Returns: the message, and whether it has only the rest since that exchange.
-    func message(on attempt: Attempt, continues: Bool) -> (text: [UInt8], isContinued: Bool) {
-        self.outgoing.message(after: continues ? self.exchange(before: attempt) : nil)
+    /// Only the first attempt continues an earlier exchange, which the turn's state machine is told.
+    func message(on attempt: Attempt, _ machine: inout TurnStateMachine) -> [UInt8] {
+        let message = self.outgoing.message(after: self.hasFailed ? nil : self.exchange(before: attempt))
+        if message.isContinued { machine.continued(attempt: attempt.number) }
+        return message.text
     }
 
     /// Returns the last exchange of the connection; on a lane without one, that of the lane that it comes from.
@@ -308,6 +424,15 @@ final class RequestSender {
 
     // MARK: Connections for later turns
 
+    /// Keeps the WebSocket of a complete response for the next turn of its lane.
+    func keep(_ attempt: Attempt, behind reader: borrowing EventReader) {
+        self.keep(
+            attempt,
+            self.outgoing.exchange(
+                reader.record, responseID: reader.responseID, earlier: reader.machine.delivery.earlierResponses,
+                hasOutput: reader.machine.delivery.hasDelivered, isWarmUp: reader.options.isWarmUp))
+    }
+
     /// Keeps an attempt's WebSocket for the next turn of its lane; `exchange` is what it has carried.
     func keep(_ attempt: Attempt, _ exchange: KeptExchange? = nil) {
         self.engine.keep(
@@ -328,4 +453,11 @@ final class RequestSender {
 extension TurnStateMachine.Opening {
     /// Indicates whether a connection of an earlier turn is suitable.
     fileprivate var takesKeptConnection: Bool { self.reason == .first && self.transport == .webSocket }
+}
+
+extension ChappieTransportRequest {
+    /// Returns the transport of the first attempt, where nothing is known against it.
+    func preferredTransport(of policy: ChappieStreamingTransportPolicy) -> ChappieTransportKind {
+        policy.prefersWebSocket && self.resumption == nil ? .webSocket : .httpSSE
+    }
 }

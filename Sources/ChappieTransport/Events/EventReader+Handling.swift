@@ -15,9 +15,15 @@ extension EventReader {
         case steered
     }
 
-    /// Begins the reading of an event, of which nothing is passed on when another turn has delivered it.
-    mutating func begin(_ event: ResponseEvent) {
-        self.isWithheld = self.machine.delivery.wasDelivered(event.sequenceNumber)
+    /// Records the response's name, by which the rest is requested if `canResume` says so.
+    ///
+    /// Without a name the response is requested again as a whole, and compared.
+    mutating func named(_ responseID: String, canResume: @autoclosure () -> Bool, attempt: Int) {
+        self.responseID = responseID
+        if !self.machine.delivery.isResumable || canResume() {
+            self.machine.responseNamed(responseID, attempt: attempt)
+        }
+        self.steering.named(responseID)
     }
 
     /// Returns the position behind an event that was read.
@@ -29,15 +35,23 @@ extension EventReader {
         return self.half == nil ? self.machine.delivery.position() : .unchanged
     }
 
-    /// Passes an event on unchanged, where the consumer wants every one.
-    mutating func passOnBeforehand(_ event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int) {
+    /// Reads an event of the response; `carriedItems` are the finished items of broken attempts.
+    ///
+    /// Nothing of an event is passed on that another turn has delivered. Where the consumer wants every event, it gets
+    /// this one unchanged first.
+    mutating func handle(
+        _ event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int,
+        behind carriedItems: @autoclosure () -> [[UInt8]]
+    ) -> Outcome {
+        if self.isKept { self.isWithheld = self.machine.delivery.wasDelivered(event.sequenceNumber) }
+        if !event.kind.isContentFree { self.machine.contentReceived(attempt: attempt) }
         if self.options.rawEvents == .all, !event.isFinishedCall {
             unsafe self.passOn(event, json: json, attempt: attempt)
         }
+        return unsafe self.pass(event, json: json, attempt: attempt, behind: carriedItems())
     }
 
-    /// Reads an event of the response; `carriedItems` are the finished items of broken attempts.
-    mutating func handle(
+    private mutating func pass(
         _ event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int,
         behind carriedItems: @autoclosure () -> [[UInt8]]
     ) -> Outcome {

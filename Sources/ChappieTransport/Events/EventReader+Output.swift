@@ -13,7 +13,7 @@ extension EventReader {
         case .deliver(let offset):
             if self.isWithheld { return }
             self.queue.append(text.dropping(first: offset), of: slot.kind)
-            self.hasDelivered = true
+            self.meter.delivered()
         case .ignore:
             return
         case .open, .openHedge, .release, .park, .send, .receive, .wait, .refreshCredential, .finish, .fail:

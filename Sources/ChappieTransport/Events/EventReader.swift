@@ -101,11 +101,15 @@ struct EventReader: ~Copyable {
     let steering: Steering
     /// The lane whose events are read; nil for the lane without a name.
     var lane: [UInt8]?
-    /// The transport of the attempt whose answer is read.
-    var transport: ChappieTransportKind?
+    /// The transport of the newest attempt, whose answer is read; before it, the one that is preferred.
+    var transport: ChappieTransportKind
     /// The end of the attempt, until the driver has taken it.
     var end: End?
     var findings = Findings()
+    /// The times of batches of events, and of output among them.
+    var meter = BatchMeter()
+    /// Indicates whether the server keeps the response, so that another turn can continue it.
+    var isKept = false
     /// The server's name for the newest response.
     var responseID: String?
     /// The items and the outcome of the response that is read, as far as it has come.
@@ -120,10 +124,6 @@ struct EventReader: ~Copyable {
     var unknownTypes: Set<String> = []
     /// Indicates whether a delta needs only its delivery, for the state machine and for the consumer.
     private var isFlowing = false
-    /// Indicates whether deltas were queued since the driver's last query.
-    private var hasQueued = false
-    /// Indicates whether output was delivered by `handle` since the driver's last query.
-    var hasDelivered = false
     /// Indicates whether another turn has delivered the current event, so that nothing of it is passed on.
     var isWithheld = false
     /// The number of bytes of replayed output that were compared when the replay caught up; nil after the driver has
@@ -131,37 +131,66 @@ struct EventReader: ~Copyable {
     var verifiedByteCount: Int?
     private var decoder: ResponseEventDecoder
 
-    init(
-        machine: consuming TurnStateMachine, options: Options, redaction: SecretRedaction, evidence: FailureEvidence,
-        steering: Steering
-    ) {
-        self.machine = machine
-        self.options = options
-        self.redaction = redaction
-        self.evidence = evidence
+    /// Creates the reader of a turn that has not begun.
+    ///
+    /// - Parameters:
+    ///   - engine: the instance's engine.
+    ///   - request: the caller's request.
+    ///   - requestID: the caller's name for it.
+    ///   - steering: the turn's steering.
+    init(_ engine: Engine, _ request: ChappieTransportRequest, requestID: String, _ steering: Steering) {
+        let (configuration, limits) = (engine.configuration, engine.configuration.limits)
+        self.machine = TurnStateMachine(policy: RetryPolicy(configuration))
+        self.options = Options(configuration, request)
+        self.redaction = engine.redaction.adding(request.fields)
+        self.evidence = FailureEvidence(
+            clientRequestID: requestID, bodyByteCountLimit: limits.errorBodyByteCount, unixTime: engine.clock.unixTime)
         self.steering = steering
-        self.record = ResponseRecord(byteCountLimit: options.limits.eventByteCount)
-        self.calls = CallStatements(byteCountLimit: options.limits.outputByteCount)
-        self.decoder = ResponseEventDecoder(maximumByteCount: options.limits.eventByteCount)
+        self.transport = request.preferredTransport(of: configuration.policy)
+        self.record = ResponseRecord(byteCountLimit: limits.eventByteCount)
+        self.calls = CallStatements(byteCountLimit: limits.outputByteCount)
+        self.decoder = ResponseEventDecoder(maximumByteCount: limits.eventByteCount)
     }
 
-    /// Begins the answer of another attempt; `continuesResponse` if it continues where an earlier one broke.
-    mutating func beginAttempt(continuesResponse: Bool) {
+    /// Begins the answer of an attempt.
+    mutating func begin(_ attempt: Attempt) {
         self.end = nil
         self.findings = Findings()
-        self.evidence.restart()
-        guard !continuesResponse else { return }
+        self.continues(with: attempt)
+        guard !attempt.continuesResponse else { return }
         self.half = nil
         self.record.restart()
         self.calls.restart()
     }
 
-    /// Prepares for a batch of events.
-    mutating func beginBatch(attempt: Int) {
+    /// Reads the answer of the other attempt of a race from now on.
+    mutating func continues(with attempt: Attempt) {
+        self.evidence.restart()
+        self.transport = attempt.transport
+        self.steering.begin(over: attempt.transport, on: attempt.connection)
+    }
+
+    /// Returns the state machine's action for an attempt on a connection of an earlier turn.
+    mutating func lent(_ attempt: Attempt, _ exchange: KeptExchange?) -> TurnStateMachine.Action {
+        var earlier = exchange?.earlier ?? EarlierResponses()
+        earlier.areCallsAnswered = !self.options.answeredCalls.isEmpty
+        return self.machine.lent(attempt: attempt.number, after: exchange?.responseID, earlier: earlier)
+    }
+
+    /// Prepares for a batch of events that has come by now.
+    ///
+    /// One reading of the clock is enough for all of them, as there are no waits in between.
+    mutating func beginBatch(attempt: Int, at now: Duration) {
+        self.meter.begin(at: now)
         // A consumer that wants diagnostics, or the raw form of output, gets more than the output.
         self.isFlowing =
             self.half == nil && !self.options.reportsDiagnostics && self.options.rawEvents != .all
             && self.machine.isFlowing(attempt)
+    }
+
+    /// Ends the steering; a request that was steered is not sent again.
+    mutating func endSteering() {
+        if self.steering.end() { self.machine.steered() }
     }
 
     /// Makes every further event of the batch take the three steps.
@@ -266,7 +295,7 @@ struct EventReader: ~Copyable {
         case .deliver(let offset):
             let remainder = unsafe UnsafeBufferPointer(rebasing: utf8[offset...])
             self.queue.append(unsafe BorrowedText(validatedUTF8: remainder), of: slot.kind)
-            self.hasQueued = true
+            self.meter.queued()
             return .queued
         case .ignore:
             return .dropped
@@ -278,18 +307,6 @@ struct EventReader: ~Copyable {
     /// Returns the event that was scanned last, whose bytes are `json`.
     func scannedEvent(_ json: UnsafeRawBufferPointer) throws(ResponseEventError) -> ResponseEvent {
         unsafe try self.decoder.scannedEvent(json)
-    }
-
-    /// Returns whether deltas were queued since the last call.
-    mutating func takeHasQueued() -> Bool {
-        defer { self.hasQueued = false }
-        return self.hasQueued
-    }
-
-    /// Returns whether output was delivered by `handle` since the last call.
-    mutating func takeHasDelivered() -> Bool {
-        defer { self.hasDelivered = false }
-        return self.hasDelivered
     }
 }
 

@@ -1,8 +1,8 @@
 /// The reading of a turn in batches: the times of output, and the time for which a peer was read without a pause.
 ///
-/// A value that belongs to the turn's driver. It reads no clock. A batch is the data that is available when the driver
-/// checks: `begin` opens it, `end` closes it, and in between output is recorded in one of two ways: `queued` for deltas
-/// that the reader has queued in one step, `delivered` for output of the events that take its three steps.
+/// A part of the turn's reader. It reads no clock. A batch is the data that is available when the driver checks:
+/// `begin` opens it, `end` closes it, and in between output is recorded in one of two ways: `queued` for deltas that
+/// the reader has queued in one step, `delivered` for output of the events that take its three steps.
 struct BatchMeter {
     /// The time at which the current batch was taken.
     private(set) var time = Duration.zero
@@ -12,6 +12,8 @@ struct BatchMeter {
     private var hasDelivered = false
     /// Indicates whether the batch had deltas that were queued in one step.
     private var hasQueued = false
+    /// Indicates whether such deltas do not count as progress of the attempt yet.
+    private var hasProgress = false
 
     /// Begins a batch.
     @inline(__always)
@@ -23,10 +25,17 @@ struct BatchMeter {
     /// Records that a piece of output was delivered.
     mutating func delivered() { self.hasDelivered = true }
 
-    /// Records that deltas were queued in one step.
-    mutating func queued() {
+    /// Records that a delta was queued in one step.
+    @inline(__always)
+    mutating func queued() { self.hasProgress = true }
+
+    /// Returns whether deltas were queued since the last call, which are progress at the time of the batch.
+    mutating func takeProgress() -> Bool {
+        guard self.hasProgress else { return false }
+        self.hasProgress = false
         self.hasQueued = true
         self.hasDelivered = true
+        return true
     }
 
     /// Records that the batch was read to its end.

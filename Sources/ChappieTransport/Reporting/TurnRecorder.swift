@@ -20,6 +20,8 @@ struct TurnRecorder {
     private var safety = ChappieReplaySafety.notSent
     /// The ages at which connections of the turn were cut.
     private var pathTimeLimit = PathTimeLimit()
+    /// The newest attempt that was announced before its delay.
+    private var announcedAttempt = 0
 
     /// Creates a recorder for a report that other tasks may read.
     init(_ watch: RequestWatch, report: LockedValue<ChappieStreamReport>) {
@@ -38,8 +40,12 @@ struct TurnRecorder {
         self.watch.log(.info, "turn", "A turn has begun.") { $0.transport = transport }
     }
 
-    /// Records that the turn is complete, has failed with an error or was cancelled.
-    func ended(with error: (any Error)?, after duration: Duration, _ facts: Facts) {
+    /// Records that the turn is complete, has failed with an error or was cancelled; `gaps` is the time between its
+    /// batches of output.
+    func ended(
+        with error: (any Error)?, after duration: Duration, _ facts: Facts, _ gaps: ChappieStreamReport.OutputGaps?
+    ) {
+        self.report.withLock { $0.gaps = gaps }
         if error is CancellationError { return self.cancelled(after: duration, facts) }
         self.watch.measure("turn", duration, error: error)
         guard let error else {
@@ -56,9 +62,6 @@ struct TurnRecorder {
         self.watch.measure("turn", duration, outcome: "cancelled")
         self.watch.log(.info, "turn", "A turn was cancelled.") { $0.fill(with: facts, duration) }
     }
-
-    /// Records the time between batches of output.
-    func measured(_ gaps: ChappieStreamReport.OutputGaps?) { self.report.withLock { $0.gaps = gaps } }
 
     /// Records the safety of sending the request again; does nothing while it does not change.
     mutating func noteSafety(_ safety: ChappieReplaySafety) {
@@ -138,11 +141,12 @@ struct TurnRecorder {
         return limit
     }
 
-    /// Records that an attempt is over; `statistics` are its connection's counts, `category` is that of its failure.
+    /// Records that an attempt of the turn's is over, with its connection's counts; `category` is that of its failure.
     func ended(
-        _ attempt: Attempt, _ statistics: TransportStatistics, outcome: String, category: ChappieErrorCategory?,
+        _ attempt: Attempt, in attempts: AttemptPair, outcome: String, category: ChappieErrorCategory? = nil,
         at now: Duration
     ) {
+        let statistics = attempts.statistics(of: attempt)
         let duration = now - attempt.startedAt
         self.watch.measure("attempt", duration, outcome: outcome, category: category)
         self.update(attempt.number) { entry in
@@ -162,8 +166,10 @@ struct TurnRecorder {
         }
     }
 
-    /// Records that another attempt follows, after a delay.
-    func retries(after delay: Duration, _ opening: TurnStateMachine.Opening) {
+    /// Records that another attempt follows after a delay, once for each; returns whether it is the first time.
+    mutating func retries(after delay: Duration, _ opening: TurnStateMachine.Opening) -> Bool {
+        guard self.announcedAttempt < opening.attempt else { return false }
+        self.announcedAttempt = opening.attempt
         let message: String
         var tag: String?
         switch opening.reason {
@@ -181,6 +187,7 @@ struct TurnRecorder {
             entry.transport = opening.transport
             entry.delay = delay
         }
+        return true
     }
 
     /// Records that the turn continues over HTTP.
@@ -210,6 +217,16 @@ struct TurnRecorder {
             guard let index = report.attempts.lastIndex(where: { $0.number == number }) else { return }
             update(&report.attempts[index])
         }
+    }
+}
+
+extension ChappieDiagnostic {
+    /// Creates the announcement of a retry; nil for another attempt with any other reason.
+    init?(retry opening: TurnStateMachine.Opening) {
+        guard case .reconnect(let retry, let limit, let failure) = opening.reason else { return nil }
+        self.init(
+            kind: .reconnecting, transport: opening.transport, attempt: retry, limit: limit, reason: failure.tag,
+            rung: ChappieRecoveryRung(opening.rung))
     }
 }
 

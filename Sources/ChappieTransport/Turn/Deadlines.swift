@@ -50,10 +50,9 @@ struct Deadlines {
         return startedAt + total
     }
 
-    /// Returns the time that the whole turn may still take, never below zero; nil without a budget.
-    func remainingTotal(at now: Duration) -> Duration? {
-        self.end.map { max(.zero, $0 - now) }
-    }
+    /// Returns whether the turn's time is over at a moment, which is determined only for a turn with a budget.
+    @inline(__always)
+    func isOver(at moment: @autoclosure () -> Duration) -> Bool { self.end.map { $0 <= moment() } ?? false }
 
     // MARK: One attempt
 

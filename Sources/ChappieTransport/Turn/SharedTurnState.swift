@@ -29,6 +29,13 @@ struct SharedTurnState {
     /// The circuit breaker's ticket, which is answered once: at the turn's end, or when its stream is dropped.
     var ticket: CircuitBreaker.Ticket?
 
+    /// Records that the consumer's task works for the turn; returns whether the stream was cancelled.
+    mutating func beginReading() -> Bool {
+        precondition(!self.isBusy, "a stream is read by one task at a time")
+        self.isBusy = true
+        return self.isCancelled
+    }
+
     /// Takes the event that is ready, unless the stream was cancelled.
     @inline(__always)
     mutating func takeReady(into event: inout ChappieStreamEvent) -> Ready {
@@ -57,12 +64,24 @@ struct SharedTurnState {
     }
 
     /// Takes all ready events or, when there are none, all that were read meanwhile; returns nil when there are none.
-    mutating func takeAll(orOf read: inout EventQueue) -> [ChappieStreamEvent]? {
+    ///
+    /// With `oneByOne` it takes the first of them.
+    mutating func takeAll(orOf read: inout EventQueue, oneByOne: Bool = false) -> [ChappieStreamEvent]? {
+        if oneByOne { return self.takeFirst(refillingFrom: &read).map { [$0] } }
         if self.ready.count == 0 { self.points.moved(read.count) }
         let batch = self.ready.count > 0 ? self.ready.takeAll() : read.takeAll()
         guard !batch.isEmpty else { return nil }
         self.isBusy = false
         return batch
+    }
+
+    /// Records the position behind the events that were read, of which `waitingCount` were not handed over.
+    mutating func note(_ position: Delivery.Position, waitingCount: Int) {
+        switch position {
+        case .unchanged: return
+        case .unknown: self.points.note(nil, waitingCount: waitingCount, readyCount: self.ready.count)
+        case .known(let cursor): self.points.note(cursor, waitingCount: waitingCount, readyCount: self.ready.count)
+        }
     }
 
     /// Drops the ready events, which the consumer does not get.
@@ -78,6 +97,15 @@ struct SharedTurnState {
 }
 
 extension LockedValue where Value == SharedTurnState {
+    /// Takes the event that is ready, unless the stream was cancelled.
+    @inline(__always)
+    func takeReady(into event: inout ChappieStreamEvent) -> SharedTurnState.Ready {
+        // There is no closure, which would cost as much as the lock.
+        self.lock()
+        defer { self.unlock() }
+        return unsafe self.value.pointee.takeReady(into: &event)
+    }
+
     /// Indicates whether the stream or the current task was cancelled; called by the task that reads the stream.
     var isGivenUp: Bool { self.withLock { $0.isCancelled } || Task.isCancelled }
 }

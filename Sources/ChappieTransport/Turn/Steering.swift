@@ -9,12 +9,20 @@ final class Steering: Sendable {
     private enum Target {
         /// No response is being made.
         case none
-        /// The response has no name yet.
-        case unnamed
+        /// The response on this connection has no name yet.
+        case unnamed(any TransportConnection)
         /// The response comes over HTTP, where none can be steered.
         case http
         /// This response, on this connection.
         case response(id: String, connection: any TransportConnection)
+
+        /// The WebSocket of the response; nil when there is none.
+        var connection: (any TransportConnection)? {
+            switch self {
+            case .unnamed(let connection), .response(_, let connection): connection
+            case .none, .http: nil
+            }
+        }
     }
 
     /// The progress of one steering.
@@ -118,14 +126,17 @@ final class Steering: Sendable {
 
     // MARK: The driver
 
-    /// Records that a response is being made that has no name yet.
-    func begin(over transport: ChappieTransportKind) {
-        self.state.withLock { $0.target = transport == .webSocket ? .unnamed : .http }
+    /// Records that a response is being made that has no name yet, over a transport, on this connection.
+    func begin(over transport: ChappieTransportKind, on connection: any TransportConnection) {
+        self.state.withLock { $0.target = transport == .webSocket ? .unnamed(connection) : .http }
     }
 
-    /// Records the response's name: it can be steered from now on.
-    func named(_ responseID: String, on connection: any TransportConnection) {
-        self.state.withLock { $0.target = .response(id: responseID, connection: connection) }
+    /// Records the response's name: over a WebSocket it can be steered from now on.
+    func named(_ responseID: String) {
+        self.state.withLock { state in
+            guard let connection = state.target.connection else { return }
+            state.target = .response(id: responseID, connection: connection)
+        }
     }
 
     /// Ends the steering of the response.
@@ -173,7 +184,7 @@ final class Steering: Sendable {
     /// - Returns: the items that it has used, in order.
     func takeUsed() -> [[UInt8]] {
         self.state.withLock { state in
-            state.target = .unnamed
+            if let connection = state.target.connection { state.target = .unnamed(connection) }
             var used = state.entries.filter { $0.progress == .accepted }
             state.entries.removeAll { $0.progress == .accepted }
             if used.isEmpty, !state.entries.isEmpty { used = [state.entries.removeFirst()] }

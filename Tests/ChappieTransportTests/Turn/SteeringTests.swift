@@ -344,10 +344,11 @@ import Testing
     @Test func steeringAfterACancellationIsRefusedWhateverTheDriverStillDoes() {
         let turn = TurnFixture([.socket([])]).instance.turn(conversation([WireItem.question]))
         let permission = turn.control.permission
+        let connection = ScriptedConnection([], clock: ManualClock())
         let steering = Steering()
-        steering.begin(over: .webSocket)
+        steering.begin(over: .webSocket, on: connection)
         steering.cancel()
-        steering.begin(over: .webSocket)
+        steering.begin(over: .webSocket, on: connection)
         #expect(throws: ChappieSteeringError.notRunning) {
             try steering.steer(Array("[{}]".utf8), permission, attempt: 1) {}
         }

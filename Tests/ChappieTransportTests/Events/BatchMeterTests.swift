@@ -1,0 +1,48 @@
+// The batches of a turn: what counts as output, as progress, and as taken.
+
+import Testing
+
+@testable import ChappieTransport
+
+@Suite struct BatchMeterTests {
+    private func gapCount(_ meter: BatchMeter) -> Int { meter.summary?.count ?? 0 }
+
+    @Test func queuedDeltasAreProgressOnce() {
+        var meter = BatchMeter()
+        meter.begin(at: .seconds(1))
+        let before = meter.takeProgress()
+        meter.queued()
+        meter.queued()
+        let (first, second) = (meter.takeProgress(), meter.takeProgress())
+        #expect([before, first, second] == [false, true, false])
+        #expect(meter.time == .seconds(1))
+    }
+
+    @Test(arguments: [true, false])
+    func gapsLieBetweenBatchesOfOutput(isQueued: Bool) {
+        var meter = BatchMeter()
+        for second in 1...3 {
+            meter.begin(at: .seconds(second))
+            if second != 2, isQueued { meter.queued() }
+            if second != 2, !isQueued { meter.delivered() }
+            _ = meter.takeProgress()
+            meter.end()
+        }
+        #expect(self.gapCount(meter) == 1)
+        #expect(meter.summary?.longest == 2)
+    }
+
+    @Test func onlyQueuedOutputCountsAsTaken() {
+        var meter = BatchMeter()
+        meter.begin(at: .seconds(1))
+        meter.delivered()
+        meter.end()
+        let delivered = meter.takesLast()
+        meter.begin(at: .seconds(2))
+        meter.queued()
+        _ = meter.takeProgress()
+        meter.end()
+        let (first, second) = (meter.takesLast(), meter.takesLast())
+        #expect([delivered, first, second] == [false, true, false])
+    }
+}
