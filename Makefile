@@ -45,7 +45,7 @@ RESULTS :=
 # (Scripts/at-once.sh).
 .NOTPARALLEL:
 
-.PHONY: help help-all demo quick test socket-tests other-tests check check-without-tests sanitize-and-build-all install format lint \
+.PHONY: help help-all demo quick test socket-tests more-socket-tests other-tests check check-without-tests sanitize-and-build-all install format lint \
 	samples-and-sanitizers sanitizers thread-sanitizer thread-sanitizer-build thread-sanitizer-run address-sanitizer \
 	address-sanitizer-build address-sanitizer-run benchmarks-and-fuzz-targets scan-forms docs docs-serve api-accept examples benchmarks-build \
 	budgets budgets-accept fuzz fuzz-regressions fuzz-coverage fuzz-planted \
@@ -67,11 +67,16 @@ demo: install ## Build the command line and run its demonstration
 test: install ## Build everything and run every test; TESTS=name for some
 	@Scripts/install.sh test
 	swift build $(BUILD_FLAGS) --build-tests
-	@$(if $(TESTS),swift test --skip-build $(TEST_FLAGS) --filter '$(TESTS)',Scripts/at-once.sh socket-tests other-tests)
+	@$(if $(TESTS),swift test --skip-build $(TEST_FLAGS) --filter '$(TESTS)',\
+		Scripts/at-once.sh socket-tests more-socket-tests other-tests)
 
-# Two processes, because the tests with sockets wait much; what both read has been built.
-socket-tests: ### Run the tests with real sockets, as `make test` has built them
-	swift test --skip-build --ignore-lock $(TEST_FLAGS) --filter '^LoopbackTests\.'
+# Three processes, because the tests with sockets wait much: their suites are divided by name into halves of about the
+# same time. What all read has been built.
+socket-tests: ### Run the first half of the tests with real sockets, as `make test` has built them
+	swift test --skip-build --ignore-lock $(TEST_FLAGS) --filter '^LoopbackTests\.[A-F]'
+
+more-socket-tests: ### Run the second half of them
+	swift test --skip-build --ignore-lock $(TEST_FLAGS) --filter '^LoopbackTests\.[^A-F]'
 
 other-tests: ### Run the other tests, as `make test` has built them
 	swift test --skip-build --ignore-lock $(TEST_FLAGS) --skip '^LoopbackTests\.'
