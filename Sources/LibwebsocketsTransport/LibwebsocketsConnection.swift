@@ -219,6 +219,14 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
 }
 
 extension LibwebsocketsConnection: OwnedWebSocket {
+    func nextWholeMessage() -> InboundPayload? {
+        guard !self.state.hasEdge, !self.state.hasEnded, let payload = self.state.reader.nextWholeMessage() else {
+            return nil
+        }
+        if self.state.isBehind, self.state.reader.isAtEnd { self.noteProgress(unread: 0) }
+        return payload
+    }
+
     func send(_ message: [UInt8], as kind: OutboundKind, upTo watermark: Int) async -> SendOutcome {
         let message = self.outbound(message, as: kind)
         let outcome = await self.arena.outbound.admit(byteCount: message.payload.count, upTo: watermark)

@@ -2,6 +2,12 @@
 ///
 /// The methods may be called from any task, several at once.
 package protocol OwnedWebSocket: TransportConnection {
+    /// Returns the next message if it has arrived and `next()` would return it; nil otherwise, with no change.
+    ///
+    /// It belongs to the consumer, as `next()` does, and costs less. It may return nil for any message that is not in one
+    /// piece, or is compressed.
+    func nextWholeMessage() -> InboundPayload?
+
     /// Queues one message when it and those before it have at most `watermark` bytes, or none waits any more.
     ///
     /// Suspends until then. Messages of waiting callers are queued in the order of their calls.

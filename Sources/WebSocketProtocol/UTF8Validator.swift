@@ -18,6 +18,15 @@ package struct UTF8Validator: Sendable {
     /// Begins a message.
     package init() {}
 
+    /// Returns whether bytes are UTF-8 as a whole.
+    ///
+    /// Most messages are ASCII, which is known without a look at single bytes.
+    package static func isValid(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        if unsafe Self.isASCII(bytes) { return true }
+        var validator = Self()
+        return unsafe validator.validate(bytes) && validator.finish()
+    }
+
     /// Takes the next run; returns whether all bytes so far can be the beginning of valid UTF-8.
     ///
     /// After a refusal every answer is a refusal, until `reset()`.
@@ -53,7 +62,37 @@ package struct UTF8Validator: Sendable {
     /// Discards the message.
     package mutating func reset() { self = Self() }
 
+    /// Returns whether all bytes are ASCII; the last block overlaps the one before it.
+    private static func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard let start = bytes.baseAddress else { return true }
+        let count = bytes.count
+        var index = 0
+        guard count >= Self.blockByteCount else {
+            unsafe Self.skipASCII(start, count: count, from: &index)
+            return index == count
+        }
+        while index &+ Self.blockByteCount <= count {
+            guard unsafe Self.isASCIIBlock(start + index) else { return false }
+            index &+= Self.blockByteCount
+        }
+        return unsafe Self.isASCIIBlock(start + (count &- Self.blockByteCount))
+    }
+
+    private static let blockByteCount = 64
+
+    /// Returns whether 64 bytes are ASCII.
+    @inline(__always)
+    private static func isASCIIBlock(_ start: UnsafeRawPointer) -> Bool {
+        let words = unsafe start.loadUnaligned(as: SIMD8<UInt64>.self)
+        let half = words.lowHalf | words.highHalf
+        let quarter = half.lowHalf | half.highHalf
+        return (quarter[0] | quarter[1]) & 0x8080_8080_8080_8080 == 0
+    }
+
     private static func skipASCII(_ start: UnsafeRawPointer, count: Int, from index: inout Int) {
+        while index &+ Self.blockByteCount <= count, unsafe Self.isASCIIBlock(start + index) {
+            index &+= Self.blockByteCount
+        }
         while index &+ 16 <= count {
             let first = unsafe start.loadUnaligned(fromByteOffset: index, as: UInt64.self)
             let second = unsafe start.loadUnaligned(fromByteOffset: index &+ 8, as: UInt64.self)

@@ -71,4 +71,40 @@ import WebSocketProtocol
         #expect(result.slices == 0)
         #expect(result.payloads.reduce(0) { $0 + $1.count } == 2_000_000)
     }
+
+    // MARK: Messages that are lent without their events
+
+    @Test func wholeMessagesAreLentUpToARecordThatIsNone() throws {
+        let whole = MessagePiece(kind: .text)
+        let buffer = Self.buffer([([1], whole), ([], whole)])
+        buffer.appendPong()
+        [UInt8(2)].withUnsafeBytes { buffer.append($0, as: MessagePiece(kind: .binary)) }
+        var reader = InboundReader(messageByteCountLimit: 10)
+        #expect(reader.nextWholeMessage() == nil)
+        reader.read(buffer)
+        #expect(reader.nextWholeMessage().map { Array($0.bytes) } == [1])
+        #expect(reader.nextWholeMessage()?.bytes.count == 0)
+        // The mark of a pong stays for `next()`.
+        #expect(reader.nextWholeMessage() == nil)
+        let event = try reader.next()
+        let isPong = if case .pong? = event { true } else { false }
+        #expect(isPong)
+        let last = reader.nextWholeMessage()
+        #expect(last?.kind == .binary && last?.bytes.first == 2)
+        #expect(reader.isAtEnd && reader.nextWholeMessage() == nil)
+    }
+
+    static let others: [(piece: MessagePiece, byteCount: Int)] = [
+        (MessagePiece(kind: .text, isLast: false), 1), (MessagePiece(kind: .text, isFirst: false), 1),
+        (MessagePiece(kind: .text, isCompressed: true), 1), (MessagePiece(kind: .text), 11),
+    ]
+
+    /// Fragments, compressed messages and those above the limit are left to `next()`.
+    @Test(arguments: Self.others)
+    func otherRecordsAreNotLent(piece: MessagePiece, byteCount: Int) {
+        var reader = InboundReader(messageByteCountLimit: 10)
+        reader.read(Self.buffer([([UInt8](repeating: 0x61, count: byteCount), piece)]))
+        #expect(reader.nextWholeMessage() == nil)
+        #expect(!reader.isAtEnd)
+    }
 }

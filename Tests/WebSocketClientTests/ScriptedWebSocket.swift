@@ -43,12 +43,15 @@ final class ScriptedWebSocket: OwnedWebSocket {
     private let state: LockedValue<State>
     private let sendOutcome: SendOutcome
     private let pongTime: Duration?
+    private let lendsArrived: Bool
 
-    /// Creates a connection; `peerBeganClosing` is that of its statistics.
+    /// Creates a connection; `peerBeganClosing` is that of its statistics, and with `lendsArrived` messages are lent
+    /// without their events.
     init(
         _ events: [ScriptedEvent], peerBeganClosing: Bool? = nil, sendOutcome: SendOutcome = .queued,
-        pongTime: Duration? = .milliseconds(5)
+        pongTime: Duration? = .milliseconds(5), lendsArrived: Bool = true
     ) {
+        self.lendsArrived = lendsArrived
         self.state = LockedValue(State(events: events))
         self.sendOutcome = sendOutcome
         self.pongTime = pongTime
@@ -59,6 +62,18 @@ final class ScriptedWebSocket: OwnedWebSocket {
 
     /// The calls so far.
     var calls: [Call] { self.state.withLock { $0.calls } }
+
+    /// Returns the next message, unless the script's messages are all to be taken by `next()`.
+    func nextWholeMessage() -> InboundPayload? {
+        let isMessage =
+            self.lendsArrived
+            && self.state.withLock { state in
+                guard state.end == nil, !state.hasEnded, case .message = state.events.first else { return false }
+                return true
+            }
+        guard isMessage, case .payload(let payload) = self.next() else { return nil }
+        return payload
+    }
 
     func next() -> TransportEvent? {
         self.state.withLock { state in

@@ -6,11 +6,13 @@ import Testing
 @testable import WebSocketClient
 
 @Suite(.timeLimit(.minutes(1))) struct WebSocketReceivingTests {
-    @Test func messagesAreReceivedInOrder() async throws {
-        let fixture = try WebSocketFixture([
-            .established(), .text("one"), .pong, .message(.binary, [0, 255]), .text(""), .text("zwölf 😀"),
-            .closed(1000),
-        ])
+    @Test(arguments: [false, true])
+    func messagesAreReceivedInOrder(lendsArrived: Bool) async throws {
+        let fixture = try WebSocketFixture(
+            [
+                .established(), .text("one"), .pong, .message(.binary, [0, 255]), .text(""), .text("zwölf 😀"),
+                .closed(1000),
+            ], lendsArrived: lendsArrived)
         let connection = try await fixture.open()
         let (messages, error) = await connection.readToEnd()
         #expect(messages == [.text("one"), .binary([0, 255]), .text(""), .text("zwölf 😀")])
@@ -42,9 +44,10 @@ import Testing
         #expect(fixture.exchange.calls.isEmpty)
     }
 
-    @Test(arguments: [false, true])
-    func textThatIsNotUTF8FailsTheConnection(isLent: Bool) async throws {
-        let fixture = try WebSocketFixture([.established(), .message(.text, [0x61, 0xC0, 0x80]), .text("more")])
+    @Test(arguments: [false, true], [false, true])
+    func textThatIsNotUTF8FailsTheConnection(isLent: Bool, lendsArrived: Bool) async throws {
+        let fixture = try WebSocketFixture(
+            [.established(), .message(.text, [0x61, 0xC0, 0x80]), .text("more")], lendsArrived: lendsArrived)
         let connection = try await fixture.open()
         do {
             if isLent {
@@ -196,6 +199,24 @@ import Testing
         #expect(fixture.exchange.calls == [.cancel])
         #expect(fixture.outcomes == ["connect completed", "connection cancelled"])
         await #expect(throws: WebSocketError.notOpen) { try await connection.send("late") }
+    }
+
+    /// Messages that have arrived are not received by a cancelled task.
+    @Test(arguments: [false, true])
+    func aCancelledTaskReceivesNothing(isLent: Bool) async throws {
+        let fixture = try WebSocketFixture([.established(), .text("one"), .text("two")])
+        let connection = try await fixture.open()
+        let task = Task {
+            #expect(try await connection.receive() == .text("one"))
+            withUnsafeCurrentTask { $0?.cancel() }
+            if isLent {
+                _ = try await connection.withNextMessage { _, _ in Issue.record("it was lent") }
+            } else {
+                _ = try await connection.receive()
+            }
+        }
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(fixture.exchange.calls == [.cancel])
     }
 
     @Test func cancelEndsAReceivingTask() async throws {

@@ -84,6 +84,21 @@ import WebSocketProtocol
         #expect(self.judge(bytes, cut: cut) == self.reference(bytes))
     }
 
+    /// Texts around the length of a block, with bytes that are no ASCII at every place.
+    @Test(arguments: [0, 1, 7, 8, 9, 15, 16, 17, 63, 64, 65, 80, 127, 128, 129, 150, 192, 250])
+    func aWholeTextIsJudgedAsByTheStandardLibrary(length: Int) {
+        let text = [UInt8](repeating: 0x61, count: length)
+        #expect(text.withUnsafeBytes { UTF8Validator.isValid($0) })
+        for index in 0..<length {
+            for replacement in [[0xFF], [0xC3], [0xC3, 0xA9], [0xE2, 0x82, 0xAC]] as [[UInt8]] {
+                let end = min(index + replacement.count, length)
+                let changed = text[..<index] + replacement.prefix(end - index) + text[end...]
+                let isValid = Array(changed).withUnsafeBytes { UTF8Validator.isValid($0) }
+                if isValid != self.reference(Array(changed)) { Issue.record("\(replacement) at \(index)") }
+            }
+        }
+    }
+
     @Test(
         arguments: [
             ([0xC0], 0), ([0xC1], 0), ([0xF5], 0), ([0xFF], 0), ([0x80], 0), ([0xE0, 0x9F], 1), ([0xED, 0xA0], 1),

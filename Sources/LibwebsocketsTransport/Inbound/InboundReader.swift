@@ -64,6 +64,21 @@ struct InboundReader {
         return true
     }
 
+    /// Returns the next record if it is a message that is lent as it is; nil otherwise, with no change.
+    @inline(__always)
+    mutating func nextWholeMessage() -> InboundPayload? {
+        guard self.nextRecord < self.records.count else { return nil }
+        let record = self.records[self.nextRecord]
+        guard case .message(let piece) = record.content, self.decoder.lends(piece, byteCount: record.count) else {
+            return nil
+        }
+        self.nextRecord += 1
+        self.quietByteCount = 0
+        return InboundPayload(
+            kind: piece.kind.payloadKind,
+            bytes: UnsafeRawBufferPointer(rebasing: self.bytes[record.offset..<record.offset + record.count]))
+    }
+
     /// Returns the next payload or pong; nil when there is none, or when a slice is over.
     mutating func next() throws(PayloadDecoder.Failure) -> TransportEvent? {
         guard let event = try self.nextOfSlice() else { return nil }

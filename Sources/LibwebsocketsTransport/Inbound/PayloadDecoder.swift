@@ -83,6 +83,11 @@ struct PayloadDecoder {
         }
     }
 
+    /// Indicates whether `decode` lends these bytes as a message, and does nothing else.
+    func lends(_ piece: MessagePiece, byteCount: Int) -> Bool {
+        piece.isFirst && piece.isLast && !piece.isCompressed && byteCount <= self.limit
+    }
+
     private mutating func decodeBody(_ bytes: UnsafeRawBufferPointer) throws(Failure) -> InboundPayload? {
         guard case .body(let decoder) = self.content else { return InboundPayload(kind: .body, bytes: bytes) }
         if !decoder.isIdentity { self.count.add(compressed: bytes.count) }
@@ -205,7 +210,7 @@ extension PayloadDecoder.Failure {
 
 extension MessageKind {
     /// The kind of the payload.
-    fileprivate var payloadKind: InboundPayload.Kind {
+    var payloadKind: InboundPayload.Kind {
         switch self {
         case .text: .text
         case .binary: .binary

@@ -1,4 +1,7 @@
+// Receiving, by the one task that does. What is inlinable is compiled with the program: a message that has arrived is then
+// received without a change of executors, memory for a task, or a lock.
 import StreamTransport
+import Synchronization
 import WebSocketProtocol
 
 extension WebSocketConnection {
@@ -11,13 +14,13 @@ extension WebSocketConnection {
     ///
     /// - Throws: ``WebSocketError`` when the connection ended with an error, or another task receives; the same error
     ///   again when it is called again. `CancellationError` when the task is cancelled.
+    @inlinable @inline(__always)
     public func receive(isolation actor: isolated (any Actor)? = #isolation) async throws -> WebSocketMessage? {
-        try await self.next(isolation: actor) { payload in
-            switch payload.kind {
-            case .text: unsafe String(validating: payload.bytes, as: UTF8.self).map { .text($0) }
-            case .binary, .body: unsafe .binary(Array(payload.bytes))
-            }
-        }
+        var message = unsafe self.arrivedMessage()
+        if unsafe message == nil { unsafe message = try await self.awaitedMessage(isolation: actor) }
+        guard let message = unsafe message else { return nil }
+        defer { self.endReceiving() }
+        return unsafe message.copy
     }
 
     /// Lends the next message to a closure, without copying it; returns nil after the end, as for `messages`.
@@ -25,77 +28,129 @@ extension WebSocketConnection {
     /// The bytes are valid during the call, and those of text are valid UTF-8.
     ///
     /// - Throws: what `receive()` throws, and the error of the closure, after which the message counts as received.
+    @inlinable @inline(__always)
     public func withNextMessage<Result>(
         isolation actor: isolated (any Actor)? = #isolation,
         _ body: (WebSocketMessage.Kind, RawSpan) throws -> Result
     ) async throws -> Result? {
-        try await self.next(isolation: actor) { payload in
+        var message = unsafe self.arrivedMessage()
+        if unsafe message == nil { unsafe message = try await self.awaitedMessage(isolation: actor) }
+        guard let message = unsafe message else { return nil }
+        defer { self.endReceiving() }
+        return unsafe try body(message.kind, message.bytes.bytes)
+    }
+
+    /// A message whose bytes the connection lends until `endReceiving()`; those of text are valid UTF-8.
+    @unsafe @usableFromInline
+    struct LentMessage {
+        @usableFromInline let kind: WebSocketMessage.Kind
+        @usableFromInline let bytes: UnsafeRawBufferPointer
+
+        /// Returns nil for text that is not UTF-8.
+        init?(_ payload: InboundPayload) {
             switch payload.kind {
-            case .text: unsafe payload.isUTF8 ? try body(.text, payload.bytes.bytes) : nil
-            case .binary, .body: unsafe try body(.binary, payload.bytes.bytes)
+            case .text:
+                guard unsafe UTF8Validator.isValid(payload.bytes) else { return nil }
+                unsafe self.kind = .text
+            case .binary, .body: unsafe self.kind = .binary
+            }
+            unsafe self.bytes = payload.bytes
+        }
+
+        /// The message with memory of its own.
+        @usableFromInline var copy: WebSocketMessage {
+            switch unsafe self.kind {
+            case .text: unsafe .text(String(validatedUTF8: self.bytes))
+            case .binary: unsafe .binary(Array(self.bytes))
             }
         }
     }
 
-    /// Reads the next message; `read` returns nil for text that is not UTF-8, which fails the connection (RFC 6455
-    /// section 8.1).
-    private func next<Result>(
-        isolation actor: isolated (any Actor)?, _ read: (InboundPayload) throws -> Result?
-    ) async throws -> Result? {
-        try self.beginReceiving()
-        defer { self.state.withLock { $0.isReceiving = false } }
+    /// Begins to receive and returns the next message, if it has arrived.
+    ///
+    /// Returns nil otherwise, and whenever there may be an error; `awaitedMessage` is called then.
+    @usableFromInline
+    func arrivedMessage() -> LentMessage? {
+        guard !Task.isCancelled, self.beginReceiving() else { return nil }
+        if !self.hasEndOfMessages.load(ordering: .relaxed), let payload = self.exchange.nextWholeMessage() {
+            if let message = unsafe self.received(payload) { return unsafe message }
+        }
+        self.endReceiving()
+        return nil
+    }
+
+    /// Begins to receive and waits for the next message; nil after the end.
+    @usableFromInline
+    func awaitedMessage(isolation actor: isolated (any Actor)?) async throws -> LentMessage? {
+        guard self.beginReceiving() else { throw WebSocketError.alreadyReceiving }
+        do {
+            if let message = unsafe try await self.nextMessage(isolation: actor) { return unsafe message }
+        } catch {
+            self.endReceiving()
+            throw error
+        }
+        self.endReceiving()
+        return nil
+    }
+
+    /// Ends the loan of the message that was received, and lets any task receive.
+    @usableFromInline
+    func endReceiving() { self.isReceiving.store(false, ordering: .releasing) }
+
+    /// Returns false when another task receives.
+    private func beginReceiving() -> Bool {
+        self.isReceiving.compareExchange(expected: false, desired: true, ordering: .acquiring).exchanged
+    }
+
+    private func nextMessage(isolation actor: isolated (any Actor)?) async throws -> LentMessage? {
         while true {
             if let end = self.state.withLock({ $0.endOfMessages }) {
                 if let error = end.error { throw error }
                 return nil
             }
-            if Task.isCancelled { throw self.receivingWasCancelled() }
+            if Task.isCancelled {
+                self.cancel()
+                throw CancellationError()
+            }
             guard let event = self.exchange.next() else {
                 _ = await self.exchange.wait(for: nil)
                 continue
             }
             switch event {
             case .payload(let payload):
-                guard let result = try read(payload) else {
-                    self.failForUnreadableMessage()
-                    continue
-                }
-                self.noteMessage()
-                return result
+                if let message = unsafe self.received(payload) { return unsafe message }
             case .ended(let end): self.endMessages(end)
             case .opened, .ready, .pong: break
             }
         }
     }
 
-    private func beginReceiving() throws(WebSocketError) {
-        let isFree = self.state.withLock { state in
-            defer { state.isReceiving = true }
-            return !state.isReceiving
+    /// Counts a message; text that is not UTF-8 fails the connection instead (RFC 6455 section 8.1).
+    private func received(_ payload: InboundPayload) -> LentMessage? {
+        guard let message = unsafe LentMessage(payload) else {
+            self.failForUnreadableMessage()
+            return nil
         }
-        guard isFree else { throw .alreadyReceiving }
+        let count = self.receivedMessageCount.load(ordering: .relaxed)
+        self.receivedMessageCount.store(count + 1, ordering: .relaxed)
+        if count == 0 { self.noteFirstMessage() }
+        return unsafe message
     }
 
-    private func noteMessage() {
-        let isFirst = self.state.withLock { state in
-            state.receivedMessageCount += 1
-            return state.receivedMessageCount == 1
-        }
-        guard isFirst else { return }
+    private func noteFirstMessage() {
         let moment = self.opening.age
         self.state.withLock { $0.firstMessage = moment }
     }
-
-    private func receivingWasCancelled() -> CancellationError {
-        self.cancel()
-        return CancellationError()
-    }
 }
 
-extension InboundPayload {
-    /// Indicates whether the bytes are UTF-8 as a whole.
-    fileprivate var isUTF8: Bool {
-        var validator = UTF8Validator()
-        return unsafe validator.validate(self.bytes) && validator.finish()
+extension String {
+    /// Copies bytes that are known to be UTF-8.
+    fileprivate init(validatedUTF8 bytes: UnsafeRawBufferPointer) {
+        if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
+            let text = unsafe bytes.assumingMemoryBound(to: UInt8.self)
+            unsafe self.init(copying: UTF8Span(unchecked: text.span))
+        } else {
+            unsafe self.init(decoding: bytes, as: UTF8.self)
+        }
     }
 }

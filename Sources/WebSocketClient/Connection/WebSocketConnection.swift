@@ -1,5 +1,6 @@
 import LibwebsocketsTransport
 import StreamTransport
+import Synchronization
 import TransportSurface
 
 /// An established WebSocket connection (RFC 6455), which any number of tasks may use.
@@ -18,14 +19,12 @@ import TransportSurface
 public final class WebSocketConnection: Sendable {
     /// The state that tasks share, behind a lock held for a few lines.
     struct State {
-        var isReceiving = false
         /// Indicates whether this side has asked for the closing handshake.
         var hasClosed = false
         var end: End?
         /// Indicates whether every message before the end was received.
         var isDrained = false
         var firstMessage: Duration?
-        var receivedMessageCount = 0
         var sentMessageCount = 0
 
         /// The end, once there is nothing left to receive before it.
@@ -45,6 +44,13 @@ public final class WebSocketConnection: Sendable {
 
     let exchange: any OwnedWebSocket
     let state = LockedValue(State())
+    // Beside the state, as they are used for each message.
+    /// Indicates whether a task receives; the one that sets it does.
+    let isReceiving = Atomic(false)
+    /// Indicates whether the state has an `endOfMessages`.
+    let hasEndOfMessages = Atomic(false)
+    /// The number of received messages, which the task that receives changes.
+    let receivedMessageCount = Atomic(0)
     let opening: WebSocketOpening
     let watch: RequestWatch
     let redaction: SecretRedaction
@@ -125,7 +131,7 @@ public final class WebSocketConnection: Sendable {
         report.isCompressed = self.isCompressed
         let state = self.state.withLock { $0 }
         report.firstMessage = state.firstMessage?.seconds
-        report.receivedMessageCount = state.receivedMessageCount
+        report.receivedMessageCount = self.receivedMessageCount.load(ordering: .relaxed)
         report.sentMessageCount = state.sentMessageCount
         report.outcome = state.end?.outcome
         return report
@@ -157,7 +163,7 @@ public final class WebSocketConnection: Sendable {
     func endMessages(_ end: TransportEnd) {
         if case .failed(let failure) = end, failure.cause != .cancelled { return self.failMessages(failure) }
         _ = self.end(end)
-        self.state.withLock { $0.isDrained = true }
+        self.changeEnd { $0.isDrained = true }
     }
 
     /// Fails the connection with 1007 because a message is text that is not UTF-8 (RFC 6455 section 8.1).
@@ -172,7 +178,7 @@ public final class WebSocketConnection: Sendable {
     private func failMessages(_ failure: TransportFailure) {
         let error = self.error(failure)
         self.note(.failed(error))
-        self.state.withLock { state in
+        self.changeEnd { state in
             state.isDrained = true
             // `close(code:reason:)` may have noted a close frame that has arrived behind the message.
             if case .closed = state.end { state.end = .failed(error) }
@@ -180,9 +186,10 @@ public final class WebSocketConnection: Sendable {
     }
 
     private func error(_ failure: TransportFailure) -> WebSocketError {
-        let count = self.state.withLock { ($0.sentMessageCount, $0.receivedMessageCount) }
-        let safety: ChappieReplaySafety = count.1 > 0 ? .outputDelivered : count.0 > 0 ? .sentNoOutput : .notSent
-        return self.opening.error(failure, self.exchange.statistics, safety, hasMessages: count.1 > 0)
+        let hasMessages = self.receivedMessageCount.load(ordering: .relaxed) > 0
+        let hasSent = self.state.withLock { $0.sentMessageCount > 0 }
+        let safety: ChappieReplaySafety = hasMessages ? .outputDelivered : hasSent ? .sentNoOutput : .notSent
+        return self.opening.error(failure, self.exchange.statistics, safety, hasMessages: hasMessages)
     }
 
     private var initiator: WebSocketClose.Initiator {
@@ -196,13 +203,23 @@ public final class WebSocketConnection: Sendable {
     /// Notes the end and reports it to the program's sinks, unless one was noted before; returns the first.
     @discardableResult
     private func note(_ end: End) -> End {
-        let (first, isNew) = self.state.withLock { state in
+        let (first, isNew) = self.changeEnd { state in
             if let first = state.end { return (first, false) }
             state.end = end
             return (end, true)
         }
         if isNew { self.opening.reportEnd(first) }
         return first
+    }
+
+    /// Changes the end in the state, or the knowledge of what is left before it.
+    private func changeEnd<Result>(_ change: (inout State) -> Result) -> Result {
+        self.state.withLock { state in
+            defer {
+                if state.endOfMessages != nil { self.hasEndOfMessages.store(true, ordering: .relaxed) }
+            }
+            return change(&state)
+        }
     }
 }
 

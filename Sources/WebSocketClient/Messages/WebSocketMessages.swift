@@ -25,12 +25,13 @@ public struct WebSocketMessages: AsyncSequence, Sendable {
 
     /// The iterator, which keeps the connection open.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        fileprivate let connection: WebSocketConnection
-        private var isOver = false
+        @usableFromInline let connection: WebSocketConnection
+        @usableFromInline var isOver = false
 
         fileprivate init(connection: WebSocketConnection) { self.connection = connection }
 
         /// Returns the next message, on the given actor; nil after the end.
+        @inlinable @inline(__always)
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(any Error) -> WebSocketMessage? {
@@ -43,6 +44,7 @@ public struct WebSocketMessages: AsyncSequence, Sendable {
         }
 
         /// Returns the next message; nil after the end.
+        @inlinable
         public mutating func next() async throws -> WebSocketMessage? { try await self.next(isolation: nil) }
     }
 }
