@@ -222,8 +222,8 @@ let package = Package(
             name: "ChappieCommandTests",
             dependencies: [
                 "Chappie", "ChappieCommand", "ChappieDiagnosis", "ChappieSignIn", "ChappieTestServer",
-                "ChappieTransport", "EventSource", "PathDiagnosis", "ServerSentEvents", "TransportSurface",
-                "WebSocketClient",
+                "ChappieTransport", "EventSource", "PathDiagnosis", "ServerSentEvents", "StreamTransport",
+                "TransportSurface", "WebSocketClient",
             ],
             swiftSettings: baseSettings),
         .testTarget(

@@ -27,7 +27,8 @@ struct EventsCommand {
         let patience = OutputPatience(limit: options.configuration.timeouts.total)
         let console = self.console.waiting { patience.error }
         let printer = EventsPrinter(
-            printsJSON: options.printsJSON, terminals: console.terminals, style: console.errorStyle)
+            printsJSON: options.printsJSON, terminals: console.terminals, style: console.errorStyle,
+            width: console.errorWidth)
         let source = Self.source(options, printer, on: console)
         let watcher = self.watcher(of: source, patience)
         let status = await self.print(

@@ -1,4 +1,5 @@
 // The events of a server as text. Pure: values in, text out.
+import ChappieTransport
 import EventSource
 import ServerSentEvents
 
@@ -10,13 +11,16 @@ struct EventsPrinter: Sendable {
     private let printsJSON: Bool
     private let terminals: Console.Terminals
     private let style: TerminalStyle
+    private let width: Int?
     private var serializer = EventStreamSerializer()
 
-    /// Creates a printer for the kinds of outputs; the style is that of standard error.
-    init(printsJSON: Bool, terminals: Console.Terminals, style: TerminalStyle) {
+    /// Creates a printer for the kinds of outputs; the style is that of standard error, whose words are divided into
+    /// lines of `width` columns, or not at all.
+    init(printsJSON: Bool, terminals: Console.Terminals, style: TerminalStyle, width: Int? = nil) {
         self.printsJSON = printsJSON
         self.terminals = terminals
         self.style = style
+        self.width = width
     }
 
     /// Returns the text of an event.
@@ -53,7 +57,7 @@ struct EventsPrinter: Sendable {
     /// To a request such as a POST a server answers 204 because it has no more to say, and not to end a stream.
     func line(ofEndAfter method: String, statusCode: Int?, eventCount: Int) -> String? {
         guard method != "GET", statusCode == 204, eventCount == 0 else { return nil }
-        return self.style.dim("  The server has accepted the request, and sends no event stream (http.204).")
+        return self.note("The server has accepted the request, and sends no event stream (http.204).")
     }
 
     /// Returns the line for a log entry; nil for those that are not shown.
@@ -63,20 +67,24 @@ struct EventsPrinter: Sendable {
         guard entry.context != "connection" || self.terminals.errorOutput || entry.attempt ?? 1 > 1 else { return nil }
         let delay = entry.delay.map { "in \(($0 / .milliseconds(1)).rounded() / 1_000) s" }
         let facts = [entry.tag, delay].compactMap(\.self).joined(separator: ", ")
-        return self.style.dim("  \(entry.message)" + (facts.isEmpty ? "" : " (\(facts))"))
+        return self.note(entry.message + (facts.isEmpty ? "" : " (\(facts))"))
+    }
+
+    private func note(_ words: String) -> String {
+        self.style.dim("  " + HelpText.wrapped(words, behind: 4, width: self.width))
     }
 
     /// Returns the text of an event source that has failed or was interrupted.
     func printed(_ failure: EventsFailure) -> PrintedText {
         var facts = [failure.tag]
         if let category = failure.category { facts.append("category \(category.rawValue)") }
-        if failure.attempts > 0 { facts.append(failure.attempts == 1 ? "1 attempt" : "\(failure.attempts) attempts") }
-        let hint = failure.isRetryable && failure.category != nil ? " The same request may succeed later." : ""
-        let said = failure.serverMessage.map { "  the server says: \($0.onOneLine(limit: 500))\n" } ?? ""
+        if !failure.namesAttempts, let fact = FailureLines.fact(ofAttempts: failure.attempts) { facts.append(fact) }
+        if let issuer = failure.issuer { facts.append(FailureLines.fact(ofIssuer: issuer)) }
+        let lines = FailureLines(
+            problem: failure.problem, serverMessage: failure.serverMessage, advice: failure.advice, facts: facts)
         return PrintedText(
             output: self.printsJSON ? Self.line(failure) : "",
-            errorOutput: self.style.red("chappie:") + " \(failure.safeDescription)\(hint)\n" + said
-                + self.style.dim("  " + facts.joined(separator: ", ")) + "\n")
+            errorOutput: lines.text(style: self.style, width: self.width))
     }
 
     private static func line(_ failure: EventsFailure) -> String {
@@ -106,14 +114,23 @@ struct EventsFailure: Equatable {
     var isRetryable: Bool
     /// The status code of the answer, where the failure is about one.
     var statusCode: Int?
-    /// The problem and the advice, safe to show.
-    var safeDescription: String
-    /// The beginning of the answer's content; nil without one.
+    /// The problem, safe to show.
+    var problem: String
+    /// The next step, safe to show; nil where there is none.
+    var advice: String?
+    /// The server's message, on one line; nil without one.
     var serverMessage: String?
+    /// The issuer of the rejected certificate, as the certificate names it.
+    var issuer: String?
     /// The number of attempts.
     var attempts: Int
+    /// Indicates whether the problem names the number of attempts.
+    var namesAttempts = false
     /// The exit code of the process.
     var status: ExitCode
+
+    /// The problem and the advice, safe to show.
+    var safeDescription: String { [self.problem, self.advice].compactMap(\.self).joined(separator: " ") }
 
     /// Collects the facts of an error.
     init(_ error: any Error, attempts: Int) {
@@ -125,28 +142,41 @@ struct EventsFailure: Equatable {
             self.category = error.category
             self.isRetryable = error.isRetryable
             self.statusCode = error.statusCode
-            self.safeDescription = error.safeDescription
-            self.serverMessage = error.unsafeMessage
+            self.problem = error.failureReason ?? error.safeDescription
+            self.advice = error.recoverySuggestion
+            self.add(error)
         case is ReconnectionsUsedUpError:
             self.tag = "event-source.gave-up"
             self.category = .server
             self.isRetryable = true
-            self.safeDescription =
-                "The server ended its streams without an event, and no more reconnections are allowed. Check the "
-                + "address, or raise the limit (--max-reconnects)."
+            self.problem = "The server ended its streams without an event, and no more reconnections are allowed."
+            self.advice = "Check the address, or raise the limit (--max-reconnects)."
         case is CancellationError, DescriptorError.interrupted:
             self.tag = "cancelled"
             self.isRetryable = true
-            self.safeDescription = "Interrupted."
+            self.problem = "Interrupted."
         case DescriptorError.late:
             self.tag = "timeout.output"
             self.isRetryable = true
-            self.safeDescription = "Time ran out before everything could be written: the output is not read."
+            self.problem = "Time ran out before everything could be written: the output is not read."
         default:
             self.tag = "internal"
             self.category = .internal
             self.isRetryable = false
-            self.safeDescription = "The program failed in a way that it should not. Report this."
+            self.problem = "The program failed in a way that it should not."
+            self.advice = "Report this."
+        }
+    }
+
+    /// Adds the facts that only some errors have.
+    private mutating func add(_ error: EventSourceError) {
+        switch error {
+        case .refused(let refusal): self.serverMessage = ServerMessage.line(ofBody: refusal.body)
+        case .transport(let failure):
+            self.serverMessage = failure.details.serverMessage.flatMap(ServerMessage.line(ofBody:))
+            self.issuer = failure.details.issuer
+            self.namesAttempts = failure.attempts == self.attempts
+        case .invalidArgument, .redirect, .alreadyRead: break
         }
     }
 }

@@ -55,21 +55,15 @@ struct StreamTextPrinter: StreamPrinter {
         var facts = [failure.tag]
         if let category = failure.category { facts.append("category \(category.rawValue)") }
         if failure.isRetryable, failure.category != nil { facts.append("may succeed later") }
-        if failure.attempts > 0, !failure.namesAttempts {
-            facts.append(failure.attempts == 1 ? "1 attempt" : "\(failure.attempts) attempts")
-        }
+        if !failure.namesAttempts, let fact = FailureLines.fact(ofAttempts: failure.attempts) { facts.append(fact) }
         if self.textByteCount > 0 { facts.append("\(self.textByteCount) bytes of text delivered") }
-        if let issuer = failure.issuer { facts.append("certificate issued by \(issuer.onOneLine(limit: 300))") }
+        if let issuer = failure.issuer { facts.append(FailureLines.fact(ofIssuer: issuer)) }
         if let requestID = failure.requestID { facts.append("request \(requestID.onOneLine(limit: 300))") }
-        let message =
-            self.style.red(Console.name) + " "
-            + HelpText.wrapped(failure.safeDescription, behind: Console.name.count + 1, width: self.width)
+        let lines = FailureLines(
+            problem: failure.safeDescription, serverMessage: failure.serverMessage, facts: facts)
         let lineEnd = self.terminals.errorOutput && !self.isAtLineStart ? "\n" : ""
-        let said = failure.serverMessage.map { Console.line(ofServer: $0, width: self.width) } ?? ""
-        let words = "  " + HelpText.wrapped(facts.joined(separator: ", "), behind: 4, width: self.width)
         let doctor = failure.concernsPath ? self.style.dim("  is it the network? chappie doctor finds out") + "\n" : ""
-        return PrintedText(
-            errorOutput: lineEnd + message + "\n" + said + self.style.dim(words) + "\n" + doctor)
+        return PrintedText(errorOutput: lineEnd + lines.text(style: self.style, width: self.width) + doctor)
     }
 
     private mutating func answer(_ text: String) -> PrintedText {

@@ -1,6 +1,7 @@
 // The outputs of a command: data to standard output, all other text to standard error.
 import Chappie
 import ChappieSignIn
+import ChappieTransport
 import WebSocketClient
 
 #if canImport(Darwin)
@@ -120,7 +121,11 @@ struct Console: Sendable {
         case let error as ChappieAuthError: self.complain(error.safeDescription)
         case let error as WebSocketError:
             self.complain(error.safeDescription)
-            if let message = error.unsafeMessage { self.show(ofServer: message.onOneLine(limit: 500)) }
+            if case .transport(let failure) = error {
+                failure.details.issuer.map { self.note("  " + FailureLines.fact(ofIssuer: $0)) }
+            } else if let message = error.unsafeMessage.flatMap(ServerMessage.line(ofBody:)) {
+                self.show(ofServer: message)
+            }
         default: self.complain("an unexpected error; please report it")
         }
         return ExitCode(error)

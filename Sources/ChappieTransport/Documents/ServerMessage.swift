@@ -3,14 +3,14 @@ import ResponseEvents
 import TransportSurface
 
 /// Converts a server's message to one line.
-enum ServerMessage {
+package enum ServerMessage {
     /// The longest line, in Unicode scalars.
     static let lengthLimit = 500
 
-    /// Returns the line for the body of an answer; nil when it is empty.
+    /// Returns the line for the body of an answer, without control characters; nil when it is empty.
     ///
     /// For JSON it is the message in it, for an HTML page its title, and otherwise the text.
-    static func line(ofBody body: String) -> String? {
+    package static func line(ofBody body: String) -> String? {
         if WebPage(body) != nil { return Self.line(WebPage.titleWords(of: body)) }
         return Self.line(ServerErrorFacts.words(inJSON: body.utf8) ?? body)
     }

@@ -1,11 +1,12 @@
 // The events of a server as text, and the end of an event source.
-import EventSource
 import Foundation
 import ServerSentEvents
+import StreamTransport
 import Testing
 import TransportSurface
 
 @testable import ChappieCommand
+@testable import EventSource
 
 @Suite struct EventsPrinterTests {
     private static func printer(
@@ -129,10 +130,84 @@ import TransportSurface
         failure.serverMessage = "no\u{1B}[2J\nsuch"
         let text = Self.printer().printed(failure)
         #expect(text.output.isEmpty)
-        #expect(text.errorOutput.hasPrefix("chappie: \(failure.safeDescription) The same request may succeed later.\n"))
-        #expect(text.errorOutput.contains("\n  the server says: no[2J such\n"))
+        #expect(text.errorOutput.hasPrefix("chappie: \(failure.problem)\n"))
+        #expect(text.errorOutput.contains("\n  the server says: no[2J such\n  Try again in a moment.\n"))
         #expect(text.errorOutput.hasSuffix("\n  connection.lost, category network, 3 attempts\n"))
         #expect(failure.status == .unavailable)
+    }
+
+    private static func refusal(_ statusCode: Int, _ body: String) -> EventSourceError {
+        .refused(
+            EventSourceRefusal(
+                EventSourceResponse(ResponseHead(statusCode: statusCode)), retryAfter: nil, body: body))
+    }
+
+    /// A server's message, as it is sent and as it is printed.
+    static let messages: [(body: String, words: String?)] = [
+        (#"{"error":{"message":"Slow down.","type":"rate_limit","code":null}}"#, "Slow down."),
+        (#"{"detail":"No\nchappie: \u001B[1msuch\u202E"}"#, "No chappie: [1msuch"),
+        ("<html><title>Blocked</title>", #"an HTML page with the title "Blocked""#),
+        ("because", "because"),
+        (String(repeating: "x", count: 501), String(repeating: "x", count: 500) + "… (501 characters)"),
+        ("\r\n", nil), ("", nil),
+    ]
+
+    @Test(arguments: Self.messages.indices) func refusalHasTheServersMessageOnALineOfItsOwn(_ index: Int) {
+        let (body, words) = Self.messages[index]
+        let failure = EventsFailure(Self.refusal(429, body), attempts: 2)
+        let lines = Self.printer().printed(failure).errorOutput.split(separator: "\n").map(String.init)
+        #expect(lines.first?.hasPrefix("chappie: The server answered with status code 429") == true)
+        #expect(lines.dropFirst().dropLast(2) == (words.map { ["  the server says: \($0)"] } ?? [])[...])
+        #expect(lines.last == "  http.429, category rateLimit, 2 attempts")
+        #expect(failure.serverMessage == words)
+    }
+
+    @Test func failureStatesEachFactOnce() {
+        #expect(
+            Self.printer().printed(EventsFailure(Self.refusal(503, ""), attempts: 2)).errorOutput == """
+                chappie: The server answered with status code 503.
+                  Try again in a moment; if it stays so, ask the server's operator.
+                  http.503, category server, 2 attempts
+
+                """)
+        // The sentence has the number of attempts.
+        #expect(
+            Self.printer().printed(EventsFailure(Self.error(.connectionLost), attempts: 1)).errorOutput == """
+                chappie: The connection broke (while reading the response, HTTP, 1 attempt).
+                  Try again in a moment.
+                  connection.lost, category network
+
+                """)
+    }
+
+    @Test func issuerOfACertificateIsNoMessageOfTheServer() {
+        var details = ChappieTransportFailure.Details()
+        details.issuer = "CN=A,\nO=B"
+        let error = EventSourceError.transport(
+            ChappieTransportFailure(
+                code: .certificateRejected, phase: .tls, transport: .httpSSE,
+                progress: (attempts: 1, replaySafety: .notSent), details: details))
+        let failure = EventsFailure(error, attempts: 1)
+        #expect(failure.serverMessage == nil)
+        #expect(
+            Self.printer().printed(failure).errorOutput
+                .hasSuffix("\n  tls.certificate, category network, certificate issued by CN=A, O=B\n"))
+    }
+
+    @Test(arguments: [40, 60, 80]) func failureFitsTheTerminal(width: Int) {
+        let printer = EventsPrinter(
+            printsJSON: false, terminals: Console.Terminals(output: true, errorOutput: true),
+            style: TerminalStyle(isColored: false), width: width)
+        let body = Array(repeating: "chappie: words", count: 30).joined(separator: " ")
+        let failure = EventsFailure(Self.refusal(404, body), attempts: 1)
+        let lines = printer.printed(failure).errorOutput.split(separator: "\n")
+        #expect(lines.allSatisfy { $0.count <= width }, "\(lines)")
+        #expect(lines.dropFirst().allSatisfy { $0.hasPrefix("  ") })
+        var entry = Self.entry("attempt")
+        entry.delay = .milliseconds(3_210)
+        entry.tag = "http.503"
+        let note = printer.line(for: entry).map { $0.split(separator: "\n") } ?? []
+        #expect(!note.isEmpty && note.allSatisfy { $0.count <= width && $0.hasPrefix("  ") }, "\(note)")
     }
 
     @Test func failureIsTheLastLineOfJSON() {
