@@ -5,20 +5,8 @@ import TransportSurface
 @testable import ChappieCommand
 @testable import ChappieTransport
 
-private func failure(_ error: ChappieClientError, usesTLS: Bool? = nil) -> StreamFailure {
-    StreamFailure(error, report: ChappieStreamReport(), proof: .key, usesTLS: usesTLS)
-}
-
-private func transportError(
-    _ code: ChappieTransportFailure.Code, _ phase: ChappieTransportFailure.Phase,
-    _ change: (inout ChappieTransportFailure.Details) -> Void = { _ in }
-) -> ChappieClientError {
-    var details = ChappieTransportFailure.Details()
-    change(&details)
-    return .transport(
-        ChappieTransportFailure(
-            code: code, phase: phase, transport: .httpSSE, progress: (attempts: 2, replaySafety: .notSent),
-            details: details))
+private func failure(_ error: ChappieClientError) -> StreamFailure {
+    StreamFailure(error, report: ChappieStreamReport(), proof: .key)
 }
 
 @Suite struct WrappedMessageTests {
@@ -69,42 +57,6 @@ private func transportError(
         for (transport, name) in [(ChappieTransportKind.webSocket, "WebSocket"), (.httpSSE, "HTTP")] {
             let event = ChappieStreamEvent.diagnostic(.init(kind: .connected, transport: transport))
             #expect(printer.printed(event).errorOutput == "connected (\(name))\n")
-        }
-    }
-}
-
-/// The advice where one side of the connection speaks TLS and the other does not.
-@Suite struct SchemeAdviceTests {
-    private static let toPlain = "Check the port: if the server has no TLS there, the base URL begins with http."
-    private static let toTLS = "Check the port: if the server has TLS there, the base URL begins with https."
-
-    @Test func handshakeWithoutAnAnswerOfTLSNamesTheOtherScheme() {
-        let error = transportError(.tlsHandshakeFailed, .tls)
-        #expect(failure(error, usesTLS: true).safeDescription == "\(error.failureReason ?? "") \(Self.toPlain)")
-        #expect(failure(error, usesTLS: nil).safeDescription == error.safeDescription)
-    }
-
-    /// Only TLS sends alerts.
-    @Test func alertDoesNotNameTheOtherScheme() {
-        let error = transportError(.tlsHandshakeFailed, .tls) { $0.systemCode = 40 }
-        #expect(failure(error, usesTLS: true).safeDescription == error.safeDescription)
-    }
-
-    @Test(arguments: [.connectionLost, .notHTTP] as [ChappieTransportFailure.Code])
-    func plainRequestWithoutAnAnswerNamesTheOtherScheme(code: ChappieTransportFailure.Code) {
-        let error = transportError(code, .upgrade)
-        #expect(failure(error, usesTLS: false).safeDescription == "\(error.failureReason ?? "") \(Self.toTLS)")
-        #expect(failure(error, usesTLS: true).safeDescription == error.safeDescription)
-    }
-
-    @Test func cutAnswerDoesNotNameTheOtherScheme() {
-        for error in [
-            transportError(.connectionLost, .upgrade) { $0.receivedByteCount = 1 },
-            transportError(.connectionLost, .stream), transportError(.connectionLost, .connect),
-            transportError(.tlsHandshakeFailed, .proxy),
-        ] {
-            #expect(failure(error, usesTLS: false).safeDescription == error.safeDescription)
-            #expect(failure(error, usesTLS: true).safeDescription == error.safeDescription)
         }
     }
 }

@@ -13,7 +13,7 @@ import TransportSurface
 private enum Action: String, CaseIterable {
     case address, network, firewall, time, authority, clock, proxyURL, login, noProxy, reachFromProxy, proxyOperator
     case serverOperator, http, allowWebSockets, smaller, credential, key, signIn, access, account, descriptors, limits
-    case sandbox, pem, clientCertificate, versions, pins, browser, otherNetwork, standsBetween
+    case sandbox, pem, clientCertificate, versions, pins, browser, otherNetwork, standsBetween, port
 
     private var words: [String] {
         switch self {
@@ -52,6 +52,7 @@ private enum Action: String, CaseIterable {
         case .browser: ["in a browser"]
         case .otherNetwork: ["another network"]
         case .standsBetween: ["stand in between"]
+        case .port: ["the port"]
         }
     }
 
@@ -68,9 +69,11 @@ private struct SharedFailure: Sendable, CustomTestStringConvertible {
     let advice: String
     let facts: PathFacts
 
-    /// The engine's error of an attempt.
-    private static func error(_ failure: AttemptFailure) -> ChappieTransportFailure {
-        let (code, details) = failure.codeAndDetails ?? (.unavailable, .init())
+    /// The engine's error of an attempt; `isSecure` tells whether the base URL has `https`, where that counts.
+    private static func error(_ failure: AttemptFailure, isSecure: Bool? = nil) -> ChappieTransportFailure {
+        let (code, facts) = failure.codeAndDetails ?? (.unavailable, .init())
+        var details = facts
+        details.scheme = isSecure.map { RequestScheme(isSecure: $0, of: .baseURL) }
         return ChappieTransportFailure(
             code: code, phase: failure.phase(hasEvents: false), transport: .webSocket,
             progress: (attempts: 1, replaySafety: .notSent), details: details)
@@ -82,11 +85,12 @@ private struct SharedFailure: Sendable, CustomTestStringConvertible {
     }
 
     init(
-        _ phase: TransportFailure.Phase, _ cause: TransportFailure.Cause,
+        _ phase: TransportFailure.Phase, _ cause: TransportFailure.Cause, isSecure: Bool? = nil,
         _ change: (inout PathFacts, TransportFailure) -> Void
     ) {
         let failure = TransportFailure(phase: phase, cause: cause)
-        self.init(.transport(failure)) { change(&$0, failure) }
+        let error = Self.error(.transport(failure), isSecure: isSecure)
+        self.init("\(error.tag), \(error.phase)", error.advice) { change(&$0, failure) }
     }
 
     /// A status code, and the finding of the answer.
@@ -221,7 +225,13 @@ private struct SharedFailure: Sendable, CustomTestStringConvertible {
         },
     ]
 
-    static let all = Self.below + proxies + secured + answers
+    private static let schemes: [Self] = [
+        .init(.tls, .tlsHandshakeFailed, isSecure: true, Self.tls),
+        .init(.upgrade, .notHTTP, isSecure: false, Self.http),
+        .init(.upgrade, .connectionLost, isSecure: false, Self.http),
+    ]
+
+    static let all = Self.below + proxies + secured + answers + schemes
 
     /// The engine's sentences of a time limit on the path.
     static var wordsOfTimeLimit: String {

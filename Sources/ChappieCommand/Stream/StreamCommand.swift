@@ -58,9 +58,7 @@ struct StreamCommand {
         let proof: StreamFailure.Proof = account != nil ? .account : options.credential != nil ? .key : .none
         let status = await self.read(
             handle,
-            StreamReading(
-                screen: screen, printer: self.printer(options), proof: proof,
-                usesTLS: settings.endpoint.baseURL.scheme?.lowercased() == "https"),
+            StreamReading(screen: screen, printer: self.printer(options), proof: proof),
             patience)
         do {
             try reportFile?.finish(Self.text(of: handle.report))

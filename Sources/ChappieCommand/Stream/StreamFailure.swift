@@ -43,9 +43,7 @@ struct StreamFailure: Equatable {
     }
 
     /// Collects the facts of an error, from the error itself and from the report of the stream.
-    ///
-    /// `usesTLS` says whether the base URL begins with `https`; nil where there is none.
-    init(_ error: any Error, report: ChappieStreamReport, proof: Proof, usesTLS: Bool? = nil) {
+    init(_ error: any Error, report: ChappieStreamReport, proof: Proof) {
         self.replaySafety = report.replaySafety
         self.attempts = report.attempts.count
         self.requestID = report.attempts.last?.requestID
@@ -58,7 +56,6 @@ struct StreamFailure: Equatable {
             self.safeDescription = error.safeDescription
             self.serverMessage = error.serverMessage
             self.add(error, proof, report)
-            if case .transport(let failure) = error, let usesTLS { self.add(failure, usesTLS: usesTLS) }
         case let error as ChappieAuthError:
             self.tag = error.tag
             self.category = error.category
@@ -143,27 +140,6 @@ struct StreamFailure: Equatable {
         case .streamingTransportReplayDiverged(let text):
             self.deliveredText = text
             if report.endedWithoutTerminalEvent == true { self.safeDescription = Self.unfinishedWords }
-        default: break
-        }
-    }
-}
-
-extension StreamFailure {
-    /// Adds the advice for a server that may speak TLS where it was not asked for, or the other way round.
-    ///
-    /// A server with TLS seldom answers plain HTTP in a way that differs from a broken connection; a server without TLS
-    /// answers a handshake with something else, or not at all, and never with an alert.
-    private mutating func add(_ failure: ChappieTransportFailure, usesTLS: Bool) {
-        let isUnanswered = failure.details.receivedByteCount == 0
-        switch (failure.code, failure.phase) {
-        case (.tlsHandshakeFailed, .tls) where usesTLS && failure.details.systemCode == nil:
-            self.safeDescription =
-                "\(failure.failureReason ?? "") Check the port: if the server has no TLS there, the base URL begins "
-                + "with http."
-        case (.connectionLost, .upgrade) where !usesTLS && isUnanswered, (.notHTTP, .upgrade) where !usesTLS:
-            self.safeDescription =
-                "\(failure.failureReason ?? "") Check the port: if the server has TLS there, the base URL begins with "
-                + "https."
         default: break
         }
     }

@@ -11,14 +11,11 @@ struct StreamReading {
     var printer: any StreamPrinter
     /// The proof of identity that was sent.
     let proof: StreamFailure.Proof
-    /// Indicates whether the base URL begins with `https`.
-    let usesTLS: Bool
     private var isComplete = false
 
     /// Creates a reading that has not begun.
-    init(screen: StreamScreen, printer: any StreamPrinter, proof: StreamFailure.Proof, usesTLS: Bool) {
+    init(screen: StreamScreen, printer: any StreamPrinter, proof: StreamFailure.Proof) {
         self.proof = proof
-        self.usesTLS = usesTLS
         self.screen = screen
         self.printer = printer
     }
@@ -38,7 +35,7 @@ struct StreamReading {
             handle.cancel()
             return self.ended(error, handle.report)
         } catch {
-            var failure = StreamFailure(error, report: handle.report, proof: self.proof, usesTLS: self.usesTLS)
+            var failure = StreamFailure(error, report: handle.report, proof: self.proof)
             failure.serverMessage = handle.serverMessage ?? failure.serverMessage
             // A failure of this write could not be reported.
             try? self.screen.write(self.printer.printed(failure))

@@ -149,9 +149,11 @@ struct DocumentFetch {
     }
 
     private func error(_ failure: AttemptFailure, hasHead: Bool, attempt: Int) -> ChappieClientError {
-        guard let (code, details) = failure.codeAndDetails else {
+        guard let (code, facts) = failure.codeAndDetails else {
             preconditionFailure("a document's reader hands its answers over, and fails below HTTP alone")
         }
+        var details = facts
+        details.scheme = RequestScheme(baseURL: self.engine.configuration.baseURL)
         return .transport(
             ChappieTransportFailure(
                 code: code, phase: failure.phase(hasEvents: hasHead), transport: .httpSSE,

@@ -144,7 +144,8 @@ struct EventReader: ~Copyable {
         self.options = Options(configuration, request)
         self.redaction = engine.redaction.adding(request.fields)
         self.evidence = FailureEvidence(
-            clientRequestID: requestID, bodyByteCountLimit: limits.errorBodyByteCount, unixTime: engine.clock.unixTime)
+            clientRequestID: requestID, bodyByteCountLimit: limits.errorBodyByteCount,
+            baseURL: configuration.baseURL, unixTime: engine.clock.unixTime)
         self.steering = steering
         self.transport = request.preferredTransport(of: configuration.policy)
         self.record = ResponseRecord(byteCountLimit: limits.eventByteCount)

@@ -4,6 +4,12 @@ import StreamSession
 import StreamTransport
 import TransportSurface
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// The server's statements about the failure of an attempt, and the errors that are made of them.
 ///
 /// It belongs to the turn's driver, and begins anew with each attempt. It holds the server's words, so it is not
@@ -46,6 +52,7 @@ struct FailureEvidence {
     private let clientRequestID: String
     private let bodyByteCountLimit: Int
     private let unixTime: @Sendable () -> Int
+    private let baseURL: URL
     private var facts = Facts()
 
     /// Creates the value before any failure.
@@ -53,10 +60,15 @@ struct FailureEvidence {
     /// - Parameters:
     ///   - clientRequestID: the caller's name for the request.
     ///   - bodyByteCountLimit: the maximum number of bytes that are kept of an error's body.
+    ///   - baseURL: the base URL of the engine, of which an error has the scheme.
     ///   - unixTime: returns the time of day, in seconds since 1970.
-    init(clientRequestID: String, bodyByteCountLimit: Int, unixTime: @escaping @Sendable () -> Int) {
+    init(
+        clientRequestID: String, bodyByteCountLimit: Int, baseURL: URL,
+        unixTime: @escaping @Sendable () -> Int
+    ) {
         self.clientRequestID = clientRequestID
         self.unixTime = unixTime
+        self.baseURL = baseURL
         self.bodyByteCountLimit = max(0, bodyByteCountLimit)
     }
 
@@ -216,6 +228,7 @@ struct FailureEvidence {
         details.requestID = self.facts.requestID
         details.clientRequestID = self.clientRequestID
         details.pathTimeLimit = self.facts.pathTimeLimit
+        details.scheme = RequestScheme(baseURL: self.baseURL)
         if let statistics = circumstances.statistics {
             details.receivedByteCount = statistics.receivedByteCount
             if let last = statistics.lastReceived, let start = attempt?.connectionStart {

@@ -315,6 +315,9 @@ import TransportSurface
         var details = known
         let attempt = self.attempt
         details.statusCode = details.statusCode ?? attempt?.head?.statusCode
+        if self.session.redirectCount == 0 {
+            details.scheme = RequestScheme(isSecure: self.session.exchange.endpoint.isSecure, of: .url)
+        }
         if let statistics = attempt?.connection.statistics {
             details.receivedByteCount = statistics.receivedByteCount
             if let last = statistics.lastReceived, let start = attempt?.requestedAt {

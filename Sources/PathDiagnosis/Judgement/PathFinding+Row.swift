@@ -226,7 +226,7 @@ extension PathFinding {
             Row(
                 .tls, .everything, "the connection is cut during the TLS handshake",
                 [
-                    "Check that the port speaks TLS: a URL with http is for one that does not.",
+                    "Check that the port speaks TLS: a base URL with http is for one that does not.",
                     "A firewall may block the server's name: ask the network's operator, or set HTTPS_PROXY.",
                 ])
         case .tlsSilent:

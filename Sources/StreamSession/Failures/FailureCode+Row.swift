@@ -48,6 +48,9 @@ extension FailureCode {
 }
 
 extension FailureRow {
+    /// The advice where a plain request has no answer of HTTP.
+    private static let withTLS: FailureText = "Check the port: if the server has TLS there, \(.otherScheme)."
+
     // MARK: Before the connection
 
     // The program's own policy, limit or credential prevents the request, over either transport: `fatal`.
@@ -91,7 +94,7 @@ extension FailureRow {
         .transient, .network, .afterNetworkFailure, "Time ran out", "Check the network, or allow more time.")
     fileprivate static let connectionLost = FailureRow(
         .transient, .network, .afterNetworkFailure, "The connection broke",
-        proxy: ("The proxy closed the connection", "Try again in a moment."))
+        proxy: ("The proxy closed the connection", "Try again in a moment."), scheme: Self.withTLS)
     fileprivate static let peerUnresponsive = FailureRow(
         .transient, .network, .afterNetworkFailure, "The server stopped answering")
     fileprivate static let proxyRefused = FailureRow(
@@ -118,14 +121,15 @@ extension FailureRow {
         proxy: (
             "The TLS handshake with the proxy failed\(.refusal)",
             "Check the proxy's URL: https is for a proxy that is spoken to by TLS, http for one that is not."
-        ))
+        ),
+        scheme: "Check the port: if the server has no TLS there, \(.otherScheme).")
 
     // MARK: HTTP
 
     fileprivate static let notHTTP = FailureRow(
         .probable, .server, user: true, "What answered does not speak HTTP",
         "Check the address; a proxy or a sign-in page may stand in between.",
-        proxy: ("The proxy does not speak HTTP", "Check the proxy's URL and the network."))
+        proxy: ("The proxy does not speak HTTP", "Check the proxy's URL and the network."), scheme: Self.withTLS)
     fileprivate static let headerSectionTooLarge = FailureRow(
         .definite, .server, report: true, "The answer's header section is larger than\(.limit)",
         "Ask the operator of the server or the proxy: this limit is fixed.")

@@ -24,12 +24,14 @@ package struct FailureRow: Sendable {
     package let sentences: Sentences
     /// The sentences where the proxy failed; nil where they are the same.
     package let sentencesAboutProxy: Sentences?
+    /// The advice where the scheme of the address may not be that of the port; nil where it is the same.
+    package let adviceOnScheme: FailureText?
 
     init(
         _ failureClass: FailureClass, _ category: ChappieErrorCategory, _ retry: ChappieRetryGuidance = .none,
         user requiresUserAction: Bool = false, report shouldReport: Bool = false,
         _ problem: FailureText, _ advice: FailureText = "Try again in a moment.",
-        proxy: (FailureText, FailureText)? = nil
+        proxy: (FailureText, FailureText)? = nil, scheme adviceOnScheme: FailureText? = nil
     ) {
         self.failureClass = failureClass
         self.category = category
@@ -38,5 +40,6 @@ package struct FailureRow: Sendable {
         self.shouldReport = shouldReport
         self.sentences = Sentences(problem: problem, advice: advice)
         self.sentencesAboutProxy = proxy.map { Sentences(problem: $0.0, advice: $0.1) }
+        self.adviceOnScheme = adviceOnScheme
     }
 }

@@ -25,6 +25,8 @@ package struct FailureText: ExpressibleByStringInterpolation, Sendable {
         case api
         /// The time until another attempt.
         case wait
+        /// The clause about an address with the other scheme: `the base URL begins with https`.
+        case otherScheme
     }
 
     fileprivate enum Piece: Sendable {

@@ -21,7 +21,8 @@ extension ChappieTransportFailure {
     /// Returns the advice about the problem, which names these libraries where one may be the cause.
     package func advice(naming libraries: [(name: String, version: String)]) -> String {
         if self.code == .unavailable, let fault = self.environmentFault { return fault.advice(naming: libraries) }
-        return self.specificAdvice ?? self.sentences.advice.filled(by: self.words)
+        let advice = self.mayNeedOtherScheme ? self.code.kind.row.adviceOnScheme : nil
+        return self.specificAdvice ?? (advice ?? self.sentences.advice).filled(by: self.words)
     }
 
     private var sentences: FailureRow.Sentences {
@@ -85,6 +86,7 @@ extension ChappieTransportFailure {
         case .descriptors: self.details.limit.map { " of \($0) (ulimit -n)" } ?? ""
         case .api: self.otherAPI?.words ?? "another API"
         case .wait: self.details.retryAfter.map { "\(Int($0.seconds.rounded(.up))) s" } ?? "a minute"
+        case .otherScheme: self.details.scheme?.otherWords ?? "the address has the other scheme"
         }
     }
 

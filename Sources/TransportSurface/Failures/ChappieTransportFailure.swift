@@ -174,6 +174,8 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable, LocalizedErro
 
         /// Advice about the server's message; nil where it gives no hint.
         package var advice: String?
+        /// The scheme of the request's address, where the program chose it; nil behind a redirect.
+        package var scheme: RequestScheme?
 
         /// Creates details without facts.
         package init() {}

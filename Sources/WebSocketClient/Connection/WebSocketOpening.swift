@@ -119,6 +119,9 @@ struct WebSocketOpening: Sendable {
         details.clientRequestID = self.watch.requestID
         details.receivedByteCount = statistics.receivedByteCount
         details.issuer = details.issuer.map(self.redaction.words)
+        details.scheme = TransportEndpoint(url: self.configuration.url).map {
+            RequestScheme(isSecure: $0.isSecure, of: .webSocketURL)
+        }
         if let last = statistics.lastReceived { details.sinceLastByte = self.age - last }
         return .transport(
             ChappieTransportFailure(
