@@ -84,6 +84,7 @@ extension ConversationTurn {
                 shared.finishedReport = report
             }
             shared.driver = driver
+            shared.hasCarriedCalls = false
             return shared.isOver || shared.isLate
         }
         if isOver { driver.cancel() }
@@ -213,6 +214,7 @@ extension ConversationTurn {
         guard let item = InputItem(Array(json.utf8)), case .call(let call) = item.part, let callID = call.callID else {
             throw ChappieClientError.invalidResponse
         }
+        self.shared.withLock { $0.hasCarriedCalls = true }
         let (number, actions) = self.machine.callCarried(
             CompletedResponse.Call(call, callID: callID), now: self.now)
         try self.performAtOnce(actions)

@@ -21,6 +21,8 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
         var isLate = false
         /// The newest response.
         var driver: TurnDriver?
+        /// Indicates whether calls of the newest response's failed attempts have run: their events come beside its own.
+        var hasCarriedCalls = false
         /// The turn's result once it is complete.
         var response: ChappieResponse?
         /// The reports of the earlier responses.
@@ -295,11 +297,10 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
 
     /// The position in the newest response, whose events the consumer gets as the turn takes them.
     ///
-    /// Nil for a client with tools: calls go to the consumer when their response is complete, so that another process
-    /// would skip those whose items are before the position.
+    /// The response has none behind a call: that goes to the consumer when the response is complete, so that another
+    /// process would skip it. Events of calls that run in the middle of a response may wait for the consumer.
     var resumePoint: ChappieResumePoint? {
-        guard self.setup.tools.isEmpty else { return nil }
-        return self.shared.withLock { $0.driver }?.resumePoint
+        self.shared.withLock { $0.hasCarriedCalls ? nil : $0.driver }?.resumePoint
     }
 
     /// The attempts of all responses so far.

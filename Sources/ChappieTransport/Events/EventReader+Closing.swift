@@ -47,6 +47,7 @@ extension EventReader {
         }
         for unfinished in summary.output.isEmpty ? self.calls.unfinished() : [] {
             self.record.finished(unfinished.json, at: unfinished.call.outputIndex, isNamed: unfinished.isNamed)
+            self.hasWaitingCalls = self.options.runsCalls
             self.receivedUnfinished(unfinished.call, attempt: attempt) {
                 String(decoding: unfinished.json, as: UTF8.self)
             }
@@ -58,6 +59,7 @@ extension EventReader {
             self.fail(.contradictoryEvents(.otherResponse))
             return false
         }
+        if !calls.isEmpty { self.hasWaitingCalls = self.options.runsCalls }
         for call in calls {
             self.receivedUnannounced(call.item, at: call.outputIndex, attempt: attempt)
             guard self.end == nil else { return false }

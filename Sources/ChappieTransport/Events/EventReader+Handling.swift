@@ -28,10 +28,15 @@ extension EventReader {
 
     /// Returns the position behind an event that was read.
     ///
-    /// A half of a surrogate pair that waits was not passed on.
+    /// A half of a surrogate pair that waits was not passed on. Behind a call that waits another turn would skip it, and
+    /// behind the end of the response the caller runs it.
     mutating func position(behind event: ResponseEvent) -> Delivery.Position {
         self.isWithheld = false
         self.machine.delivery.read(event.sequenceNumber)
+        if self.hasWaitingCalls {
+            if case .completed = event.kind { return .unknown }
+            return .held
+        }
         return self.half == nil ? self.machine.delivery.position() : .unchanged
     }
 
@@ -92,7 +97,10 @@ extension EventReader {
             unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
         case .outputItemDone(let outputIndex, let item):
             if item.agentName != nil { self.findings.hasAgents = true }
-            if item.isCall { self.findings.hasCalls = true }
+            if item.isCall {
+                self.findings.hasCalls = true
+                self.hasWaitingCalls = self.options.runsCalls
+            }
             let place = self.machine.delivery.place(of: item.fingerprint, at: outputIndex)
             return unsafe self.received(item, at: place, event: event, json: json, attempt: attempt)
         case .rateLimits(let snapshot):

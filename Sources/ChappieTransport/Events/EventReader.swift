@@ -116,6 +116,8 @@ struct EventReader: ~Copyable {
     var record: ResponseRecord
     /// The response's statements about its tool calls.
     var calls: CallStatements
+    /// Indicates whether calls of the response wait for its end, as the caller runs them only then.
+    var hasWaitingCalls = false
     /// The usage limits that the server has reported.
     private(set) var usageLimits = UsageLimits()
     /// The first half of a surrogate pair that has come at the end of a delta, and waits for the second one.
@@ -160,6 +162,7 @@ struct EventReader: ~Copyable {
         self.continues(with: attempt)
         guard !attempt.continuesResponse else { return }
         self.half = nil
+        self.hasWaitingCalls = false
         self.record.restart()
         self.calls.restart()
     }

@@ -135,8 +135,9 @@ public struct ChappieStreamHandle: Sendable {
     /// May be read from any task.
     ///
     /// For a client's turn it is a position in the newest response, and what continues there is no turn of the
-    /// conversation. It is nil for a client with tools: their calls are delivered at the end of a response, so that a
-    /// position behind the item of a call would skip it.
+    /// conversation. Calls of tools are delivered at the end of their response: once one was read, the position stays
+    /// before it, and is nil as soon as more was delivered, the response is complete, or the call has run. The next
+    /// response has positions of its own: its request has told the server everything before it.
     public var resumePoint: ChappieResumePoint? { self.turn.resumePoint }
 
     /// The stream's report so far.

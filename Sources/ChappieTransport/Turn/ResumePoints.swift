@@ -47,6 +47,15 @@ struct ResumePoints {
         self.marks.append(mark)
     }
 
+    /// Records that no turn could continue behind later events than those up to the last position.
+    ///
+    /// - Parameter waitingCount: the number of events that were not handed to the consumer's side.
+    mutating func hold(waitingCount: Int) {
+        let eventCount = self.movedCount + waitingCount
+        guard let last = self.marks.last, last.cursor != nil, last.eventCount < eventCount else { return }
+        self.marks.append(Mark(eventCount: eventCount, cursor: nil))
+    }
+
     /// Returns the newest position behind events that the consumer has taken, when `readyCount` wait for it.
     func newest(leaving readyCount: Int) -> ResumeCursor? {
         let taken = self.movedCount - readyCount

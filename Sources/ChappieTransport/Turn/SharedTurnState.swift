@@ -79,6 +79,7 @@ struct SharedTurnState {
     mutating func note(_ position: Delivery.Position, waitingCount: Int) {
         switch position {
         case .unchanged: return
+        case .held: self.points.hold(waitingCount: waitingCount)
         case .unknown: self.points.note(nil, waitingCount: waitingCount, readyCount: self.ready.count)
         case .known(let cursor): self.points.note(cursor, waitingCount: waitingCount, readyCount: self.ready.count)
         }

@@ -6,6 +6,9 @@ extension Delivery {
         case unchanged
         /// None: output without a number would be repeated.
         case unknown
+        /// The last known one until the consumer gets more, and none behind that: a tool call that was read goes to the
+        /// consumer at the end of the response.
+        case held
         /// Behind the event with the cursor's number.
         case known(ResumeCursor)
     }

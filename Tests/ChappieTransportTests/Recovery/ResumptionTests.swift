@@ -371,6 +371,71 @@ private enum KeptResponse {
         #expect(points == [nil, Self.point(2), Self.point(3)])
     }
 
+    /// A call that the caller runs at the end of the response is delivered then: behind its item it would be skipped.
+    static let callStreams: [(events: [String], points: [Int?])] = [
+        ([Numbered.created(0), Numbered.text(1, "a"), Numbered.call(2), Numbered.completed(3)], [1, nil]),
+        (
+            [
+                Numbered.created(0), Numbered.text(1, "a"), Numbered.call(2), Numbered.inProgress(3),
+                Numbered.text(4, "b"), Numbered.text(5, "c"), Numbered.completed(6),
+            ], [1, nil, nil, nil]
+        ),
+        // The call is in the list of the end alone.
+        (
+            [
+                Numbered.created(0), Numbered.text(1, "a"),
+                #"{"type":"response.completed","sequence_number":2,"response":{"id":"r","status":"completed","output":["#
+                    + #"{"type":"message","role":"assistant","content":[{"type":"output_text","text":"a"}]},"#
+                    + #"{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}]}}"#,
+            ], [1, nil]
+        ),
+        ([Numbered.created(0), Numbered.text(1, "a"), Numbered.completed(2)], [1, 2]),
+    ]
+
+    @Test(arguments: Self.callStreams.indices, [false, true])
+    func noPositionIsBehindACallThatWaitsForTheEnd(index: Int, inSequence: Bool) async throws {
+        let (events, points) = Self.callStreams[index]
+        let fixture = Self.fixture([KeptResponse.stream(events)]) {
+            $0.policy = .httpSSEOnly
+            $0.rawEvents = .none
+        }
+        var request = CursorResumeTests.request
+        request.runsCalls = true
+        let taken = await Self.read(fixture.instance.streamHandle(request), inSequence: inSequence)
+        #expect(taken.last?.event == .completed)
+        #expect(taken.map(\.point) == points.map { $0.map(Self.point) })
+    }
+
+    /// The attempt behind a cut continues the response, whose call still waits.
+    @Test func callWaitsBehindAResumption() async throws {
+        let fixture = Self.fixture([
+            KeptResponse.stream(
+                [Numbered.created(0), Numbered.text(1, "a"), Numbered.call(2)], then: CursorResumeTests.lost),
+            KeptResponse.stream([Numbered.text(3, "b"), Numbered.completed(4)]),
+        ]) {
+            $0.policy = .httpSSEOnly
+            $0.rawEvents = .none
+        }
+        var request = CursorResumeTests.request
+        request.runsCalls = true
+        let taken = await Self.read(fixture.instance.streamHandle(request), inSequence: false)
+        #expect(taken.map(\.event) == [.textDelta("a"), .textDelta("b"), .completed])
+        #expect(taken.map(\.point) == [Self.point(1), nil, nil])
+    }
+
+    /// Another turn continues before a call, and gets it.
+    @Test func positionBeforeACallLeadsToTheCall() async throws {
+        let events = [Numbered.created(0), Numbered.text(1, "a"), Numbered.call(2), Numbered.completed(3)]
+        let (rest, _) = await Self.resume(Self.point(1), [KeptResponse.stream(events)])
+        #expect(rest.error == nil)
+        let types = rest.events.compactMap { event -> String? in
+            guard case .raw(let type, _) = event else { return nil }
+            return type
+        }
+        #expect(types.contains("response.output_item.done"))
+        #expect(rest.events.last == .completed)
+    }
+
     @Test func cancelledStreamHasThePositionThatItsConsumerHasReached() async throws {
         let fixture = Self.fixture([
             .eventStream(Numbered.created(0), Numbered.text(1, "a"), Numbered.text(2, "b"), Numbered.completed(3))

@@ -159,13 +159,36 @@ import Testing
     }
 
     /// A position behind the item of a call, which the client delivers at the end, would skip the call.
-    @Test func turnOfAClientWithToolsHasNoPosition() async throws {
+    @Test func turnOfAClientWithToolsHasPositionsUpToTheCallsOfAResponse() async throws {
         try await withServer(Self.configuration()) { server in
             let tool = ChappieHostTool(name: "t", description: "") { _ in ChappieToolResult(output: "") }
             let client = Chappie.client(configuration: .loopback(server) { $0.tools = [tool] })
             let handle = client.streamHandle(try Self.clientRequest())
-            for try await _ in handle.events { #expect(handle.resumePoint == nil) }
-            #expect(handle.resumePoint == nil)
+            var texts: [(point: ChappieResumePoint, text: String)] = []
+            var text = ""
+            for try await event in handle.events {
+                switch event {
+                case .textDelta(let delta): text += delta
+                case .toolCallRequested, .toolCallCompleted: #expect(handle.resumePoint == nil)
+                default: break
+                }
+                if let point = handle.resumePoint, point != texts.last?.point { texts.append((point, text)) }
+            }
+            #expect(text == LoopbackTurn.model.fullText)
+            let last = try #require(handle.response?.id)
+            #expect(handle.resumePoint?.responseID == last)
+            #expect(texts.contains { $0.point.responseID != last } && texts.contains { $0.point.responseID == last })
+            for (point, before) in texts {
+                let another = Chappie.client(configuration: .loopback(server))
+                let rest = await ClientOutcome.read(another.streamHandle(resuming: point))
+                #expect(rest.error == nil && rest.completions == 1)
+                let calls = rest.events.filter { event in
+                    guard case .raw("response.output_item.done", let json) = event else { return false }
+                    return ChappieJSONValue(jsonText: json)?["item"]?["type"]?.string == "function_call"
+                }
+                #expect(calls.count == (point.responseID == last ? 0 : 1), "behind \(point)")
+                if point.responseID == last { #expect(before + rest.text == text, "behind \(point)") }
+            }
         }
     }
 
