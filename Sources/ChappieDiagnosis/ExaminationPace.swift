@@ -19,9 +19,11 @@ struct ExaminationPace: Sendable {
     /// A buffer of 4 KiB, such as nginx has, must hold events for more than a second, and 8 KiB must not hold all.
     let paddingByteCount: Int
 
-    /// The sizes of the messages that a probe server returns: the length of the one fits into two bytes of a frame's
-    /// header (RFC 6455 section 5.2), the other is large.
-    static let messageByteCounts = [65_000, 1 << 20]
+    /// The sizes of the messages that a probe server returns.
+    ///
+    /// The first one passes a limit of 64 KiB, with the header of its frame, and its length fits into two bytes of that
+    /// (RFC 6455 section 5.2). The second one is large.
+    static let messageByteCounts = [63 << 10, 1 << 20]
     /// The least time for the answer to a ping.
     static let pingAnswer = Duration.seconds(1)
     /// The time for the answer to a ping after a silence.

@@ -26,7 +26,7 @@ public enum ChappieDiagnosis {
         case compression
         /// The first 250 ms after the handshake, in which some intermediaries close the WebSocket.
         case earlyClose
-        /// Messages near 64 KiB and of 1 MiB, to the server and back.
+        /// Messages of 63 KiB and of 1 MiB, to the server and back.
         case messages
         /// Pings and the times of their answers.
         case pings

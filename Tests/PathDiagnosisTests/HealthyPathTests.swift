@@ -133,7 +133,7 @@ struct HealthyPath: Sendable, CustomTestStringConvertible {
             .probed.with {
                 $0.messages = .found(
                     .init([
-                        .init(byteCount: 65_000, echo: .returned(.milliseconds(700))),
+                        .init(byteCount: 63 << 10, echo: .returned(.milliseconds(700))),
                         .init(byteCount: 1 << 20, echo: .slow),
                     ]))
             }),
@@ -142,7 +142,7 @@ struct HealthyPath: Sendable, CustomTestStringConvertible {
             .probed.with {
                 $0.messages = .found(
                     .init([
-                        .init(byteCount: 65_000, echo: .returned(.milliseconds(30))),
+                        .init(byteCount: 63 << 10, echo: .returned(.milliseconds(30))),
                         .init(byteCount: 1 << 20, echo: .undecided),
                     ]))
             }),

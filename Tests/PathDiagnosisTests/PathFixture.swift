@@ -27,7 +27,7 @@ extension PathFacts {
         $0.credential = .skipped(.noCredential)
         $0.messages = .found(
             .init([
-                .init(byteCount: 65_000, echo: .returned(.milliseconds(30))),
+                .init(byteCount: 63 << 10, echo: .returned(.milliseconds(30))),
                 .init(byteCount: 1 << 20, echo: .returned(.milliseconds(200))),
             ]))
         $0.eventStream = .found(.paced { $0 })

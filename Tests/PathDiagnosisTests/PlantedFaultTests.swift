@@ -234,7 +234,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
             .probed.with {
                 $0.messages = .found(
                     .init([
-                        .init(byteCount: 65_000, echo: .returned(.milliseconds(30))),
+                        .init(byteCount: 63 << 10, echo: .returned(.milliseconds(30))),
                         .init(byteCount: 1 << 20, echo: .closed(code: 1009)),
                     ]))
             }),
@@ -342,7 +342,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
 
     @Test func aMessageThatIsLateTwiceIsAFault() {
         let messages = MessageFacts([
-            .init(byteCount: 65_000, echo: .returned(.milliseconds(30))), .init(byteCount: 1 << 20, echo: .timedOut),
+            .init(byteCount: 63 << 10, echo: .returned(.milliseconds(30))), .init(byteCount: 1 << 20, echo: .timedOut),
         ])
         let report = PathJudge(.probed.with { $0.messages = .found(messages) }).report
         #expect(report.causes.map(\.name) == ["messages.large"])
