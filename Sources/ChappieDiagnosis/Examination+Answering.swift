@@ -34,6 +34,8 @@ extension Examination {
         if self.isProbe { self.facts.credential = .skipped(.probe) }
         guard PathJudge(self.facts).mayAsk else { return self.facts.skipAboveUpgrade(.notReached) }
         try await self.examineWebSocket(credential)
+        try await self.examinePath(credential)
+        guard PathJudge(self.facts).mayAsk else { return }
         if self.isProbe { return try await self.examineEventStream() }
         if self.facts.upgrade.facts?.handshake == .established { self.facts.messages = .skipped(.needsProbe) }
         self.facts.eventStream = .skipped(.needsProbe)
@@ -64,7 +66,8 @@ extension Examination {
         case .answered(let head, let body):
             self.isProbe = head.value(of: Self.probeFieldName) != nil
             let seen = self.isProbe ? Self.seen(of: request, body) : nil
-            self.facts.http = .found(.init(.answered(self.answer(head, body)), seen: seen), time)
+            self.facts.http = .found(
+                .init(.answered(self.answer(head, body)), isProbe: self.isProbe, seen: seen), time)
             self.noteClock(head.value(of: "date"))
         }
     }
@@ -221,7 +224,7 @@ extension Examination {
 
 extension PathFacts {
     /// Skips everything that needs a WebSocket or an event stream.
-    fileprivate mutating func skipAboveUpgrade(_ reason: SkipReason) {
+    mutating func skipAboveUpgrade(_ reason: SkipReason) {
         self.earlyClose = .skipped(reason)
         self.messages = .skipped(reason)
         self.pings = .skipped(reason)

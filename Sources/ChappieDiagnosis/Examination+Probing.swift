@@ -164,6 +164,10 @@ extension Examination {
             self.facts.idle = .skipped(.needsProbe)
             return
         }
+        guard PathJudge(self.facts).mayAsk else {
+            self.facts.idle = .skipped(.notReached)
+            return
+        }
         let start = ContinuousClock.now
         let (silences, requests, transport) = (self.holds, self.requests, self.transport)
         let hasWebSocket = self.facts.upgrade.facts?.handshake == .established

@@ -373,6 +373,16 @@ def wrong_path(bench):
     return plain(bench.nginx("return 404;"))
 
 
+@fault("an API, at another path", "http.wrong-address")
+def other_path(bench):
+    return Path(f"http://127.0.0.1:{port_of(bench.serve())}/v2", ["--api-key", "sk-fake"])
+
+
+@fault("a probe server, without the path of its base URL", "http.wrong-address")
+def probe_without_path(bench):
+    return Path(f"http://127.0.0.1:{bench.probe()}")
+
+
 @fault("nginx: redirects to https", "http.redirected")
 def to_https(bench):
     return plain(bench.nginx("return 301 https://127.0.0.1$request_uri;"))

@@ -101,6 +101,11 @@ package struct ProbeRequests: Sendable, CustomStringConvertible {
         return request
     }
 
+    /// Returns a POST to `/responses` without content, in which no server finds a request to a model.
+    package func emptyPost(credential: ChappieCredential?) -> TransportRequest? {
+        self.builder(credential).document(at: "/responses", isPost: true)
+    }
+
     /// Returns the opening handshake, with or without the configuration's offer of compression; nil when the policy never
     /// opens a WebSocket.
     package func upgrade(

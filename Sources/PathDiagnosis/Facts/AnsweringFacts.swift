@@ -57,13 +57,19 @@ package struct HTTPFacts: Sendable, Equatable {
 
     /// The outcome.
     package var exchange: Exchange
-    /// The facts that a probe server has seen; nil for another server.
+    /// Indicates whether a probe server has answered.
+    package var isProbe: Bool
+    /// The facts that a probe server has seen; nil when it does not tell them, and for another server.
     package var seen: Seen?
+    /// Indicates whether the path of the responses exists; nil when that was not asked.
+    package var hasResponses: Bool?
 
     /// Creates facts.
-    package init(_ exchange: Exchange, seen: Seen? = nil) {
+    package init(_ exchange: Exchange, isProbe: Bool = false, seen: Seen? = nil, hasResponses: Bool? = nil) {
         self.exchange = exchange
+        self.isProbe = isProbe
         self.seen = seen
+        self.hasResponses = hasResponses
     }
 }
 

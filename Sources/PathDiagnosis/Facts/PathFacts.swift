@@ -33,6 +33,16 @@ package struct PathFacts: Sendable, Equatable {
 
     /// Creates the facts of an examination that has examined no step.
     package init() {}
+
+    /// Indicates whether the API may be at another path: it has neither a list of models nor a WebSocket at this one.
+    package var mayHaveOtherPath: Bool {
+        guard case .answered(let answer)? = self.http.facts?.exchange, answer.statusCode == 404 else { return false }
+        if case .answered(let code)? = self.credential.facts?.outcome, code != 404 { return false }
+        switch self.upgrade {
+        case .found(let upgrade, _): return upgrade.handshake == .refused(statusCode: 404, isPage: false)
+        case .skipped(let reason): return reason == .httpOnly
+        }
+    }
 }
 
 /// The facts of a step, or the reason for which there are none.

@@ -3,7 +3,7 @@ extension StepJudge {
     /// Judges the answer to a GET without a credential; `version` is that of TLS, nil without TLS.
     static func http(_ facts: HTTPFacts, overTLS version: String?) -> Judgement {
         switch facts.exchange {
-        case .answered(let answer): Self.answer(answer, facts.seen, overTLS: version)
+        case .answered(let answer): Self.answer(answer, facts, overTLS: version)
         case .notHTTP: .fault(.notHTTP, "not HTTP/1.1")
         case .cut: .fault(.httpCut, "cut before the answer")
         case .timedOut: .fault(.httpSilent, "no answer in time")
@@ -11,11 +11,14 @@ extension StepJudge {
     }
 
     private static func answer(
-        _ answer: HTTPFacts.Answer, _ seen: HTTPFacts.Seen?, overTLS version: String?
+        _ answer: HTTPFacts.Answer, _ facts: HTTPFacts, overTLS version: String?
     ) -> Judgement {
         let words = "status code \(answer.statusCode)"
+        // A probe server has an answer at its own path.
+        if facts.isProbe, answer.statusCode == 404 { return .fault(.wrongAddress, "\(words), of a probe server") }
+        if facts.hasResponses == false { return .fault(.wrongAddress, "\(words), and for the responses too") }
         guard let finding = Self.finding(for: answer) else {
-            guard let seen else { return .ok(words) }
+            guard let seen = facts.seen else { return .ok(words) }
             return .ok("\(words), \(seen.words(besideTLS: version))", full: seen.fullWords)
         }
         let kind = answer.isPage ? ", a web page" : answer.redirection == .otherHost ? ", to another host" : ""

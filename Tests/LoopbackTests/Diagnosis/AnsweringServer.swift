@@ -1,6 +1,6 @@
 import Foundation
 
-/// A server that gives the same answer to the head of every request, and closes.
+/// A server that answers the head of every request, and closes.
 ///
 /// Connections on which no request arrives are let alone.
 final class AnsweringServer: Sendable {
@@ -10,14 +10,19 @@ final class AnsweringServer: Sendable {
     var port: UInt16 { self.server.port }
     var baseURL: String { "http://127.0.0.1:\(self.port)/v1" }
 
-    init(_ answer: String) throws {
+    /// A server that gives the same answer to every request.
+    convenience init(_ answer: String) throws { try self.init { _ in answer } }
+
+    /// A server whose answer depends on the head of the request.
+    init(_ answer: @escaping @Sendable (_ head: String) -> String) throws {
         let server = try RawServer()
         self.server = server
         self.task = Task {
             while let peer = try? await server.accept(), !Task.isCancelled {
                 Task {
-                    guard await peer.read(until: "\r\n\r\n").hasSuffix("\r\n\r\n") else { return }
-                    peer.write(answer)
+                    let head = await peer.read(until: "\r\n\r\n")
+                    guard head.hasSuffix("\r\n\r\n") else { return }
+                    peer.write(answer(head))
                     peer.endWriting()
                     _ = await peer.readToEnd()
                 }

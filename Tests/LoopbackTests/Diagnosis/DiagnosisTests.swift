@@ -219,6 +219,41 @@ import Testing
         Self.expect(name, .fails, in: try await Self.report(server.baseURL))
     }
 
+    /// A base URL with another path, at an API and at a probe server, which answer with JSON.
+    @Test func aPathThatIsNotTheAPIsIsNamed() async throws {
+        try await withServer(.init()) { server in
+            for key in [nil, "key"] {
+                let report = try await Self.report("http://127.0.0.1:\(server.port)/v2", key: key)
+                Self.expect("http.wrong-address", .fails, in: report)
+                #expect(report.causes.count == 1 && report.advice.isEmpty)
+                #expect(report.result(of: .http)?.words == "status code 404, and for the responses too")
+            }
+            #expect(server.log.isEmpty)
+        }
+        let probe = try ProbeServer()
+        defer { probe.stop() }
+        let report = try await ChappieDiagnosis.run(
+            .loopback("http://127.0.0.1:\(probe.port)"), extent: .whole, holds: [.seconds(1)])
+        Self.expect("http.wrong-address", .fails, in: report)
+        #expect(report.causes.count == 1)
+        #expect(report.result(of: .http)?.words == "status code 404, of a probe server")
+        #expect(report.result(of: .idle)?.outcome == .skipped)
+    }
+
+    /// The only request that such an API answers in another way is a POST; one without content asks no model.
+    @Test(arguments: [400, 401, 405, 415]) func anAPIWithResponsesAloneIsAtItsPath(status: Int) async throws {
+        let server = try AnsweringServer { head in
+            guard head.hasPrefix("POST ") else {
+                return AnsweringServer.response("404 Not Found", ["Content-Type: application/json"], body: "{}")
+            }
+            let isEmpty = head.lowercased().contains("\r\ncontent-length: 0\r\n")
+            return AnsweringServer.response(isEmpty ? "\(status) No" : "404 Not Found")
+        }
+        let report = try await Self.report(server.baseURL)
+        Self.expect("web-socket.not-offered", .degraded, in: report)
+        #expect(report.result(of: .http)?.words == "status code 404")
+    }
+
     @Test func aClockThatIsWrongIsNoticed() async throws {
         let server = try AnsweringServer(
             AnsweringServer.response(

@@ -1,0 +1,24 @@
+import ChappieTransport
+import PathDiagnosis
+
+/// The questions about the base URL itself, after an answer that may be due to it.
+extension Examination {
+    // MARK: The path
+
+    /// Asks whether the path of the responses exists, where the server has neither a list of models nor a WebSocket.
+    ///
+    /// The credential is that of the opening handshake, which was refused with the same status code.
+    mutating func examinePath(_ credential: ChappieCredential?) async throws {
+        guard self.facts.mayHaveOtherPath, case .found(var http, let time) = self.facts.http,
+            let budget = self.budget, let request = self.requests.emptyPost(credential: credential)
+        else { return }
+        let answer = try await ProbeExchange.answer(to: request, by: self.transport, within: budget)
+        guard case .answered(let head, _) = answer else { return }
+        http.hasResponses = head.statusCode != 404
+        self.facts.http = .found(http, time)
+        guard head.statusCode == 404 else { return }
+        // The refusal says nothing about WebSockets.
+        self.facts.upgrade = .skipped(.notReached)
+        self.facts.skipAboveUpgrade(.notReached)
+    }
+}

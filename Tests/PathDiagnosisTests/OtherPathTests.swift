@@ -1,0 +1,56 @@
+// Base URLs whose path is not that of the API.
+import PathDiagnosis
+import Testing
+
+@Suite struct OtherPathTests {
+    private static let missing = HTTPFacts.Exchange.answered(.init(statusCode: 404))
+
+    /// A server that answers 404 to a GET of `/models` and to the opening handshake.
+    private static let nothing = PathFacts.upgrade(.refused(statusCode: 404, isPage: false)).with {
+        $0.http = .found(.init(Self.missing))
+        $0.credential = .skipped(.noCredential)
+    }
+
+    @Test func aServerWithNeitherModelsNorAWebSocketMayHaveThemElsewhere() {
+        #expect(Self.nothing.mayHaveOtherPath)
+        #expect(Self.nothing.with { $0.credential = .found(.init(statusCode: 404)) }.mayHaveOtherPath)
+        #expect(Self.nothing.with { $0.upgrade = .skipped(.httpOnly) }.mayHaveOtherPath)
+    }
+
+    /// Each of them has something at the path.
+    @Test(
+        arguments: [
+            { $0.http = .found(.init(.answered(.init(statusCode: 200)))) },
+            { $0.http = .found(.init(.answered(.init(statusCode: 401)))) },
+            { $0.http = .found(.init(.cut)) },
+            { $0.credential = .found(.init(statusCode: 200)) },
+            { $0.upgrade = .found(.init(.established)) },
+            { $0.upgrade = .found(.init(.refused(statusCode: 426, isPage: false))) },
+            { $0.upgrade = .found(.init(.refused(statusCode: 404, isPage: true))) },
+            { $0.upgrade = .skipped(.needsCredential) },
+        ] as [@Sendable (inout PathFacts) -> Void])
+    func anotherAnswerIsEvidenceOfTheAPI(change: @Sendable (inout PathFacts) -> Void) {
+        #expect(!Self.nothing.with(change).mayHaveOtherPath)
+    }
+
+    @Test func thePathOfTheResponsesDecides() {
+        func report(_ hasResponses: Bool?) -> ChappieDiagnosis.Report {
+            PathJudge(Self.nothing.with { $0.http = .found(.init(Self.missing, hasResponses: hasResponses)) }).report
+        }
+        #expect(report(false).causes.first?.name == "http.wrong-address")
+        #expect(report(false).verdict == .fails)
+        for hasResponses in [true, nil] {
+            #expect(report(hasResponses).causes.map(\.name) == ["web-socket.not-offered"])
+            #expect(report(hasResponses).verdict == .degraded)
+        }
+    }
+
+    @Test func aProbeServerAnswersAtItsPath() {
+        let facts = PathFacts.http(Self.missing).with { $0.http = .found(.init(Self.missing, isProbe: true)) }
+        let report = PathJudge(facts).report
+        #expect(report.causes.map(\.name) == ["http.wrong-address"])
+        #expect(report.causes.first?.evidence == ["status code 404, of a probe server"])
+        #expect(report.causes.first?.remedies == ["Check the path of the base URL: most end with /v1."])
+        #expect(!PathJudge(facts).mayAsk)
+    }
+}
