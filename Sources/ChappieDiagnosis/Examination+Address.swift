@@ -3,6 +3,21 @@ import PathDiagnosis
 
 /// The questions about the base URL itself, after an answer that may be due to it.
 extension Examination {
+    // MARK: The scheme
+
+    /// Tries TLS where the URL has none, and the answer may be that of a server with TLS; no request is sent.
+    mutating func examineScheme() async throws {
+        guard !self.requests.endpoint.isSecure, case .found(let http, let time) = self.facts.http, http.mayNeedTLS,
+            let budget = self.budget
+        else { return }
+        var endpoint = self.requests.endpoint
+        endpoint.isSecure = true
+        let outcome = try await ProbeExchange.establish(
+            endpoint, by: self.requests.transport(through: self.proxy), within: min(budget, ExaminationPace.otherScheme)
+        )
+        if outcome.hasTLS { self.facts.http = .found(.init(.needsTLS), time) }
+    }
+
     // MARK: The path
 
     /// Asks whether the path of the responses exists, where the server has neither a list of models nor a WebSocket.
@@ -20,5 +35,17 @@ extension Examination {
         // The refusal says nothing about WebSockets.
         self.facts.upgrade = .skipped(.notReached)
         self.facts.skipAboveUpgrade(.notReached)
+    }
+}
+
+extension ProbeExchange.Establishment {
+    /// Indicates whether the server has TLS: its handshake was completed, or failed because of its certificate.
+    ///
+    /// An alert is no evidence, because this side sends one to a server whose answer is not TLS.
+    fileprivate var hasTLS: Bool {
+        switch self {
+        case .established: true
+        case .failed(let failure): failure.hasCertificate
+        }
     }
 }

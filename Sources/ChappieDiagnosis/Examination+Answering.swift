@@ -19,6 +19,7 @@ extension Examination {
     /// Examines HTTP, the credential and the WebSocket.
     mutating func examineAnswering() async throws {
         try await self.examineHTTP()
+        try await self.examineScheme()
         guard PathJudge(self.facts).mayAsk else {
             self.facts.credential = .skipped(.notTrusted)
             self.facts.upgrade = .skipped(.notTrusted)

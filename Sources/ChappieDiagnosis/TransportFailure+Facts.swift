@@ -81,6 +81,14 @@ extension TransportFailure {
         }
     }
 
+    /// Indicates whether the server has sent a certificate, which was not accepted.
+    var hasCertificate: Bool {
+        switch self.cause {
+        case .certificateRejected, .keyNotPinned: self.phase == .tls
+        default: false
+        }
+    }
+
     /// The outcome of a request that was not answered.
     var exchange: HTTPFacts.Exchange {
         switch self.cause {

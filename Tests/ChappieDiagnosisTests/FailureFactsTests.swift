@@ -49,6 +49,17 @@ import Testing
         #expect(Self.failure(.certificateRejected(code: code)).handshake == .certificate(fault, issuer: nil))
     }
 
+    /// An alert, or the end of the connection, may be the answer to bytes that are not TLS.
+    @Test(
+        arguments: [
+            (.certificateRejected(code: 20), true), (.keyNotPinned, true), (.tlsAlert(70), false),
+            (.tlsHandshakeFailed, false), (.connectionLost, false), (.timedOut, false),
+        ] as [(TransportFailure.Cause, Bool)])
+    func aCertificateIsEvidenceOfTLS(cause: TransportFailure.Cause, hasCertificate: Bool) {
+        #expect(TransportFailure(phase: .tls, cause: cause).hasCertificate == hasCertificate)
+        #expect(!TransportFailure(phase: .proxy, cause: cause).hasCertificate)
+    }
+
     @Test func faultsOfTheProcessAreNoneOfThePath() {
         #expect(Self.failure(.descriptorsExhausted(limit: 16)).environmentFault == .descriptors(limit: 16))
         #expect(Self.failure(.environmentUnusable(.socket)).environmentFault == .resources)

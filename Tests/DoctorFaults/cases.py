@@ -373,6 +373,19 @@ def wrong_path(bench):
     return plain(bench.nginx("return 404;"))
 
 
+@fault("a server with TLS, with http", "http.needs-tls")
+def not_plain(bench):
+    return plain(bench.secure_probe())
+
+
+@fault("nginx: TLS, with http", "http.needs-tls")
+def nginx_not_plain(bench):
+    bench.certificate()
+    bench.nginx("return 404;", f"listen 127.0.0.1:{(tls := free_port())} ssl;"
+                f" ssl_certificate {bench.path('both.pem')}; ssl_certificate_key {bench.path('both.pem')};")
+    return plain(tls)
+
+
 @fault("an API, at another path", "http.wrong-address")
 def other_path(bench):
     return Path(f"http://127.0.0.1:{port_of(bench.serve())}/v2", ["--api-key", "sk-fake"])

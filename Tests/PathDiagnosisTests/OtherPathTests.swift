@@ -1,4 +1,4 @@
-// Base URLs whose path is not that of the API.
+// Base URLs whose path is not that of the API, or whose scheme is not that of the port.
 import PathDiagnosis
 import Testing
 
@@ -43,6 +43,16 @@ import Testing
             #expect(report(hasResponses).causes.map(\.name) == ["web-socket.not-offered"])
             #expect(report(hasResponses).verdict == .degraded)
         }
+    }
+
+    @Test(
+        arguments: [
+            (.cut, true), (.notHTTP, true), (.answered(.init(statusCode: 400, body: .page)), true),
+            (.answered(.init(statusCode: 400, body: .other)), true), (.timedOut, false), (.needsTLS, false),
+            (.answered(.init(statusCode: 200)), false), (.answered(.init(statusCode: 404, body: .page)), false),
+        ] as [(HTTPFacts.Exchange, Bool)])
+    func answersOfServersWithTLSAreNoticed(exchange: HTTPFacts.Exchange, mayNeedTLS: Bool) {
+        #expect(HTTPFacts(exchange).mayNeedTLS == mayNeedTLS)
     }
 
     @Test func aProbeServerAnswersAtItsPath() {

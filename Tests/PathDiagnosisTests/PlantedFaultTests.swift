@@ -166,6 +166,9 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         .init(
             "http.gateway-error", .http, .fails, "A gateway answers that it does not reach the server.",
             .http(.answered(.init(statusCode: 502, body: .page)))),
+        .init(
+            "http.needs-tls", .http, .fails, "The server has TLS on this port, and the base URL begins with http.",
+            .http(.needsTLS)),
         .init("http.not-http", .http, .fails, "What answers does not speak HTTP/1.1.", .http(.notHTTP)),
         .init(
             "http.no-answer", .http, .degraded,

@@ -12,6 +12,8 @@ package struct HTTPFacts: Sendable, Equatable {
         case cut
         /// No answer came in the step's time.
         case timedOut
+        /// The request went out without TLS, as the URL demands, and the server has TLS on this port.
+        case needsTLS
     }
 
     /// The parts of an answer that tell who has answered.
@@ -70,6 +72,17 @@ package struct HTTPFacts: Sendable, Equatable {
         self.isProbe = isProbe
         self.seen = seen
         self.hasResponses = hasResponses
+    }
+
+    /// Indicates whether the answer to a request without TLS may be that of a server with TLS.
+    ///
+    /// Such a server cuts the connection, answers with an alert, or with status code 400, as nginx does.
+    package var mayNeedTLS: Bool {
+        switch self.exchange {
+        case .cut, .notHTTP: true
+        case .answered(let answer): answer.statusCode == 400
+        case .timedOut, .needsTLS: false
+        }
     }
 }
 

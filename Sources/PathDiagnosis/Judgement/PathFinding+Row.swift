@@ -17,7 +17,8 @@ extension PathFinding {
             .tlsSilent:
             self.rowOfTLS
         case .captivePortal, .signInPage, .blockPage, .wrongAddress, .redirected, .gatewayError, .serverError,
-            .notHTTP, .httpCut, .httpSilent, .credentialRefused, .credentialForbidden, .credentialUnavailable:
+            .needsTLS, .notHTTP, .httpCut, .httpSilent, .credentialRefused, .credentialForbidden,
+            .credentialUnavailable:
             self.rowOfHTTP
         case .webSocketNotOffered, .webSocketBlocked, .webSocketAltered, .webSocketCut, .webSocketSilent,
             .compressionBroken, .closedEarly, .largeMessages, .everyMessage, .damagedMessages, .pingsUnanswered,
@@ -226,7 +227,7 @@ extension PathFinding {
             Row(
                 .tls, .everything, "the connection is cut during the TLS handshake",
                 [
-                    "Check that the port speaks TLS: a base URL with http is for one that does not.",
+                    "Check the port: if the server has no TLS there, the base URL begins with http.",
                     "A firewall may block the server's name: ask the network's operator, or set HTTPS_PROXY.",
                 ])
         case .tlsSilent:
@@ -273,6 +274,10 @@ extension PathFinding {
             Row(
                 .http, .everything, "the server answers with an error of its own",
                 ["Try again in a moment; if it stays so, tell the server's operator."])
+        case .needsTLS:
+            Row(
+                .http, .everything, "the server has TLS on this port, and the base URL begins with http",
+                ["Check the port: if the server has TLS there, the base URL begins with https."])
         case .notHTTP:
             Row(
                 .http, .everything, "what answers does not speak HTTP/1.1",

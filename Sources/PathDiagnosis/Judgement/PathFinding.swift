@@ -49,6 +49,7 @@ package enum PathFinding: String, Sendable, CaseIterable {
     case redirected = "http.redirected"
     case gatewayError = "http.gateway-error"
     case serverError = "http.server-error"
+    case needsTLS = "http.needs-tls"
     case notHTTP = "http.not-http"
     case httpCut = "http.cut"
     case httpSilent = "http.no-answer"

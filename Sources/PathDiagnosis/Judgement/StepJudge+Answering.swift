@@ -7,6 +7,7 @@ extension StepJudge {
         case .notHTTP: .fault(.notHTTP, "not HTTP/1.1")
         case .cut: .fault(.httpCut, "cut before the answer")
         case .timedOut: .fault(.httpSilent, "no answer in time")
+        case .needsTLS: .fault(.needsTLS, "the port speaks TLS")
         }
     }
 

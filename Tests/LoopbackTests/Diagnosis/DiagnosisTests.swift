@@ -219,6 +219,18 @@ import Testing
         Self.expect(name, .fails, in: try await Self.report(server.baseURL))
     }
 
+    /// The certificate need not be trusted: that the server has one is evidence enough.
+    @Test(arguments: [true, false]) func aServerWithTLSIsNamedWhereTheURLHasNone(isTrusted: Bool) async throws {
+        let server = try TLSServer()
+        let report = try await Self.report("http://127.0.0.1:\(server.server.port)/v1", key: "key") {
+            if isTrusted { $0.tls.trust = .file(path: server.trustPath) }
+        }
+        Self.expect("http.needs-tls", .fails, in: report)
+        #expect(report.causes.count == 1 && report.advice.isEmpty)
+        #expect(report.result(of: .credential)?.outcome == .skipped)
+        #expect(server.server.log.isEmpty)
+    }
+
     /// A base URL with another path, at an API and at a probe server, which answer with JSON.
     @Test func aPathThatIsNotTheAPIsIsNamed() async throws {
         try await withServer(.init()) { server in
