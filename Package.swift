@@ -30,6 +30,10 @@ let package = Package(
         .executable(name: "chappie", targets: ["ChappieCommand"]),
     ],
     targets: [
+        // The system's libraries under the same names on every system.
+        .target(name: "PlatformC", swiftSettings: memorySafeSettings),
+        .target(name: "PlatformFoundation", swiftSettings: memorySafeSettings),
+
         // Pure: bytes in, values out. No I/O, clock, task or randomness.
         .target(
             name: "ServerSentEvents", dependencies: ["CLineTerminatorScan"], swiftSettings: memorySafeSettings),
@@ -37,64 +41,76 @@ let package = Package(
         .target(name: "WebSocketProtocol", swiftSettings: memorySafeSettings),
         .target(name: "Deflate", dependencies: ["CZlib", "WebSocketProtocol"], swiftSettings: baseSettings),
         .target(name: "ResponseEvents", dependencies: ["CSimdjson", "HTTPProtocol"], swiftSettings: baseSettings),
-        .target(name: "StreamTransport", swiftSettings: memorySafeSettings),
-        .target(name: "StreamSession", dependencies: ["StreamTransport"], swiftSettings: memorySafeSettings),
+        .target(name: "StreamTransport", dependencies: ["PlatformC"], swiftSettings: memorySafeSettings),
+        .target(
+            name: "StreamSession", dependencies: ["PlatformC", "StreamTransport"], swiftSettings: memorySafeSettings),
         .target(name: "PathDiagnosis", swiftSettings: memorySafeSettings),
 
         // Drivers: sockets, clocks, tasks and C.
         .target(
             name: "LibwebsocketsTransport",
-            dependencies: ["CLibwebsocketsShim", "Deflate", "HTTPProtocol", "StreamTransport", "WebSocketProtocol"],
+            dependencies: [
+                "CLibwebsocketsShim", "Deflate", "HTTPProtocol", "PlatformC", "StreamTransport", "WebSocketProtocol",
+            ],
             swiftSettings: baseSettings
         ),
         // The types that the engine and the clients beside it have in common.
         .target(
-            name: "TransportSurface", dependencies: ["LibwebsocketsTransport", "StreamSession", "StreamTransport"],
+            name: "TransportSurface",
+            dependencies: [
+                "LibwebsocketsTransport", "PlatformC", "PlatformFoundation", "StreamSession", "StreamTransport",
+            ],
             swiftSettings: memorySafeSettings),
         .target(
             name: "WebSocketClient",
             dependencies: [
-                "LibwebsocketsTransport", "StreamSession", "StreamTransport", "TransportSurface", "WebSocketProtocol",
+                "LibwebsocketsTransport", "PlatformFoundation", "StreamSession", "StreamTransport", "TransportSurface",
+                "WebSocketProtocol",
             ],
             swiftSettings: memorySafeSettings),
         .target(
             name: "EventSource",
             dependencies: [
-                "HTTPProtocol", "LibwebsocketsTransport", "ServerSentEvents", "StreamSession", "StreamTransport",
-                "TransportSurface",
+                "HTTPProtocol", "LibwebsocketsTransport", "PlatformFoundation", "ServerSentEvents", "StreamSession",
+                "StreamTransport", "TransportSurface",
             ],
             swiftSettings: memorySafeSettings),
         .target(
             name: "ChappieTransport",
             dependencies: [
-                "Deflate", "HTTPProtocol", "LibwebsocketsTransport", "ResponseEvents", "ServerSentEvents",
-                "StreamSession", "StreamTransport", "TransportSurface",
+                "Deflate", "HTTPProtocol", "LibwebsocketsTransport", "PlatformFoundation", "ResponseEvents",
+                "ServerSentEvents", "StreamSession", "StreamTransport", "TransportSurface",
             ],
             swiftSettings: memorySafeSettings
         ),
         .target(
             name: "Chappie",
-            dependencies: ["ChappieTransport", "ResponseEvents", "StreamTransport", "TransportSurface"],
+            dependencies: [
+                "ChappieTransport", "PlatformFoundation", "ResponseEvents", "StreamTransport", "TransportSurface",
+            ],
             swiftSettings: memorySafeSettings),
         .target(
             name: "ChappieSignIn",
-            dependencies: ["Chappie", "ChappieTransport", "StreamTransport", "TransportSurface"],
+            dependencies: [
+                "Chappie", "ChappieTransport", "PlatformC", "PlatformFoundation", "StreamTransport", "TransportSurface",
+            ],
             swiftSettings: memorySafeSettings),
         .target(
             name: "ChappieDiagnosis",
             dependencies: [
-                "ChappieTransport", "HTTPProtocol", "LibwebsocketsTransport", "PathDiagnosis", "ResponseEvents",
-                "ServerSentEvents", "StreamTransport", "TransportSurface",
+                "ChappieTransport", "HTTPProtocol", "LibwebsocketsTransport", "PathDiagnosis", "PlatformC",
+                "PlatformFoundation", "ResponseEvents", "ServerSentEvents", "StreamTransport", "TransportSurface",
             ],
             swiftSettings: memorySafeSettings),
         .target(
-            name: "ChappieTestServer", dependencies: ["CTestServerTLS", "CZlib"], exclude: ["Scenarios/README.md"],
+            name: "ChappieTestServer", dependencies: ["CTestServerTLS", "CZlib", "PlatformC", "PlatformFoundation"],
+            exclude: ["Scenarios/README.md"],
             resources: [.embedInCode("Scenarios")], swiftSettings: baseSettings),
         .executableTarget(
             name: "ChappieCommand",
             dependencies: [
                 "Chappie", "ChappieDiagnosis", "ChappieSignIn", "ChappieTestServer", "ChappieTransport", "EventSource",
-                "ServerSentEvents", "WebSocketClient",
+                "PlatformC", "PlatformFoundation", "ServerSentEvents", "WebSocketClient",
             ],
             swiftSettings: memorySafeSettings
         ),

@@ -1,17 +1,8 @@
 // The program's entry: arguments and environment in, exit code out.
 import ChappieTransport
 import Dispatch
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
+import PlatformC
+import PlatformFoundation
 
 /// The program `chappie`.
 @main

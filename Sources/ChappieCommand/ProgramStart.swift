@@ -1,9 +1,5 @@
 // Starting a program, found on PATH, in a process group of its own.
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
+import PlatformC
 
 /// A program, its arguments, and its descriptors.
 struct ProgramStart {

@@ -2,15 +2,10 @@ import ChappieTransport
 import HTTPProtocol
 import LibwebsocketsTransport
 import PathDiagnosis
+import PlatformFoundation
 import ResponseEvents
 import StreamTransport
 import TransportSurface
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The steps from HTTP upwards.
 extension Examination {

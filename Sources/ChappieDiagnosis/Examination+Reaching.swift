@@ -1,13 +1,8 @@
 import ChappieTransport
 import LibwebsocketsTransport
 import PathDiagnosis
+import PlatformFoundation
 import StreamTransport
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The steps below HTTP.
 extension Examination {

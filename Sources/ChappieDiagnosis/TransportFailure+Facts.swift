@@ -1,13 +1,8 @@
 import ChappieTransport
 import PathDiagnosis
+import PlatformC
 import StreamTransport
 import TransportSurface
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// The facts that a failure of the transport stands for.
 extension TransportFailure {

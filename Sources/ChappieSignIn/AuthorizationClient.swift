@@ -1,11 +1,6 @@
 import ChappieTransport
+import PlatformFoundation
 import TransportSurface
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Sends requests to an authorization server, over the engine's transport.
 struct AuthorizationClient: Sendable {

@@ -1,11 +1,6 @@
 import ChappieTransport
+public import PlatformFoundation
 import TransportSurface
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
 
 /// The known facts about an account that is signed in.
 ///

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+public import PlatformFoundation
 
 /// The endpoints of an authorization server (RFC 6749 section 3), and the kinds of sign-in that it supports.
 ///

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import PlatformFoundation
 
 /// The answer of a token endpoint (RFC 6749 section 5.1).
 struct TokenGrant: Sendable, Equatable {

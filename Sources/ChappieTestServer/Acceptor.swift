@@ -1,11 +1,7 @@
 // The listening socket, the thread that accepts, and the table of connections.
 //
 // Owned by the server. The table is shared with connection threads; one lock guards it.
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
+import PlatformC
 
 /// Accepts connections and gives each a thread.
 final class Acceptor: Sendable {

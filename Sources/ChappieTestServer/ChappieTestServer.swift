@@ -1,16 +1,8 @@
 // The server's public interface: start, address, log, stop.
 //
 // Owned by its creator. Its accept thread and its connection threads end in `stop()`.
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+import PlatformC
+public import PlatformFoundation
 
 /// A server of the Responses API on 127.0.0.1 that answers from a script, over a WebSocket or as an event stream, with
 /// configurable faults.

@@ -1,9 +1,5 @@
 // The listening socket of a server, and the addresses at its ends.
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
+import PlatformC
 
 /// Opens listening sockets.
 enum ListeningSocket {
@@ -17,11 +13,7 @@ enum ListeningSocket {
         guard let list = Self.addresses(of: address, port: port) else { throw Failure(code: EINVAL) }
         defer { freeaddrinfo(list) }
         let entry = list.pointee
-        #if canImport(Darwin)
-            let descriptor = socket(entry.ai_family, SOCK_STREAM, 0)
-        #else
-            let descriptor = socket(entry.ai_family, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
-        #endif
+        let descriptor = SystemSocket.open(family: entry.ai_family)
         guard descriptor >= 0 else { throw Failure(code: errno) }
         var on: CInt = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<CInt>.size))
@@ -45,11 +37,7 @@ enum ListeningSocket {
     private static func addresses(of address: String, port: UInt16) -> UnsafeMutablePointer<addrinfo>? {
         var hints = addrinfo()
         hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE
-        #if canImport(Darwin)
-            hints.ai_socktype = SOCK_STREAM
-        #else
-            hints.ai_socktype = CInt(SOCK_STREAM.rawValue)
-        #endif
+        hints.ai_socktype = SystemSocket.streamType
         var list: UnsafeMutablePointer<addrinfo>?
         return getaddrinfo(address, String(port), &hints, &list) == 0 ? list : nil
     }

@@ -1,15 +1,10 @@
 import LibwebsocketsTransport
+public import PlatformFoundation
 public import ServerSentEvents
 import StreamSession
 package import StreamTransport
 import Synchronization
 import TransportSurface
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
 
 /// A connection to a server that sends events, which reconnects by itself: WHATWG HTML section 9.2.
 ///

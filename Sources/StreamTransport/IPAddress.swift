@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import PlatformC
 
 /// A numeric address, without a zone.
 package enum IPAddress: Equatable, Sendable {

@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import PlatformC
 
 /// An instant of the clock that also advances while the machine is asleep, in nanoseconds.
 ///

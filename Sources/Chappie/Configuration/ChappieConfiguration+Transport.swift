@@ -1,9 +1,6 @@
-// `ProcessInfo` is in the one on Linux and in the other on Darwin.
+// `ProcessInfo`.
 import Foundation
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#endif
+import PlatformFoundation
 
 extension ChappieConfiguration {
     /// The engine's configuration, with what the endpoint determines.

@@ -1,12 +1,7 @@
 import ChappieTransport
-
-#if canImport(FoundationEssentials)
-    // `ProcessInfo`.
-    import Foundation
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+// `ProcessInfo`.
+import Foundation
+public import PlatformFoundation
 
 /// A server of the Responses API, and its capabilities.
 ///

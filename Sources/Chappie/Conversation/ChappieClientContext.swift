@@ -1,10 +1,5 @@
+public import PlatformFoundation
 import ResponseEvents
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
 
 /// The state of a conversation: its identifier and items, which the next request carries.
 ///

@@ -1,12 +1,7 @@
 import ChappieTransport
+import PlatformFoundation
 import ResponseEvents
 import StreamTransport
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The actions of a turn: requests to the model, tools, and approvals.
 extension ConversationTurn {

@@ -1,10 +1,5 @@
 public import ChappieTransport
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+public import PlatformFoundation
 
 /// The reason for which a model's answer is not a value of the wanted type.
 ///

@@ -1,10 +1,5 @@
 import ChappieTransport
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import PlatformFoundation
 
 /// The reason for which a type has no derived schema, and its place.
 struct SchemaFault: Error {

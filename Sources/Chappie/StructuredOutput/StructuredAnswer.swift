@@ -1,11 +1,6 @@
 import ChappieTransport
+import PlatformFoundation
 import ResponseEvents
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The answer of a turn that is to be a value: the text and the refusal of its last message.
 ///

@@ -1,11 +1,6 @@
 public import ChappieTransport
+import PlatformFoundation
 import TransportSurface
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 extension ChappieContentPart {
     /// Returns a picture in the request itself, from its bytes and its media type, such as `image/png`.

@@ -1,12 +1,7 @@
 public import ChappieTransport
+import PlatformFoundation
 import ResponseEvents
 import TransportSurface
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// A JSON value (RFC 8259), such as the arguments of a tool call or the schema of its input.
 ///

@@ -1,10 +1,5 @@
 public import ChappieTransport
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+public import PlatformFoundation
 
 extension ChappieResponseRequest {
     /// Creates a request of a whole body, a JSON object in UTF-8, which is read when the turn begins.

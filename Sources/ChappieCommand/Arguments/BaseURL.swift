@@ -1,9 +1,5 @@
 // The addresses of servers, as they are typed.
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import PlatformFoundation
 
 /// Base URLs from text.
 enum BaseURL {

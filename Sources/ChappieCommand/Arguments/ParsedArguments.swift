@@ -1,9 +1,5 @@
 // The arguments of one command, and their conversion to types. Pure.
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import PlatformFoundation
 
 /// Options and operands as they were typed.
 ///

@@ -1,13 +1,8 @@
 // `chappie demo`: five turns on the embedded server, each with another fault of the connection.
 import Chappie
 import ChappieTestServer
+import PlatformFoundation
 import Synchronization
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Shows the engine's behaviour when a connection fails, and checks it.
 struct DemoCommand {

@@ -2,12 +2,7 @@
 import Chappie
 import ChappieDiagnosis
 import ChappieTransport
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import PlatformFoundation
 
 /// The path to examine, and the form of the result.
 struct DoctorOptions {

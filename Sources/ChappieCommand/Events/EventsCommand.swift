@@ -1,18 +1,9 @@
 // `chappie events`: an event source on the terminal.
 import Dispatch
 import EventSource
+import PlatformC
+import PlatformFoundation
 import Synchronization
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
 
 /// Prints the events of a server.
 struct EventsCommand {

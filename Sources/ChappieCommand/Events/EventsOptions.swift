@@ -1,11 +1,6 @@
 // The arguments of `chappie events` as values of the event source.
 import EventSource
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import PlatformFoundation
 
 /// The request and the options of an event source.
 struct EventsOptions {

@@ -1,11 +1,6 @@
 // `chappie serve`: the test server, the fault proxy, or both, until a signal ends them.
 import ChappieTestServer
-
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
+import PlatformC
 
 /// Runs the test server or the fault proxy on loopback.
 struct ServeCommand {

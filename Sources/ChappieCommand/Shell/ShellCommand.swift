@@ -1,12 +1,7 @@
 // A shell command as a function: input in, output and exit status out.
 import Dispatch
+import PlatformC
 import Synchronization
-
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
 
 /// One run of a command by `/bin/sh`, in a process group of its own.
 ///

@@ -1,12 +1,7 @@
 // Accounts as text for people, and as JSON lines. Pure.
 import Chappie
 import ChappieSignIn
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import PlatformFoundation
 
 /// Formats accounts.
 struct AccountPrinter {

@@ -1,9 +1,5 @@
 // Opens a page in the user's browser, without a shell.
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
+import PlatformC
 
 /// Starts the program that opens pages.
 struct BrowserOpener {

@@ -1,9 +1,5 @@
 // Work that Ctrl-C cancels.
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
+import PlatformC
 
 /// Runs work that signals cancel.
 enum InterruptibleWork {

@@ -1,12 +1,7 @@
 // `chappie login`: signs a user in, with a code on another device or in a browser on this one.
 import Chappie
 import ChappieSignIn
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import PlatformFoundation
 
 /// Signs a user in, and stores the credential.
 struct LoginCommand {

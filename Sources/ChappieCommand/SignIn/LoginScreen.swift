@@ -1,9 +1,5 @@
 // The texts of a sign-in. Pure.
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import PlatformFoundation
 
 /// Formats the output of `chappie login`.
 struct LoginScreen {

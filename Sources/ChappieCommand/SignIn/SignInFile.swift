@@ -1,12 +1,7 @@
 // The configuration file of the commands: its content and its path.
 import Chappie
 import ChappieSignIn
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import PlatformFoundation
 
 /// The stored sign-in options of a user.
 ///

@@ -1,11 +1,6 @@
 // The options of the commands for accounts.
 import Chappie
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import PlatformFoundation
 
 extension SignInOptions {
     /// The option that names the account.

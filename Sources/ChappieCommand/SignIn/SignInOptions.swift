@@ -1,12 +1,7 @@
 // The arguments, environment and file of the commands for accounts as values of the client.
 import Chappie
 import ChappieSignIn
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import PlatformFoundation
 
 /// The account, its storage, and the client and server of its sign-in.
 struct SignInOptions {

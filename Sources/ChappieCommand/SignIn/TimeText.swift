@@ -1,9 +1,5 @@
 // Durations and points in time as text. Pure.
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import PlatformFoundation
 
 /// Formats times for people.
 struct TimeText {

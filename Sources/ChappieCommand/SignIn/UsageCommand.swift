@@ -1,12 +1,7 @@
 // `chappie usage`: the used part of an account's limits.
 import Chappie
 import ChappieSignIn
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import PlatformFoundation
 
 /// Asks the server, and prints its answer.
 struct UsageCommand {

@@ -1,11 +1,6 @@
 // The used part of an account's limits, as bars for people and as a JSON line. Pure.
 import Chappie
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import PlatformFoundation
 
 /// Formats usage.
 struct UsagePrinter {

@@ -1,11 +1,6 @@
 // `--tool NAME=COMMAND`: a command of the shell that the model may call.
 import Chappie
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import PlatformFoundation
 
 /// A shell command as a tool.
 struct CommandTool: Equatable {

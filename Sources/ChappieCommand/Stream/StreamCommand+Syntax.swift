@@ -1,11 +1,6 @@
 // The syntax of `chappie stream`.
 import Chappie
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import PlatformFoundation
 
 extension StreamCommand {
     /// The command's options and operand.

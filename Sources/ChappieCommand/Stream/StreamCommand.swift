@@ -3,17 +3,8 @@ import Chappie
 import ChappieSignIn
 import ChappieTestServer
 import Dispatch
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
+import PlatformC
+import PlatformFoundation
 
 /// The error of a stream without a key, an account and an address.
 struct NoServerError: Error {

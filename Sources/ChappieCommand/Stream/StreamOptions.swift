@@ -1,12 +1,7 @@
 // The arguments and environment of `chappie stream` as values of the client.
 import Chappie
 import ChappieSignIn
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import PlatformFoundation
 
 /// The request, the server, and the options of a stream.
 struct StreamOptions {

@@ -2,13 +2,8 @@
 import Chappie
 import ChappieSignIn
 import ChappieTransport
+import PlatformC
 import WebSocketClient
-
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
 
 /// The two outputs of the process, and the style of text on them.
 struct Console: Sendable {

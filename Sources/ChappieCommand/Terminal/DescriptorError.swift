@@ -1,9 +1,5 @@
 // The errors of reading or writing a file descriptor.
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
+import PlatformC
 
 /// A file descriptor that cannot be read or written.
 enum DescriptorError: Error, Equatable {

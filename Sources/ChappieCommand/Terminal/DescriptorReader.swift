@@ -1,9 +1,5 @@
 // Unbuffered input, and whole files.
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
+import PlatformC
 
 /// Reads from a file descriptor that it does not own.
 struct DescriptorReader: Sendable {

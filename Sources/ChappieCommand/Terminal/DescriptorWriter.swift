@@ -1,9 +1,5 @@
 // Unbuffered output: every text is written whole and at once.
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
+import PlatformC
 
 /// Writes to a file descriptor that it does not own.
 struct DescriptorWriter: Sendable {

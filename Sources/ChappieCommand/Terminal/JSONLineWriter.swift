@@ -1,9 +1,5 @@
 // One JSON object a line, with the fields in the order in which they are added (RFC 8259). Pure.
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import PlatformFoundation
 
 /// Builds one line; a field without a value is left out.
 struct JSONLineWriter {

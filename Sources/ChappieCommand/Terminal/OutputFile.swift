@@ -1,9 +1,5 @@
 // A file that a command writes when its work is done.
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
+import PlatformC
 
 /// A file that is opened before the work begins, so that an invalid name is noticed in time.
 ///

@@ -1,12 +1,7 @@
 // Signals as calls on an ordinary thread, where the restrictions of signal handlers do not apply.
 import Dispatch
+import PlatformC
 import Synchronization
-
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
 
 /// Watches for signals while it exists, in place of the system's action, which is restored afterwards.
 ///

@@ -1,12 +1,7 @@
 // Asks the user at the terminal whether a tool may run.
 import Dispatch
+import PlatformC
 import Synchronization
-
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
 
 /// Asks at the terminal whether tools may run, one question at a time.
 ///

@@ -1,11 +1,6 @@
 // The arguments of `chappie ws` as values of the client.
+import PlatformFoundation
 import WebSocketClient
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The connection, and how its messages are made and printed.
 struct WebSocketOptions: Sendable {

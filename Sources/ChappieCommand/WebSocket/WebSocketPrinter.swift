@@ -1,11 +1,6 @@
 // The lines of `chappie ws`. Pure: what happened in, text out.
+import PlatformFoundation
 import WebSocketClient
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Formats messages, pongs and the end of a WebSocket.
 struct WebSocketPrinter: Sendable {

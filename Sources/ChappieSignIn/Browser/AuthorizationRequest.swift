@@ -1,10 +1,5 @@
 import ChappieTransport
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import PlatformFoundation
 
 /// The authorization request that a browser opens (RFC 6749 section 4.1.1).
 struct AuthorizationRequest: Sendable {

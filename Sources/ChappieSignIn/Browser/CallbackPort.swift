@@ -1,10 +1,5 @@
 import ChappieTransport
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import PlatformFoundation
 
 /// Finds a port to listen on, and asks a leftover instance of the program to release it.
 struct CallbackPort: Sendable {

@@ -1,9 +1,5 @@
 // The system calls of the callback's listener. They make no decisions.
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
+import PlatformC
 
 /// A non-blocking socket on 127.0.0.1; its creator closes it.
 struct CallbackSocket: Sendable, Equatable {
@@ -51,11 +47,7 @@ struct CallbackSocket: Sendable, Equatable {
     }
 
     private static func make() throws(Failure) -> Self {
-        #if canImport(Darwin)
-            let descriptor = socket(AF_INET, SOCK_STREAM, 0)
-        #else
-            let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
-        #endif
+        let descriptor = SystemSocket.open(family: AF_INET)
         guard descriptor >= 0 else { throw Failure(code: errno) }
         return Self(prepared: descriptor)
     }
@@ -64,10 +56,7 @@ struct CallbackSocket: Sendable, Equatable {
         self.descriptor = descriptor
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
-        #if canImport(Darwin)
-            var isOn: CInt = 1
-            _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &isOn, socklen_t(MemoryLayout<CInt>.size))
-        #endif
+        SystemSocket.raiseNoSignal(descriptor)
     }
 
     /// Accepts the next connection; nil when none is waiting.
@@ -90,12 +79,8 @@ struct CallbackSocket: Sendable, Equatable {
 
     /// Sends the bytes that the system takes at once.
     func send(_ bytes: ArraySlice<UInt8>) -> Transfer {
-        #if canImport(Darwin)
-            let flags: CInt = 0
-        #else
-            let flags = CInt(MSG_NOSIGNAL)
-        #endif
-        return Self.transfer(unsafe bytes.withUnsafeBytes { unsafe systemSend(self.descriptor, $0, flags) })
+        Self.transfer(
+            unsafe bytes.withUnsafeBytes { unsafe systemSend(self.descriptor, $0, SystemSocket.sendingFlags) })
     }
 
     private static func transfer(_ count: Int) -> Transfer {

@@ -1,10 +1,5 @@
+public import PlatformFoundation
 import StreamTransport
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
 
 /// A sign-in in a browser on this machine (RFC 8252, with PKCE).
 ///

@@ -1,8 +1,7 @@
-#if canImport(Darwin)
-    import Darwin
+import PlatformC
+
+#if canImport(Security)
     import Security
-#else
-    import Glibc
 #endif
 
 /// The source of secrets: the system, or a test.

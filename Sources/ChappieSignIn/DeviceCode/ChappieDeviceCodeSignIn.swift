@@ -1,11 +1,6 @@
 import ChappieTransport
+public import PlatformFoundation
 import StreamTransport
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
 
 /// A sign-in with a code that a user enters on another device or browser (RFC 8628).
 ///

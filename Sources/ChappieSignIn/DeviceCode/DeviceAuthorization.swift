@@ -1,10 +1,5 @@
 import ChappieTransport
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import PlatformFoundation
 
 /// The server's answer to a device authorization request (RFC 8628 section 3.2).
 struct DeviceAuthorization: Sendable, Equatable {

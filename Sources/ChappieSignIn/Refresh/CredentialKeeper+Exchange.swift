@@ -1,10 +1,5 @@
 import ChappieTransport
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import PlatformFoundation
 
 // The steps under the account's lock, which excludes other refreshes in this process and in others.
 extension CredentialKeeper {

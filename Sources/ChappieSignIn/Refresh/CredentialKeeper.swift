@@ -1,11 +1,6 @@
 import ChappieTransport
+import PlatformFoundation
 import StreamTransport
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Keeps the credential of one account fresh, one refresh at a time.
 ///

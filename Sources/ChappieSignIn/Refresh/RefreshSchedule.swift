@@ -1,10 +1,5 @@
+import PlatformFoundation
 import StreamTransport
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Decides when an access token is refreshed, by the date.
 ///

@@ -1,16 +1,6 @@
 // The errors of a storage: they contain paths and numbers, but no content of the files.
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import PlatformC
+public import PlatformFoundation
 
 /// The reason for which credentials cannot be read or stored.
 ///

@@ -1,10 +1,7 @@
-// `ProcessInfo` is in the one on Linux and in the other on Darwin.
+// `ProcessInfo`.
 import Foundation
+import PlatformFoundation
 import StreamTransport
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#endif
 
 /// Stores credentials in files, one for each account, that only their owner can read.
 ///

@@ -1,12 +1,6 @@
 // An open directory of credentials, and the files in it. All operations are relative to the open directory, so that it
 // cannot be exchanged between two steps.
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import PlatformC
 
 /// An open directory whose files only their owner can read.
 ///

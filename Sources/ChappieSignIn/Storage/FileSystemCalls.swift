@@ -1,11 +1,5 @@
 // The system calls of the file storage, in one place, so that a test can make each of them fail or end the process.
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import PlatformC
 
 /// Performs the system calls of the file storage.
 ///

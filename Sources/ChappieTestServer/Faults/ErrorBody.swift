@@ -2,11 +2,7 @@
 //
 // Pure, but for the time at which a usage limit ends.
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import PlatformFoundation
 
 /// Writes the errors that services send.
 enum ErrorBody {

@@ -1,7 +1,7 @@
 // A named behaviour of a server, and the expected behaviour of a client, shared by tests, the command line and files.
 //
 // Immutable values.
-import FoundationEssentials
+import PlatformFoundation
 
 extension ChappieTestServer {
     /// The answers of a server, the requests to it, and the expected observations of both sides.

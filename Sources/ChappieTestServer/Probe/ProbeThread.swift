@@ -1,11 +1,7 @@
 // One connection of a probe server from its first byte to its last: one request.
 //
 // Runs on the connection's thread, which owns all of its state.
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import PlatformFoundation
 
 /// Serves the request of one connection.
 struct ProbeThread {

@@ -1,7 +1,7 @@
 // Plans as JSON: `{"faults":[{"action":{"cut":{"atByte":1234}},"direction":"toClient","firstConnection":2}]}`.
 //
 // Pure. Unknown members are errors, so that a misspelt fault is noticed.
-import FoundationEssentials
+import PlatformFoundation
 
 extension FaultProxy.Plan {
     /// Reads a plan from its JSON text.

@@ -1,11 +1,7 @@
 // The addresses of a server.
 //
 // Values; a look-up blocks and is made on a thread of its own.
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
+import PlatformC
 
 /// One address and port of a server.
 struct ProxyAddress: Sendable {
@@ -26,11 +22,7 @@ struct ProxyAddress: Sendable {
         var hints = addrinfo()
         hints.ai_family = AF_UNSPEC
         hints.ai_flags = flags | AI_NUMERICSERV
-        #if canImport(Darwin)
-            hints.ai_socktype = SOCK_STREAM
-        #else
-            hints.ai_socktype = CInt(SOCK_STREAM.rawValue)
-        #endif
+        hints.ai_socktype = SystemSocket.streamType
         var list: UnsafeMutablePointer<addrinfo>?
         guard getaddrinfo(endpoint.host, String(endpoint.port), &hints, &list) == 0 else { return [] }
         defer { freeaddrinfo(list) }

@@ -1,11 +1,7 @@
 // The events that a relayed connection waits for: readable, writable, gone, or a time.
 //
 // Pure, derived from the connection's state; used by the proxy's loop.
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
+import PlatformC
 
 /// The events for `poll` on both ends; nil leaves an end out.
 struct ProxyInterest {
@@ -19,15 +15,8 @@ struct ProxyInterest {
 
 /// The events that `poll` reported for both ends.
 struct ProxyReadiness {
-    #if canImport(Darwin)
-        /// A hang-up is always reported here, so no flag is needed.
-        static let peerHangUp: Int16 = 0
-    #else
-        /// Linux's `POLLRDHUP`, which the C library shows only to GNU sources.
-        static let peerHangUp: Int16 = 0x2000
-    #endif
     /// All events that show that a peer sends no more.
-    static let hangUps = Self.peerHangUp | Int16(POLLHUP) | Int16(POLLERR)
+    static let hangUps = SystemSocket.peerHangUp | Int16(POLLHUP) | Int16(POLLERR)
 
     /// The client's events.
     var client: Int16 = 0
@@ -45,8 +34,8 @@ extension ProxyConnection {
         case .relaying: self.relayingInterest
         case .silent(let server):
             ProxyInterest(
-                client: self.hasClientLeft ? nil : ProxyReadiness.peerHangUp,
-                server: self.hasServerLeft || server == nil ? nil : ProxyReadiness.peerHangUp)
+                client: self.hasClientLeft ? nil : SystemSocket.peerHangUp,
+                server: self.hasServerLeft || server == nil ? nil : SystemSocket.peerHangUp)
         case .resetting(let resetting): ProxyInterest(deadline: resetting.nextLook)
         }
     }
@@ -54,7 +43,7 @@ extension ProxyConnection {
     private var relayingInterest: ProxyInterest {
         func events(reads: Bool, writes: Bool, hasLeft: Bool) -> Int16? {
             if reads || writes { return (reads ? Int16(POLLIN) : 0) | (writes ? Int16(POLLOUT) : 0) }
-            return hasLeft ? nil : ProxyReadiness.peerHangUp
+            return hasLeft ? nil : SystemSocket.peerHangUp
         }
         return ProxyInterest(
             client: events(

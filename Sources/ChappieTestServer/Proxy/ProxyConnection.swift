@@ -1,11 +1,7 @@
 // One client, one server, and the relay between them.
 //
 // Owned by the proxy's loop, on its thread.
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
+import PlatformC
 
 /// A relayed connection from `accept` to its end.
 final class ProxyConnection {

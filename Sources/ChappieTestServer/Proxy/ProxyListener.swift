@@ -1,11 +1,7 @@
 // The listening socket of a proxy.
 //
 // Owned by the proxy's loop, which closes it.
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
+import PlatformC
 
 /// A non-blocking socket that listens on 127.0.0.1.
 struct ProxyListener: Sendable {

@@ -1,11 +1,7 @@
 // The log of a proxy's connections, and the callers that wait for its milestones.
 //
 // Written by the proxy's thread, read by its user; one lock guards it.
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
+import PlatformC
 
 /// Records connections and wakes waiting callers.
 final class ProxyLog: Sendable {

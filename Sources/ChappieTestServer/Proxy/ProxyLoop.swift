@@ -1,11 +1,7 @@
 // The loop of a fault proxy: waits for sockets and times, accepts, and lets connections advance.
 //
 // Owned by the proxy's thread, together with every connection.
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
+import PlatformC
 
 /// Serves all connections of a proxy on one thread.
 struct ProxyLoop {

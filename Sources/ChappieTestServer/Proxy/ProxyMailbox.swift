@@ -1,11 +1,7 @@
 // The messages of other threads to the proxy's loop, and the pipe that wakes it.
 //
 // Shared by the proxy's user, the loop, and a thread that looks a name up; one lock guards it.
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
+import PlatformC
 
 /// Carries messages to the loop.
 ///

@@ -1,11 +1,7 @@
 // One non-blocking socket of a relayed connection.
 //
 // A value with a descriptor; the connection that holds it closes it once, on the proxy's thread.
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
+import PlatformC
 
 /// System calls on one socket.
 struct ProxySocket {
@@ -44,9 +40,7 @@ struct ProxySocket {
         Self.prepare(descriptor)
         var on: CInt = 1
         setsockopt(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<CInt>.size))
-        #if canImport(Darwin)
-            setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &on, socklen_t(MemoryLayout<CInt>.size))
-        #endif
+        SystemSocket.raiseNoSignal(descriptor)
     }
 
     /// Makes a descriptor non-blocking and closed in child processes.
@@ -59,11 +53,7 @@ struct ProxySocket {
 
     /// Begins to connect; an immediate failure has its `errno`.
     static func connecting(to address: ProxyAddress) -> Connecting {
-        #if canImport(Darwin)
-            let descriptor = socket(address.family, SOCK_STREAM, 0)
-        #else
-            let descriptor = socket(address.family, CInt(SOCK_STREAM.rawValue), 0)
-        #endif
+        let descriptor = SystemSocket.open(family: address.family)
         guard descriptor >= 0 else { return .failed(code: errno) }
         let made = Self(descriptor)
         let code = address.withSocketAddress { connect(descriptor, $0, $1) == 0 ? 0 : errno }
@@ -94,13 +84,8 @@ struct ProxySocket {
 
     /// Writes the bytes that the socket takes.
     func send(_ bytes: UnsafeRawBufferPointer) -> Sent {
-        #if canImport(Darwin)
-            let flags: CInt = 0
-        #else
-            let flags = CInt(MSG_NOSIGNAL)
-        #endif
         while true {
-            let count = systemSend(self.descriptor, bytes.baseAddress, bytes.count, flags)
+            let count = systemSend(self.descriptor, bytes.baseAddress, bytes.count, SystemSocket.sendingFlags)
             if count >= 0 { return .bytes(count) }
             if errno == EINTR { continue }
             return errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS ? .nothing : .gone

@@ -2,11 +2,7 @@
 //
 // As for the rest of the server: shared by all connection threads.
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import PlatformFoundation
 
 extension AuthorizationServer {
     /// Handles a browser's request for an authorization code (RFC 6749 section 4.1.1, RFC 7636 section 4.3).

@@ -2,11 +2,7 @@
 //
 // Shared by all connection threads and the server's user.
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import PlatformFoundation
 
 /// Answers the endpoints of sign-in; it writes no bytes.
 final class AuthorizationServer: Sendable {

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import PlatformFoundation
 
 /// base64url without padding, for PKCE and tokens (RFC 4648 section 5).
 enum Base64URL {

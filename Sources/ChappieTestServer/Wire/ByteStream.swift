@@ -2,12 +2,7 @@
 //
 // Owned by its connection thread. Only `SocketHandle.interrupt` may be called from another one.
 import CTestServerTLS
-
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
+import PlatformC
 
 /// A socket that its thread closes and that `stop()` may interrupt.
 final class SocketHandle: Sendable {
@@ -54,10 +49,6 @@ enum ConnectionEnd: Error {
 /// Buffered reading and unbuffered writing on one socket.
 final class ByteStream {
     private static let bufferByteCount = 16 * 1024
-    #if !canImport(Darwin)
-        /// Linux's `POLLRDHUP`, which the C library shows only to GNU sources.
-        private static let peerHangUp: Int16 = 0x2000
-    #endif
 
     private let handle: SocketHandle
     private let descriptor: CInt
@@ -71,9 +62,7 @@ final class ByteStream {
         self.descriptor = descriptor
         var on: CInt = 1
         setsockopt(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<CInt>.size))
-        #if canImport(Darwin)
-            setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &on, socklen_t(MemoryLayout<CInt>.size))
-        #endif
+        SystemSocket.raiseNoSignal(descriptor)
     }
 
     deinit { if let tls = self.tls { ctts_connection_free(tls) } }
@@ -139,11 +128,7 @@ final class ByteStream {
         var entry = pollfd(fd: self.descriptor, events: events, revents: 0)
         let timeout = CInt(clamping: milliseconds)
         while true {
-            #if canImport(Darwin)
-                let ready = Darwin.poll(&entry, 1, timeout)
-            #else
-                let ready = Glibc.poll(&entry, 1, timeout)
-            #endif
+            let ready = PlatformC.poll(&entry, 1, timeout)
             if ready >= 0 || errno != EINTR { return ready != 0 }
         }
     }
@@ -184,14 +169,10 @@ final class ByteStream {
     private func writeAll(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         guard let start = bytes.baseAddress else { return true }
         if let tls = self.tls { return ctts_write(tls, start, bytes.count) == 0 }
-        #if canImport(Darwin)
-            let flags: CInt = 0
-        #else
-            let flags = CInt(MSG_NOSIGNAL)
-        #endif
         var written = 0
         while written < bytes.count {
-            let count = send(self.descriptor, start + written, bytes.count - written, flags)
+            let remaining = bytes.count - written
+            let count = send(self.descriptor, start + written, remaining, SystemSocket.sendingFlags)
             if count < 0 && errno == EINTR { continue }
             if count <= 0 { return false }
             written += count
@@ -230,7 +211,7 @@ final class ByteStream {
             self.discardInput()
         #else
             // An error or hang-up ends the wait by itself; a half-closed peer has to be asked for.
-            _ = self.poll(Self.peerHangUp, -1)
+            _ = self.poll(SystemSocket.peerHangUp, -1)
         #endif
     }
 

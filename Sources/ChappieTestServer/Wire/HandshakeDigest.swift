@@ -1,10 +1,5 @@
 import CTestServerTLS
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import PlatformFoundation
 
 /// The accept key of an opening handshake.
 package enum HandshakeDigest {

@@ -2,11 +2,7 @@
 //
 // Owned by the owner of the state that connection threads share. It is a pthread mutex because the thread sanitizer can
 // follow that one.
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
+import PlatformC
 
 /// A value that several threads share, and a way to wait until it changes.
 ///

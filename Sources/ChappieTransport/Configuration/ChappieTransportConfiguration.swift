@@ -1,11 +1,6 @@
+public import PlatformFoundation
 public import StreamSession
 import TransportSurface
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
 
 /// The complete configuration of an instance of `ChappieStreamingTransport`.
 ///

@@ -1,11 +1,6 @@
+package import PlatformFoundation
 import StreamTransport
 import TransportSurface
-
-#if canImport(FoundationEssentials)
-    package import FoundationEssentials
-#else
-    package import Foundation
-#endif
 
 /// A request for one document of any server, independent of a turn.
 package struct DocumentRequest: Sendable {

@@ -1,15 +1,10 @@
-import ResponseEvents
-import StreamSession
-import TransportSurface
-
 // Descriptions of errors: sentences that are fit to show, and the server's own words apart from them.
 //
 // The sentences consist of fixed text and numbers, so that they cannot contain content or a secret.
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+public import PlatformFoundation
+import ResponseEvents
+import StreamSession
+import TransportSurface
 
 extension ChappieClientError: LocalizedError {
     /// The problem, its place, and advice, in sentences that are fit to show.

@@ -1,10 +1,5 @@
+public import PlatformFoundation
 public import StreamSession
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
 
 /// A request that is about to be sent, for a program that may refuse it.
 public struct ChappieOutgoingRequest: Sendable {

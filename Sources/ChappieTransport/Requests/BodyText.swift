@@ -1,11 +1,6 @@
+import PlatformFoundation
 import ResponseEvents
 import TransportSurface
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Request bodies that a program gives as JSON text, or as a value of its own.
 package enum BodyText {

@@ -1,10 +1,5 @@
+public import PlatformFoundation
 import TransportSurface
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
 
 extension ChappieTransportRequest {
     /// Creates a request from a body as JSON text.

@@ -1,10 +1,5 @@
 import LibwebsocketsTransport
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import PlatformFoundation
 
 /// The code challenge of a verifier (RFC 7636 section 4.2).
 package enum CodeChallenge {

@@ -1,12 +1,7 @@
 package import LibwebsocketsTransport
+import PlatformFoundation
 import StreamSession
 package import StreamTransport
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The requests with which a path is examined: the engine's own, with its address, fields, limits and proxy.
 ///

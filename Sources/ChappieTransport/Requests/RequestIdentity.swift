@@ -1,10 +1,5 @@
+import PlatformFoundation
 import StreamTransport
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The names of a request for its caller and in a distributed trace: the same from its first attempt to its last.
 ///

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+public import PlatformFoundation
 
 /// The reason why a response could not be steered; no message was sent, and the stream continues unchanged.
 ///

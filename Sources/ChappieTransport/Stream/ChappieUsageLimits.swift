@@ -1,11 +1,6 @@
+public import PlatformFoundation
 import ResponseEvents
 import StreamSession
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
 
 /// One usage window of an account.
 public struct ChappieUsageLimitWindow: Sendable, Equatable {

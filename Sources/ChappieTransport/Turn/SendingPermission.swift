@@ -1,10 +1,5 @@
+import PlatformFoundation
 import StreamTransport
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The program's permission to send: it gets every request before it is sent, and may refuse it.
 ///

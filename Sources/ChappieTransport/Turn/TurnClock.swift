@@ -1,10 +1,5 @@
+import PlatformFoundation
 import StreamTransport
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The source of a turn's time: the system, or a test.
 package struct TurnClock: Sendable {

@@ -1,11 +1,6 @@
+import PlatformFoundation
 import StreamTransport
 import TransportSurface
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 // The request as it is sent, and what prevents it from being sent. No fault has a part of a value, which may be a secret.
 extension EventSourceRequest {

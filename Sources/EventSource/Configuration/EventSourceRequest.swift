@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+public import PlatformFoundation
 
 /// The request whose answer is an event stream: a GET by default, or one with any method, fields and content.
 ///

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import PlatformFoundation
 
 /// The source of an event source's time and randomness: the system, or a test.
 package struct EventSourceClock: Sendable {

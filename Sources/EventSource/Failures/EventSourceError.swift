@@ -1,11 +1,6 @@
+public import PlatformFoundation
 public import StreamSession
 public import TransportSurface
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
 
 /// The reason why an event source has ended.
 ///

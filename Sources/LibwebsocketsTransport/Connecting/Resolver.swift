@@ -1,10 +1,5 @@
+import PlatformC
 import StreamTransport
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// Looks addresses up, on threads of its own, because `getaddrinfo` blocks.
 ///

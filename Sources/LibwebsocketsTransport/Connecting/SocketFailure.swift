@@ -1,10 +1,5 @@
+import PlatformC
 import StreamTransport
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// The error with which a TCP connection could not be started.
 struct SocketFailure: Error, Equatable {

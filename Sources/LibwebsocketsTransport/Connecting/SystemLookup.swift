@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import PlatformC
 
 /// The system's own look-up.
 enum SystemLookup {
@@ -14,11 +10,7 @@ enum SystemLookup {
     @Sendable static func addresses(of host: String) -> Resolver.Answer {
         var hints = addrinfo()
         hints.ai_family = AF_UNSPEC
-        #if canImport(Glibc)
-            hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-        #else
-            hints.ai_socktype = SOCK_STREAM
-        #endif
+        hints.ai_socktype = SystemSocket.streamType
         var list: UnsafeMutablePointer<addrinfo>?
         let code = getaddrinfo(host, nil, &hints, &list)
         guard code == 0 else {

@@ -1,11 +1,6 @@
 import CLibwebsocketsShim
+import PlatformC
 import StreamTransport
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// The socket of an exchange once TCP is established, and the layers on top of it.
 ///

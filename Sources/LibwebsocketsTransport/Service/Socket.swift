@@ -1,10 +1,5 @@
 import CLibwebsocketsShim
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import PlatformC
 
 /// Identifies a socket among those of its service thread, for the life of the process; never 0.
 struct SocketToken: Hashable {

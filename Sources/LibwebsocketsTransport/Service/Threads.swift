@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import PlatformC
 
 /// Starts a detached thread; returns false when the system has none left.
 func startThread(_ body: @escaping @Sendable () -> Void) -> Bool {

@@ -1,14 +1,7 @@
 // The meaning of a failure, by its case, its status code or the meaning of its error code (`ErrorMeaning`). The
 // functions are pure: no state, no clock, no message text.
+import PlatformC
 import StreamTransport
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 extension AttemptFailure {
     /// The class of the failure: the row's, unless the details show a different one.

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import PlatformC
 
 /// The output of one kind, in the order of its delivery, and the length that a replay has repeated.
 ///

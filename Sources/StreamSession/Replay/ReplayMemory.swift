@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import PlatformC
 
 /// A block of bytes that grows in place where the system supports it: a long text is then in memory once.
 ///

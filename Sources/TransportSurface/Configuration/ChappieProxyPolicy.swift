@@ -1,10 +1,5 @@
+import PlatformFoundation
 package import StreamTransport
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The choice of the proxy for connections, WebSockets and HTTP alike.
 ///

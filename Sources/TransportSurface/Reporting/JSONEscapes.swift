@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import PlatformC
 
 /// A text with its JSON escapes (RFC 8259 section 7) resolved, as far as they are ASCII: `\/`, `\"`, `\u0041`.
 ///

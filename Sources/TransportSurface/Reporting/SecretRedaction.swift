@@ -1,12 +1,5 @@
+import PlatformC
 package import StreamTransport
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// Removes secrets from a server's text: some servers repeat what they were sent.
 ///

@@ -1,10 +1,5 @@
+public import PlatformFoundation
 public import StreamSession
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
 
 /// The refusal of an argument that cannot work, by an initialiser that takes it.
 ///

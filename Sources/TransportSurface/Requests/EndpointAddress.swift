@@ -1,10 +1,5 @@
+package import PlatformFoundation
 package import StreamTransport
-
-#if canImport(FoundationEssentials)
-    package import FoundationEssentials
-#else
-    package import Foundation
-#endif
 
 extension TransportEndpoint {
     /// Creates the address of `responses`, or of another document, below a base URL; nil when the URL has no host, or a

@@ -1,11 +1,6 @@
+import PlatformFoundation
 import StreamTransport
 import TransportSurface
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 // The configuration as the transport takes it. Pure but for the random name of a connection.
 

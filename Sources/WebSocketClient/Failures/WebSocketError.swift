@@ -1,12 +1,7 @@
+public import PlatformFoundation
 import StreamSession
 import StreamTransport
 import TransportSurface
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
 
 /// The reason why a WebSocket could not be opened or used, or ended early.
 ///
