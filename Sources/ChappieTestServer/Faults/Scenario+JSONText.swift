@@ -16,80 +16,12 @@ extension ChappieTestServer.Scenario {
 
         /// Reads any JSON value.
         public init(from decoder: any Decoder) throws {
-            self.text = try Value(from: decoder).value.text
+            self.text = try JSONValue(from: decoder).text
         }
 
         /// Writes the value unchanged.
         public func encode(to encoder: any Encoder) throws {
-            try Value(value: JSONValue(Array(self.text.utf8)) ?? .null).encode(to: encoder)
-        }
-    }
-
-    /// A value during encoding or decoding.
-    private struct Value: Codable {
-        private struct Name: CodingKey {
-            var stringValue: String
-            var intValue: Int? { nil }
-
-            init(stringValue: String) { self.stringValue = stringValue }
-            init?(intValue: Int) { nil }
-        }
-
-        let value: JSONValue
-
-        init(value: JSONValue) { self.value = value }
-
-        init(from decoder: any Decoder) throws {
-            if let members = try? decoder.container(keyedBy: Name.self) {
-                let names = members.allKeys.sorted { $0.stringValue < $1.stringValue }
-                self.value = .object(
-                    try names.map { name in
-                        .init(name: name.stringValue, value: try members.decode(Value.self, forKey: name).value)
-                    })
-            } else if var elements = try? decoder.unkeyedContainer() {
-                var values: [JSONValue] = []
-                while !elements.isAtEnd { values.append(try elements.decode(Value.self).value) }
-                self.value = .array(values)
-            } else {
-                self.value = try Self.scalar(try decoder.singleValueContainer())
-            }
-        }
-
-        private static func scalar(_ container: any SingleValueDecodingContainer) throws -> JSONValue {
-            if container.decodeNil() { return .null }
-            if let text = try? container.decode(String.self) { return .string(text) }
-            if let flag = try? container.decode(Bool.self) { return .bool(flag) }
-            if let number = try? container.decode(Int.self) { return .number(String(number)) }
-            if let number = try? container.decode(UInt64.self) { return .number(String(number)) }
-            return .number(String(try container.decode(Double.self)))
-        }
-
-        func encode(to encoder: any Encoder) throws {
-            switch self.value {
-            case .object(let members):
-                var container = encoder.container(keyedBy: Name.self)
-                for member in members {
-                    try container.encode(Value(value: member.value), forKey: Name(stringValue: member.name))
-                }
-            case .array(let elements):
-                var container = encoder.unkeyedContainer()
-                for element in elements { try container.encode(Value(value: element)) }
-            case .null, .bool, .number, .string:
-                var container = encoder.singleValueContainer()
-                try self.encodeScalar(to: &container)
-            }
-        }
-
-        private func encodeScalar(to container: inout any SingleValueEncodingContainer) throws {
-            switch self.value {
-            case .bool(let flag): try container.encode(flag)
-            case .string(let text): try container.encode(text)
-            case .number(let text):
-                if let number = Int(text) { return try container.encode(number) }
-                if let number = UInt64(text) { return try container.encode(number) }
-                try container.encode(Double(text) ?? 0)
-            case .null, .array, .object: try container.encodeNil()
-            }
+            try (JSONValue(Array(self.text.utf8)) ?? .null).encode(to: encoder)
         }
     }
 }
