@@ -213,7 +213,7 @@ let package = Package(
         .testTarget(
             name: "LibwebsocketsTransportTests",
             dependencies: [
-                "CLibwebsocketsShim", "CTLSServer", "Deflate", "LibwebsocketsTransport", "StreamTransport",
+                "CLibwebsocketsShim", "CTLSServer", "Deflate", "LibwebsocketsTransport", "PlatformC", "StreamTransport",
                 "WebSocketProtocol",
             ],
             swiftSettings: baseSettings),
@@ -233,7 +233,8 @@ let package = Package(
             dependencies: ["Chappie", "ChappieSignIn", "ChappieTransport", "StreamTransport"],
             swiftSettings: baseSettings),
         .testTarget(
-            name: "ChappieTestServerTests", dependencies: ["ChappieTestServer"], swiftSettings: baseSettings),
+            name: "ChappieTestServerTests", dependencies: ["ChappieTestServer", "PlatformC"],
+            swiftSettings: baseSettings),
         .testTarget(
             name: "ChappieCommandTests",
             dependencies: [

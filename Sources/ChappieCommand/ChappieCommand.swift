@@ -34,9 +34,7 @@ struct ChappieCommand {
     private static func openStandardDescriptors() {
         // A new descriptor has the lowest free number (POSIX, open).
         for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(descriptor, F_GETFD) < 0 {
-            _ = systemOpen("/dev/null", O_RDWR)
+            _ = unsafe open("/dev/null", O_RDWR)
         }
     }
 }
-
-private func systemOpen(_ path: String, _ flags: CInt) -> CInt { unsafe open(path, flags) }

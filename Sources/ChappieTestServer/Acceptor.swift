@@ -29,16 +29,15 @@ final class Acceptor: Sendable {
         var sockets: [Int: SocketHandle] = [:]
         /// The addresses of the connections, where there are limits.
         var addresses: [Int: String] = [:]
-        var threads: [Int: ServerThread] = [:]
+        var threads: [Int: SystemThread] = [:]
         /// Connections whose threads are about to end and can be joined.
         var ended: [Int] = []
-        var acceptThread: ServerThread?
+        var acceptThread: SystemThread?
     }
 
     private let state = Monitor(State())
     private let listener: CInt
-    private let wakeReader: CInt
-    private let wakeWriter: CInt
+    private let wake: WakePipe
     private let service: Service
     private let limits: Limits?
 
@@ -51,17 +50,15 @@ final class Acceptor: Sendable {
     ) throws(ChappieTestServer.StartError) {
         self.service = service
         self.limits = limits
-        var wake: [CInt] = [-1, -1]
-        guard pipe(&wake) == 0 else { throw .cannotListen(code: errno) }
-        (self.wakeReader, self.wakeWriter) = (wake[0], wake[1])
+        guard let wake = WakePipe() else { throw .cannotListen(code: errno) }
+        self.wake = wake
         do throws(ListeningSocket.Failure) {
             (self.listener, self.port) = try ListeningSocket.open(address: address, port: port)
         } catch {
-            close(wake[0])
-            close(wake[1])
+            wake.close()
             throw .cannotListen(code: error.code)
         }
-        guard let thread = ServerThread.start({ [self] in self.acceptConnections() }) else {
+        guard let thread = SystemThread.startSmall({ [self] in self.acceptConnections() }) else {
             self.closeDescriptors()
             throw .noThread
         }
@@ -70,8 +67,7 @@ final class Acceptor: Sendable {
 
     private func closeDescriptors() {
         close(self.listener)
-        close(self.wakeReader)
-        close(self.wakeWriter)
+        self.wake.close()
     }
 
     // MARK: Accepting
@@ -96,7 +92,7 @@ final class Acceptor: Sendable {
     private func waitForConnection() -> Bool? {
         var entries = [
             pollfd(fd: self.listener, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: self.wakeReader, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: self.wake.reader, events: Int16(POLLIN), revents: 0),
         ]
         let timeout = self.limits == nil ? -1 : Self.lookMilliseconds
         var count = poll(&entries, nfds_t(entries.count), timeout)
@@ -135,7 +131,7 @@ final class Acceptor: Sendable {
         }
         guard let key else { return handle.closeDescriptor() }
         let number = self.service.begin()
-        let thread = ServerThread.start { [self] in
+        let thread = SystemThread.startSmall { [self] in
             let stream = ByteStream(handle: handle, descriptor: descriptor)
             self.service.serve(stream, handle, number)
             handle.closeDescriptor()
@@ -156,7 +152,7 @@ final class Acceptor: Sendable {
     }
 
     private func joinEndedThreads() {
-        let threads = self.state.withLock { state -> [ServerThread] in
+        let threads = self.state.withLock { state -> [SystemThread] in
             let ended = state.ended.filter { state.threads[$0] != nil }
             state.ended.removeAll { state.threads[$0] != nil }
             return ended.compactMap { state.threads.removeValue(forKey: $0) }
@@ -168,14 +164,13 @@ final class Acceptor: Sendable {
 
     /// Ends every thread and closes every socket; later calls have no effect.
     func stop() {
-        let acceptThread = self.state.withLock { state -> ServerThread? in
+        let acceptThread = self.state.withLock { state -> SystemThread? in
             state.isStopping = true
             defer { state.acceptThread = nil }
             return state.acceptThread
         }
         guard let acceptThread else { return }
-        var byte: UInt8 = 0
-        _ = write(self.wakeWriter, &byte, 1)
+        self.wake.wake()
         acceptThread.join()
         self.closeDescriptors()
         let (sockets, threads) = self.state.withLock { state in

@@ -1,4 +1,5 @@
 // Every fault at every byte of a small exchange, in both directions, counted at both ends.
+import PlatformC
 import Testing
 
 @testable import ChappieTestServer
@@ -232,7 +233,7 @@ import Testing
         let bytes = (0..<6_000_000).map { UInt8(truncatingIfNeeded: $0 / 251) }
         try withProxy { fixture in
             let pair = try fixture.connect()
-            let thread = ServerThread.start { [descriptor = pair.sender(direction).descriptor] in
+            let thread = SystemThread.startSmall { [descriptor = pair.sender(direction).descriptor] in
                 sendAll(bytes, to: descriptor)
             }
             #expect(fixture.proxy.waitBlocking(for: .deliveredBytes(1, direction)))

@@ -1,4 +1,5 @@
 // Refresh, rotation, revocation, and what the tokens are good for.
+import PlatformC
 import Testing
 
 @testable import ChappieTestServer
@@ -49,7 +50,7 @@ import Testing
             let statuses = Monitor<[Int]>([])
             let threads = try (1...16).map { _ in
                 try #require(
-                    ServerThread.start {
+                    SystemThread.startSmall {
                         let status = try? server.refresh(token).status
                         statuses.update { $0.append(status ?? 0) }
                     })

@@ -1,5 +1,6 @@
 // What the service thread and a connection's consumer share, without either of them.
 
+import PlatformC
 import StreamTransport
 import Testing
 import WebSocketProtocol
@@ -510,7 +511,7 @@ extension InboundBuffer {
     @Test func allEventsArriveFromAnotherThread() async {
         let arena = Self.arena(high: 4_000, low: 1_000)
         let count = 20_000
-        _ = startThread {
+        _ = SystemThread.startDetached {
             for number in 0..<count {
                 arena.append("\(number),").waiter?.resume(returning: .ready)
             }

@@ -1,5 +1,6 @@
 // Tasks that prefer a service thread as their executor.
 
+import PlatformC
 import StreamTransport
 import Testing
 
@@ -24,7 +25,7 @@ import Testing
             let second = service.isCurrent
             // Resumed by another thread.
             await withCheckedContinuation { continuation in
-                _ = startThread { continuation.resume() }
+                _ = SystemThread.startDetached { continuation.resume() }
             }
             return [first, second, service.isCurrent]
         }

@@ -46,7 +46,7 @@ final class ShellCommand: Sendable {
 
         init() throws(DescriptorError) {
             var ends: [CInt] = [-1, -1]
-            guard systemPipe(&ends) == 0 else { throw .failed(code: errno) }
+            guard unsafe pipe(&ends) == 0 else { throw .failed(code: errno) }
             for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
             (self.reading, self.writing) = (ends[0], ends[1])
         }
@@ -158,7 +158,7 @@ final class ShellCommand: Sendable {
     /// Kills every process of the group, unless the shell has been reaped.
     private func kill() {
         self.state.withLock { state in
-            if case .running(let identifier) = state { _ = systemKill(-identifier, SIGKILL) }
+            if case .running(let identifier) = state { _ = PlatformC.kill(-identifier, SIGKILL) }
         }
     }
 
@@ -196,7 +196,7 @@ private struct ErrorLines {
     mutating func read() {
         guard let descriptor = self.descriptor else { return }
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
-        let count = systemRead(descriptor, &buffer)
+        let count = unsafe PlatformC.read(descriptor, &buffer, buffer.count)
         if count == 0 || count < 0 && errno != EAGAIN && errno != EINTR { self.descriptor = nil }
         for byte in buffer.prefix(max(0, count)) {
             if byte != UInt8(ascii: "\n") { self.rest.append(byte) }
@@ -213,12 +213,4 @@ private struct ErrorLines {
         self.pass(String(decoding: self.rest, as: UTF8.self))
         self.rest.removeAll(keepingCapacity: true)
     }
-}
-
-private func systemPipe(_ ends: inout [CInt]) -> CInt { unsafe pipe(&ends) }
-
-private func systemKill(_ identifier: pid_t, _ signal: CInt) -> CInt { kill(identifier, signal) }
-
-private func systemRead(_ descriptor: CInt, _ buffer: inout [UInt8]) -> Int {
-    unsafe buffer.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
 }

@@ -23,7 +23,7 @@ struct BrowserOpener {
     /// The page is its only argument, which every user of the machine can read while it runs.
     func open(_ page: String) -> Bool {
         guard let program = self.program else { return false }
-        let nowhere = unsafe systemOpen("/dev/null", O_RDWR | O_CLOEXEC)
+        let nowhere = unsafe PlatformC.open("/dev/null", O_RDWR | O_CLOEXEC)
         guard nowhere >= 0 else { return false }
         defer { _ = close(nowhere) }
         var start = ProgramStart([program, page], environment: self.environment)
@@ -32,5 +32,3 @@ struct BrowserOpener {
         return (try? start.run()) != nil
     }
 }
-
-private func systemOpen(_ path: UnsafePointer<CChar>, _ flags: CInt) -> CInt { unsafe open(path, flags) }

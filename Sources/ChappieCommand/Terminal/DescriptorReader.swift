@@ -16,7 +16,7 @@ struct DescriptorReader: Sendable {
         while true {
             var code: CInt = 0
             let bytes = unsafe [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
-                let result = unsafe systemRead(self.descriptor, buffer.baseAddress, limit)
+                let result = unsafe PlatformC.read(self.descriptor, buffer.baseAddress, limit)
                 code = result < 0 ? errno : 0
                 count = max(0, result)
             }
@@ -57,8 +57,4 @@ struct DescriptorReader: Sendable {
         var request = pollfd(fd: self.descriptor, events: Int16(POLLIN), revents: 0)
         _ = unsafe poll(&request, 1, -1)
     }
-}
-
-private func systemRead(_ descriptor: CInt, _ bytes: UnsafeMutableRawPointer?, _ count: Int) -> Int {
-    unsafe read(descriptor, bytes, count)
 }

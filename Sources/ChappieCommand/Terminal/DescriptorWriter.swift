@@ -19,7 +19,7 @@ struct DescriptorWriter: Sendable {
     /// The number of columns of the terminal; nil when it is not one, or does not report it.
     var columnCount: Int? {
         var size = winsize()
-        guard systemWindowSize(self.descriptor, &size) == 0, size.ws_col > 0 else { return nil }
+        guard unsafe ioctl(self.descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
         return Int(size.ws_col)
     }
 
@@ -40,7 +40,7 @@ struct DescriptorWriter: Sendable {
             // interrupted.
             let limit = self.giveUp == nil ? Int.max : Int(PIPE_BUF)
             let count = unsafe rest.withUnsafeBytes { part in
-                unsafe systemWrite(self.descriptor, part.baseAddress, min(part.count, limit))
+                unsafe PlatformC.write(self.descriptor, part.baseAddress, min(part.count, limit))
             }
             if count >= 0 {
                 rest = rest.dropFirst(count)
@@ -65,12 +65,4 @@ struct DescriptorWriter: Sendable {
             if let error = self.giveUp?() { throw error }
         }
     }
-}
-
-private func systemWrite(_ descriptor: CInt, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
-    unsafe write(descriptor, bytes, count)
-}
-
-private func systemWindowSize(_ descriptor: CInt, _ size: inout winsize) -> CInt {
-    unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size)
 }

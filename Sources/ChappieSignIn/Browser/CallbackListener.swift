@@ -1,6 +1,5 @@
-// For `Thread`, which only the whole module contains.
 import Dispatch
-import Foundation
+import PlatformC
 import StreamTransport
 
 /// The orders for the listener's thread, and the means to wake it.
@@ -14,9 +13,9 @@ final class CallbackMailbox: Sendable {
     }
 
     private let state = LockedValue(Orders())
-    private let wake: CallbackWake
+    private let wake: WakePipe
 
-    init(wake: CallbackWake) { self.wake = wake }
+    init(wake: WakePipe) { self.wake = wake }
 
     deinit { self.wake.close() }
 
@@ -60,7 +59,7 @@ final class CallbackListener: Sendable {
 
     /// Listens for a browser that has the state; port 0 is any.
     init(port: UInt16, state: String, limits: CallbackLoop.Limits = CallbackLoop.Limits()) throws(Failure) {
-        guard let wake = CallbackWake() else { throw .refused(code: errno) }
+        guard let wake = WakePipe() else { throw .refused(code: errno) }
         let mailbox = CallbackMailbox(wake: wake)
         let socket: CallbackSocket
         do throws(CallbackSocket.Failure) {
@@ -73,7 +72,7 @@ final class CallbackListener: Sendable {
         (self.mailbox, self.outcomes, self.ends) = (mailbox, outcomes, ends)
         let (port, outcome, ended) = (self.port, self.outcome, self.ended)
         // The thread must not keep the listener alive: dropping the listener ends it.
-        Thread.detachNewThread {
+        let isStarted = SystemThread.startDetached {
             var loop = CallbackLoop(
                 listener: socket, mailbox: mailbox, machine: CallbackStateMachine(port: port, state: state),
                 limits: limits
@@ -85,6 +84,11 @@ final class CallbackListener: Sendable {
             outcomeContinuation.finish()
             endContinuation.finish()
             ended.signal()
+        }
+        guard isStarted else {
+            socket.close()
+            ended.signal()
+            throw .refused(code: EAGAIN)
         }
     }
 

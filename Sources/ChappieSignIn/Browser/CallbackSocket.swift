@@ -34,7 +34,7 @@ struct CallbackSocket: Sendable, Equatable {
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
         let isListening = unsafe withUnsafeMutablePointer(to: &address) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-                unsafe bind(socket.descriptor, generic, size) == 0 && systemListen(socket.descriptor, 128) == 0
+                unsafe bind(socket.descriptor, generic, size) == 0 && PlatformC.listen(socket.descriptor, 128) == 0
                     && getsockname(socket.descriptor, generic, &size) == 0
             }
         }
@@ -61,7 +61,7 @@ struct CallbackSocket: Sendable, Equatable {
 
     /// Accepts the next connection; nil when none is waiting.
     func accept() throws(Failure) -> Self? {
-        let descriptor = systemAccept(self.descriptor, nil, nil)
+        let descriptor = PlatformC.accept(self.descriptor, nil, nil)
         if descriptor >= 0 { return Self(prepared: descriptor) }
         switch errno {
         case EAGAIN, EINTR, ECONNABORTED: return nil
@@ -80,7 +80,9 @@ struct CallbackSocket: Sendable, Equatable {
     /// Sends the bytes that the system takes at once.
     func send(_ bytes: ArraySlice<UInt8>) -> Transfer {
         Self.transfer(
-            unsafe bytes.withUnsafeBytes { unsafe systemSend(self.descriptor, $0, SystemSocket.sendingFlags) })
+            unsafe bytes.withUnsafeBytes {
+                unsafe PlatformC.send(self.descriptor, $0.baseAddress, $0.count, SystemSocket.sendingFlags)
+            })
     }
 
     private static func transfer(_ count: Int) -> Transfer {
@@ -92,56 +94,5 @@ struct CallbackSocket: Sendable, Equatable {
     func endWriting() { _ = shutdown(self.descriptor, CInt(SHUT_WR)) }
 
     /// Closes the socket.
-    func close() { _ = systemClose(self.descriptor) }
+    func close() { _ = PlatformC.close(self.descriptor) }
 }
-
-/// A pipe by which one thread wakes another one from `poll`.
-struct CallbackWake: Sendable {
-    /// The end that `poll` watches.
-    let reader: CInt
-    private let writer: CInt
-
-    /// Creates a pipe; nil when there are no descriptors.
-    init?() {
-        var ends: [CInt] = [-1, -1]
-        guard unsafe pipe(&ends) == 0 else { return nil }
-        (self.reader, self.writer) = (ends[0], ends[1])
-        for end in ends {
-            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
-            _ = fcntl(end, F_SETFL, O_NONBLOCK)
-        }
-    }
-
-    /// Wakes the thread.
-    func wake() {
-        var byte: UInt8 = 0
-        // A full pipe wakes the thread as well.
-        _ = unsafe write(self.writer, &byte, 1)
-    }
-
-    /// Removes the wake-ups.
-    func drain() {
-        var buffer = [UInt8](repeating: 0, count: 64)
-        while unsafe read(self.reader, &buffer, buffer.count) == buffer.count {}
-    }
-
-    /// Closes both ends.
-    func close() {
-        _ = systemClose(self.reader)
-        _ = systemClose(self.writer)
-    }
-}
-
-// Outside the types, whose own methods have the same names.
-
-private func systemListen(_ descriptor: CInt, _ backlog: CInt) -> CInt { listen(descriptor, backlog) }
-
-private func systemAccept(
-    _ descriptor: CInt, _ address: UnsafeMutablePointer<sockaddr>?, _ size: UnsafeMutablePointer<socklen_t>?
-) -> CInt { unsafe accept(descriptor, address, size) }
-
-private func systemSend(_ descriptor: CInt, _ bytes: UnsafeRawBufferPointer, _ flags: CInt) -> Int {
-    unsafe send(descriptor, bytes.baseAddress, bytes.count, flags)
-}
-
-private func systemClose(_ descriptor: CInt) -> CInt { close(descriptor) }

@@ -1,6 +1,7 @@
 // The fault proxy's public interface: start, address, log, stop.
 //
 // Owned by its creator. Its one thread ends in `stop()`.
+import PlatformC
 
 /// A relay on 127.0.0.1 in front of any server, that can break connections at an exact byte.
 ///
@@ -20,7 +21,7 @@
 public final class FaultProxy: Sendable {
     private let log: ProxyLog
     private let mailbox: ProxyMailbox
-    private let thread: Monitor<ServerThread?>
+    private let thread: Monitor<SystemThread?>
 
     /// The TCP port.
     public let port: Int
@@ -33,7 +34,7 @@ public final class FaultProxy: Sendable {
         let log = ProxyLog(maximumRecordCount: configuration.maximumRecordCount, logLine: configuration.logLine)
         let mailbox = try ProxyMailbox()
         let listener = try ProxyListener(port: configuration.port)
-        let thread = ServerThread.start {
+        let thread = SystemThread.startSmall {
             var loop = ProxyLoop(configuration: configuration, listener: listener, mailbox: mailbox, log: log)
             loop.run()
         }

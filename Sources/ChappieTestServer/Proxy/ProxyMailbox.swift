@@ -16,41 +16,35 @@ final class ProxyMailbox: Sendable {
     }
 
     private let messages = Monitor(Messages())
-    private let writer: CInt
+    private let pipe: WakePipe
     /// The descriptor that becomes readable when there is a message.
-    let reader: CInt
+    var reader: CInt { self.pipe.reader }
 
     /// Makes the pipe.
     init() throws(FaultProxy.StartError) {
-        var ends: [CInt] = [-1, -1]
-        guard pipe(&ends) == 0 else { throw .cannotListen(code: errno) }
-        (self.reader, self.writer) = (ends[0], ends[1])
-        for end in ends { ProxySocket.prepare(end) }
+        guard let pipe = WakePipe() else { throw .cannotListen(code: errno) }
+        self.pipe = pipe
     }
 
-    deinit {
-        close(self.reader)
-        close(self.writer)
-    }
+    deinit { self.pipe.close() }
 
     /// Ends the loop.
     func stop() { self.post { $0.isStopping = true } }
 
     /// Looks a server up on a thread of its own and posts the result; returns false when there is no thread.
     func lookUp(_ endpoint: FaultProxy.Endpoint) -> Bool {
-        let thread = ServerThread.start {
-            // The thread is not joined: a look-up may outlive the proxy.
-            pthread_detach(pthread_self())
+        let thread = SystemThread.startSmall {
             let addresses = ProxyAddress.all(of: endpoint)
             self.post { $0.addresses = addresses }
         }
+        // The thread is not joined: a look-up may outlive the proxy.
+        thread?.detach()
         return thread != nil
     }
 
     /// Takes the messages.
     func take() -> Messages {
-        var scratch = [UInt8](repeating: 0, count: 64)
-        while read(self.reader, &scratch, scratch.count) > 0 {}
+        self.pipe.drain()
         return self.messages.withLock { messages in
             defer { messages.addresses = nil }
             return messages
@@ -59,8 +53,6 @@ final class ProxyMailbox: Sendable {
 
     private func post(_ change: (inout Messages) -> Void) {
         self.messages.withLock { change(&$0) }
-        var byte: UInt8 = 0
-        // A full pipe wakes the loop as well.
-        _ = write(self.writer, &byte, 1)
+        self.pipe.wake()
     }
 }

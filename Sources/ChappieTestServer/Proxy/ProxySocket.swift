@@ -85,7 +85,7 @@ struct ProxySocket {
     /// Writes the bytes that the socket takes.
     func send(_ bytes: UnsafeRawBufferPointer) -> Sent {
         while true {
-            let count = systemSend(self.descriptor, bytes.baseAddress, bytes.count, SystemSocket.sendingFlags)
+            let count = PlatformC.send(self.descriptor, bytes.baseAddress, bytes.count, SystemSocket.sendingFlags)
             if count >= 0 { return .bytes(count) }
             if errno == EINTR { continue }
             return errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS ? .nothing : .gone
@@ -128,8 +128,4 @@ struct ProxySocket {
 
     /// Closes the socket.
     func closeDescriptor() { _ = close(self.descriptor) }
-}
-
-private func systemSend(_ descriptor: CInt, _ bytes: UnsafeRawPointer?, _ count: Int, _ flags: CInt) -> Int {
-    send(descriptor, bytes, count, flags)
 }

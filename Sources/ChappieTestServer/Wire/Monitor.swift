@@ -58,49 +58,11 @@ final class Monitor<State>: @unchecked Sendable {
     }
 }
 
-/// One running thread.
-///
-/// - Safety: a thread identifier is a plain number or pointer that every thread may use to join.
-struct ServerThread: @unchecked Sendable {
-    private final class Body {
-        let run: () -> Void
-        init(_ run: @escaping () -> Void) { self.run = run }
-    }
-
-    private let identifier: pthread_t
-
-    /// Starts a thread; nil when the system has no more.
+extension SystemThread {
+    /// Starts a thread of the server; nil when the system has no more.
     ///
     /// The stack is small so that thousands of connections fit; instrumented builds need the half megabyte.
-    static func start(_ run: @escaping @Sendable () -> Void) -> Self? {
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        defer { pthread_attr_destroy(&attributes) }
-        pthread_attr_setstacksize(&attributes, 512 * 1024)
-        let body = Unmanaged.passRetained(Body(run))
-        #if canImport(Darwin)
-            var created: pthread_t?
-            let result = pthread_create(&created, &attributes, { Self.enter($0) }, body.toOpaque())
-            let identifier = created
-        #else
-            var created = pthread_t()
-            let result = pthread_create(&created, &attributes, { Self.enter($0) }, body.toOpaque())
-            let identifier: pthread_t? = created
-        #endif
-        guard result == 0, let identifier else {
-            body.release()
-            return nil
-        }
-        return Self(identifier: identifier)
+    static func startSmall(_ run: @escaping @Sendable () -> Void) -> Self? {
+        Self.start(stackByteCount: 512 * 1024, run)
     }
-
-    private static func enter(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-        if let argument { Unmanaged<Body>.fromOpaque(argument).takeRetainedValue().run() }
-        return nil
-    }
-
-    /// Waits until the thread has ended.
-    ///
-    /// Call it once.
-    func join() { pthread_join(self.identifier, nil) }
 }

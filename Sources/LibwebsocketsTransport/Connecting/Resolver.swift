@@ -94,7 +94,7 @@ final class Resolver: Sendable {
     // MARK: Threads
 
     private func addThread() {
-        guard !startThread({ self.work() }) else { return }
+        guard !SystemThread.startDetached({ self.work() }) else { return }
         let stranded = self.state.withLock { state in state.queue.threadFailed().compactMap { state.take($0) } }
         for deliver in stranded { deliver(.failure(.unresolvable(code: EAI_MEMORY))) }
     }
@@ -111,7 +111,7 @@ final class Resolver: Sendable {
                 self.answer(name, self.lookUp(name))
             case .pause(let duration):
                 isRelief = true
-                pauseThread(for: duration)
+                SystemThread.pause(for: duration)
             case .end:
                 return
             }

@@ -1,4 +1,5 @@
 import CLibwebsocketsShim
+import PlatformC
 import StreamTransport
 import Synchronization
 
@@ -49,7 +50,7 @@ final class Service: @unchecked Sendable {
     /// Starts the thread.
     init(resolver: Resolver) {
         self.resolver = resolver
-        if !startThread({ self.run() }) { self.mailbox.refuse(.environmentUnusable(.thread)) }
+        if !SystemThread.startDetached({ self.run() }) { self.mailbox.refuse(.environmentUnusable(.thread)) }
     }
 
     // MARK: Any thread
@@ -61,7 +62,7 @@ final class Service: @unchecked Sendable {
     }
 
     /// Indicates whether the caller runs on the service thread.
-    var isCurrent: Bool { self.thread.load(ordering: .relaxed) == currentThreadNumber() }
+    var isCurrent: Bool { self.thread.load(ordering: .relaxed) == SystemThread.currentNumber }
 
     /// Indicates whether there is no thread, so that every command is refused.
     var hasFailed: Bool { self.mailbox.isRefusing }
@@ -78,7 +79,7 @@ final class Service: @unchecked Sendable {
     // MARK: Service thread
 
     private func run() {
-        self.thread.store(currentThreadNumber(), ordering: .relaxed)
+        self.thread.store(SystemThread.currentNumber, ordering: .relaxed)
         // The number may become another thread's.
         defer { self.thread.store(0, ordering: .relaxed) }
         let owner = Unmanaged.passUnretained(self).toOpaque()
