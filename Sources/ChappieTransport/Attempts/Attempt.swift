@@ -79,9 +79,6 @@ struct Attempt {
     /// Indicates whether any event came.
     var hasEvents: Bool { self.lastEvent != nil }
 
-    /// The recovery step of an attempt after a failed one.
-    var recoveryRung: ChappieRecoveryRung? { ChappieRecoveryRung(self.rung) }
-
     /// Indicates whether the response continues where it broke rather than beginning again.
     var continuesResponse: Bool {
         guard case .resume(let cursor) = self.rung else { return false }
