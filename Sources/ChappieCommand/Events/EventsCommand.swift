@@ -21,12 +21,12 @@ struct EventsCommand {
             printsJSON: options.printsJSON, terminals: console.terminals, style: console.errorStyle,
             width: console.errorWidth)
         let source = Self.source(options, printer, on: console)
-        let watcher = self.watcher(of: source, patience)
+        let watcher = SignalWatcher(interrupting: patience) { source.close() }
         let status = await self.print(
             source, printer, on: console, limit: options.maximumEventCount, wasInterrupted: { patience.isInterrupted })
         withExtendedLifetime(watcher) {}
         if status == .success { self.reportEnd(of: source, options.request, printer) }
-        try reportFile?.finish(Self.text(of: source.report))
+        try reportFile?.finish(report: source.report)
         return status
     }
 
@@ -54,19 +54,6 @@ struct EventsCommand {
         let line = printer.line(
             ofEndAfter: request.method, statusCode: source.response?.statusCode, eventCount: source.report.eventCount)
         if let line { self.console.note(line) }
-    }
-
-    /// Ends the event source with the first SIGINT or SIGTERM, and the process with a second one.
-    private func watcher(of source: EventSource, _ patience: OutputPatience) -> SignalWatcher {
-        SignalWatcher([SIGINT, SIGTERM]) { count in
-            guard count == 1 else { _exit(ExitCode.interrupted.rawValue) }
-            patience.interrupt()
-            source.close()
-            // A write that is blocked in the system, such as one to a stopped terminal, cannot be interrupted.
-            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(900)) {
-                _exit(ExitCode.interrupted.rawValue)
-            }
-        }
     }
 
     private func print(
@@ -103,13 +90,6 @@ struct EventsCommand {
             if !text.output.isEmpty { try? console.write(text.output) }
             return failure.status
         }
-    }
-
-    private static func text(of report: EventSourceReport) -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-        // Encoding fails only for numbers that are not finite, and times are.
-        return (try? encoder.encode(report)).map { String(decoding: $0, as: UTF8.self) + "\n" } ?? "{}\n"
     }
 }
 

@@ -52,7 +52,7 @@ struct StreamCommand {
             StreamReading(screen: screen, printer: self.printer(options), proof: proof),
             patience)
         do {
-            try reportFile?.finish(Self.text(of: handle.report))
+            try reportFile?.finish(report: handle.report)
         } catch {
             // The output has its last line.
             return self.console.report(error, command: Self.syntax.name)
@@ -97,25 +97,10 @@ struct StreamCommand {
     private func read(
         _ handle: ChappieStreamHandle, _ reading: StreamReading, _ patience: OutputPatience
     ) async -> ExitCode {
-        let watcher = SignalWatcher([SIGINT, SIGTERM]) { count in
-            guard count == 1 else { _exit(ExitCode.interrupted.rawValue) }
-            patience.interrupt()
-            handle.cancel()
-            // A write that is blocked in the system, such as one to a stopped terminal, cannot be interrupted.
-            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(900)) {
-                _exit(ExitCode.interrupted.rawValue)
-            }
-        }
+        let watcher = SignalWatcher(interrupting: patience) { handle.cancel() }
         var reading = reading
         let status = await reading.readToEnd(handle, wasInterrupted: { patience.isInterrupted })
         withExtendedLifetime(watcher) {}
         return status
-    }
-
-    private static func text(of report: ChappieStreamReport) -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-        // Encoding fails only for numbers that are not finite, and times are.
-        return (try? encoder.encode(report)).map { String(decoding: $0, as: UTF8.self) + "\n" } ?? "{}\n"
     }
 }

@@ -1,5 +1,6 @@
 // A file that a command writes when its work is done.
 import PlatformC
+import PlatformFoundation
 
 /// A file that is opened before the work begins, so that an invalid name is noticed in time.
 ///
@@ -16,6 +17,14 @@ struct OutputFile {
         }
         self.descriptor = descriptor
         self.path = path
+    }
+
+    /// Writes a report as JSON, and closes the file.
+    func finish(report: some Encodable) throws(UsageError) {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+        // Encoding fails only for numbers that are not finite, and times are.
+        try self.finish((try? encoder.encode(report)).map { String(decoding: $0, as: UTF8.self) + "\n" } ?? "{}\n")
     }
 
     /// Writes the file's content and closes it.

@@ -39,6 +39,20 @@ final class SignalWatcher: Sendable {
         registrations.wait()
     }
 
+    /// Interrupts the wait for the reader of the output and calls `stop` with the first SIGINT or SIGTERM; ends the
+    /// process with a second one, and when it has not ended by itself soon.
+    convenience init(interrupting patience: OutputPatience, _ stop: @escaping @Sendable () -> Void) {
+        self.init([SIGINT, SIGTERM]) { count in
+            guard count == 1 else { _exit(ExitCode.interrupted.rawValue) }
+            patience.interrupt()
+            stop()
+            // A write that is blocked in the system, such as one to a stopped terminal, cannot be interrupted.
+            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(900)) {
+                _exit(ExitCode.interrupted.rawValue)
+            }
+        }
+    }
+
     deinit {
         for source in unsafe self.sources { source.cancel() }
         for (number, action) in self.actions { signal(number, action) }
