@@ -34,7 +34,7 @@ struct HelpText {
     func text(for commands: [CommandSyntax]) -> String {
         "Usage: chappie COMMAND [OPTIONS]\n\n"
             + self.paragraph(
-                "Streams the answers of large language models: WebSocket first, HTTP when that fails, exactly once.")
+                "Streams the responses of large language models over a WebSocket or HTTP, and prints each piece once.")
             + "\nCommands:\n" + self.table(commands.map { ($0.name, $0.summary) })
             + "\nOptions:\n"
             + self.table([

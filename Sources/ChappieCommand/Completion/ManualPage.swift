@@ -30,7 +30,7 @@ enum ManualPage {
         lines += [
             ".Sh DESCRIPTION", ".Nm",
             "streams responses of the Responses API: over a WebSocket first, and over HTTP when that fails.",
-            "Every piece of output is printed exactly once, whatever the network does.",
+            "Each piece of output is printed once, behind reconnections too.",
         ]
         for command in commands { lines += Self.section(of: command) }
         lines += [".Sh ENVIRONMENT"] + Self.list(Self.variables.map { (".It Ev \($0.0)", $0.1) })

@@ -9,7 +9,8 @@ struct DemoCommand {
     /// The command's syntax.
     static let syntax = CommandSyntax(
         name: "demo",
-        summary: "Shows on a server inside this program what happens when the wire fails, and checks every claim.",
+        summary:
+            "Runs a demonstration on an embedded server: cut, refused and diverging responses, each result checked.",
         options: []
     )
 

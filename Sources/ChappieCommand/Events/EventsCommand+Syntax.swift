@@ -22,10 +22,10 @@ extension EventsCommand {
             .init("max-event", "BYTES", "the largest event; default 67108864 (64 MiB)"),
             .init(
                 "max-reconnects", "N",
-                "how often in a row the server is connected to again in vain; default no limit, 0 for never"),
+                "reconnections in a row that bring nothing of a stream; default no limit, 0 for no reconnection"),
             .init(
                 "reconnection-time", "S",
-                "seconds before the server is connected to again, until it says otherwise; default 3"),
+                "seconds before a reconnection, until the server sets another time; default 3"),
             .init(
                 "retry-status", "CODES",
                 "status codes after which the request is repeated, such as 429,503; default none"),

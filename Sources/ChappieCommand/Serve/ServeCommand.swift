@@ -7,27 +7,27 @@ struct ServeCommand {
     /// The command's syntax.
     static let syntax = CommandSyntax(
         name: "serve",
-        summary: "Runs a test server of the Responses API on 127.0.0.1, or a proxy in front of any server, that "
-            + "misbehaves where it is told to.",
+        summary: "Runs a test server of the Responses API on 127.0.0.1, or a proxy in front of any server, and "
+            + "injects faults.",
         options: [
             .init("port", "N", "the TCP port; default 0: any free one"),
             .init("recording", "FILE", "events to serve, one JSON object a line; several are served in turn"),
             .init(
-                "scenario", "NAME|FILE", "what goes wrong: a built-in scenario, or a file with one as JSON",
+                "scenario", "NAME|FILE", "the faults and expectations: a built-in scenario, or a file with one as JSON",
                 values: ChappieTestServer.builtInScenarios.map(\.name)),
             .init("upstream", "URL", "relay to this server instead: a URL (http, https, ws, wss) or HOST:PORT"),
-            .init("fault", "SPEC", "what goes wrong on the way, at an exact byte; may be given several times"),
+            .init("fault", "SPEC", "a fault of the connection, at an exact byte; may be given several times"),
             .init("list-scenarios", "print the built-in scenarios by subject, and exit"),
             .init("rate", "N", "events a second; default unlimited"),
             .init("compress", "accept permessage-deflate, and gzip event streams"),
-            .init("tls", "serve over TLS with a certificate made on the spot"),
+            .init("tls", "serve over TLS with a certificate that is generated at the start"),
             .init("ca-out", "FILE", "where the CA of that certificate is written; needs --tls"),
-            .init("pending", "N|page", "how often a device polls in vain; page: until somebody agrees; default 1"),
+            .init("pending", "N|page", "polls of a device before its sign-in; page: until a person agrees; default 1"),
             .init("token-lifetime", "N", "the seconds after which access tokens expire; default 3600"),
-            .init("guard", "answer requests with this server's good access tokens alone"),
+            .init("guard", "refuse requests without a valid access token of this server"),
             .init("probe", "run a probe server instead: the far end of 'chappie doctor'"),
             .init("listen", "ADDRESS", "the numeric address of the probe server; default 127.0.0.1; needs --probe"),
-            .init("log", "print a JSON line on standard error for everything that happens"),
+            .init("log", "log as JSON lines on standard error"),
         ],
         notes: [
             "The first line of standard output is 'listening on' and the base URL. Without a recording, a built-in "
@@ -35,12 +35,12 @@ struct ServeCommand {
             "An authorization server is there as well, at the base URL without its path, and knows every client. "
                 + "With --pending page, browsers are asked too, and devices on the page /codex/device.",
             "With --upstream, every connection is relayed to that server as it is, TLS included, and the URL's path "
-                + "is part of the base URL. Of a scenario file, its 'proxy' member counts then. The server need not "
-                + "be there yet; what becomes of each connection is in the --log. Without --upstream, faults strike "
-                + "in front of the test server.",
+                + "is part of the base URL. Of a scenario file, its 'proxy' member counts then. The server may "
+                + "start later; --log has the end of each connection. Without --upstream, the faults are those of a "
+                + "proxy in front of the test server.",
             "With --probe, no API is served: messages of WebSockets come back, event streams are sent at a pace, and "
-                + "answers come after a silence, all within fixed limits. It sends nothing to anyone but the client of a "
-                + "connection. With --listen it can be reached from other machines.",
+                + "answers come after a silence, all within fixed limits. It sends data to the client of a connection, "
+                + "and to no other machine. With --listen it can be reached from other machines.",
         ],
         sections: [ServeFault.help]
     )

@@ -10,8 +10,8 @@ struct LoginCommand {
         name: "login",
         summary: "Signs a person in: shows a code to enter in a browser on any device, and waits.",
         options: [
-            .init("browser", "sign in with a browser on this machine instead, which comes back to it by itself"),
-            .init("no-open", "do not open the browser: only print its page"),
+            .init("browser", "sign in with a browser on this machine, which returns the result to this program"),
+            .init("no-open", "print the address of the page instead of opening the browser"),
             SignInOptions.accountOption,
         ] + SignInOptions.serverOptions + [SignInOptions.storeOption] + SignInOptions.connectionOptions + [
             .init("json", "print one JSON object a line instead of text")

@@ -7,8 +7,8 @@ struct LogoutCommand {
     /// The command's syntax.
     static let syntax = CommandSyntax(
         name: "logout",
-        summary: "Has the server revoke the tokens of an account, as far as it can be reached, and forgets them.",
-        options: [SignInOptions.accountOption, .init("all", "every account"), SignInOptions.storeOption]
+        summary: "Revokes the tokens of an account at the server, if it can be reached, and deletes them.",
+        options: [SignInOptions.accountOption, .init("all", "sign out of every account"), SignInOptions.storeOption]
             + SignInOptions.connectionOptions,
         notes: [SignInOptions.fileNote]
     )

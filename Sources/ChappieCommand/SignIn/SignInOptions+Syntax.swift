@@ -5,13 +5,13 @@ import PlatformFoundation
 extension SignInOptions {
     /// The option that names the account.
     static let accountOption = CommandSyntax.Option(
-        "account", "NAME", "which of several accounts: a name of your choice; default: the file's, or 'default'")
+        "account", "NAME", "the account, under a name of your choice; default: the file's, or 'default'")
     /// The base URL for the token of an account, in words.
     static let defaultAddress =
         "\(ChappieEndpoint.chatGPT.baseURL.absoluteString), for another issuer ISSUER/\(Self.responsesPath)"
     /// The option that names the directory of credentials.
     static let storeOption = CommandSyntax.Option(
-        "store", "DIR", "where credentials are kept; default: 'credentials' beside the configuration file")
+        "store", "DIR", "the directory of the credentials; default: 'credentials' beside the configuration file")
     /// The options about reaching the servers.
     static let connectionOptions: [CommandSyntax.Option] = [
         .init(
@@ -25,7 +25,8 @@ extension SignInOptions {
     ]
     /// The options about the client and the server.
     static let serverOptions: [CommandSyntax.Option] = [
-        .init("client-id", "ID", "the name by which the server knows the program; environment CHAPPIE_CLIENT_ID"),
+        .init(
+            "client-id", "ID", "the client ID of the program at the server (RFC 6749); environment CHAPPIE_CLIENT_ID"),
         .init("issuer", "URL", "the authorization server; default https://auth.openai.com"),
         .init("token-endpoint", "URL", "the token endpoint of a server that keeps to the standards (RFC 6749)"),
         .init("device-endpoint", "URL", "its device authorization endpoint (RFC 8628)"),

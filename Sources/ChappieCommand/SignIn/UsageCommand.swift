@@ -8,7 +8,7 @@ struct UsageCommand {
     /// The command's syntax.
     static let syntax = CommandSyntax(
         name: "usage",
-        summary: "Prints how much of a signed-in account's usage limits is spent, and when they begin anew.",
+        summary: "Prints the used part of a signed-in account's usage limits, and the times at which they are reset.",
         options: [
             SignInOptions.accountOption,
             .init("base-url", "URL", "the server; default \(SignInOptions.defaultAddress)"),

@@ -7,9 +7,9 @@ struct WhoamiCommand {
     /// The command's syntax.
     static let syntax = CommandSyntax(
         name: "whoami",
-        summary: "Prints who is signed in, as the stored tokens say; nothing is sent.",
+        summary: "Prints the signed-in account, as the stored tokens describe it, and sends no request.",
         options: [
-            SignInOptions.accountOption, .init("all", "every account"), SignInOptions.storeOption,
+            SignInOptions.accountOption, .init("all", "print every account"), SignInOptions.storeOption,
             .init("json", "print one JSON object a line instead of text"),
         ],
         notes: [SignInOptions.fileNote, "When nobody is signed in, the exit code is 77."]

@@ -15,10 +15,10 @@ extension StreamCommand {
             .init("api-key", "KEY", "environment CHAPPIE_API_KEY, then OPENAI_API_KEY"),
             .init(
                 "account", "NAME",
-                "speak for an account that 'chappie login' has signed in; the base URL is then --base-url, or "
+                "use an account that 'chappie login' has signed in; the base URL is then --base-url, or "
                     + SignInOptions.defaultAddress),
             SignInOptions.storeOption,
-            .init("demo", "stream made-up text from a server inside this program"),
+            .init("demo", "stream made-up text from an embedded server"),
             .init("model", "NAME", "the model"),
             .init("instructions", "TEXT", "the instructions, or system prompt"),
             .init("effort", "LEVEL", "the reasoning effort, such as low, medium or high"),
@@ -27,12 +27,12 @@ extension StreamCommand {
             .init("request", "FILE", "a whole request body as JSON; the options above override its fields"),
             .init("http-only", "never open a WebSocket"),
             .init("no-compression", "offer no compression, of messages of a WebSocket and of HTTP"),
-            .init("max-reconnects", "N", "how often each transport is tried again; default 5"),
+            .init("max-reconnects", "N", "retries of each transport; default 5, 0 for none"),
             .init(
                 "hedge-delay", "S", "seconds after which HTTP is opened beside a slow upgrade; default 2, 0 for never"),
             .init(
                 "recovery", "WHICH",
-                "what may be done about a broken response: verify, resumeOnly or never; default verify",
+                "the recovery of a broken response: verify, resumeOnly or never; default verify",
                 values: ChappieRecoveryPolicy.allCases.map(\.rawValue)),
             .init("connect-timeout", "S", "seconds for each attempt to connect; default 10, 0 for no limit"),
             .init("first-event-timeout", "S", "seconds to each attempt's first event; default 60, 0 for no limit"),
@@ -43,7 +43,7 @@ extension StreamCommand {
                 "ping-interval", "S",
                 "seconds of silence after which a WebSocket is pinged, and TCP probes the peer; default 20, 0 for never"
             ),
-            .init("retry-429", "N", "how often a rate-limited request is sent again; default 2"),
+            .init("retry-429", "N", "retries of a rate-limited request; default 2, 0 for none"),
             .init(
                 "tool", "NAME=COMMAND",
                 "let the model call a command: it gets the arguments on standard input, and its output goes back; "
@@ -54,9 +54,9 @@ extension StreamCommand {
                 values: ToolApprovalChoice.allCases.map(\.rawValue)),
         ] + SignInOptions.connectionOptions + [
             .init(
-                "raw", "WHICH", "print events of the wire: none, unsurfaced or all; default none",
+                "raw", "WHICH", "print raw events of the server: none, unsurfaced or all; default none",
                 values: ChappieRawEvents.allCases.map(\.rawValue)),
-            .init("report", "FILE", "write what the stream went through as JSON"),
+            .init("report", "FILE", "write the attempts, timings and outcome of the stream as JSON"),
             .init("json", "print one JSON object a line instead of text"),
         ],
         notes: [

@@ -12,8 +12,10 @@ struct WebSocketCommand {
         operand: "URL",
         requiresOperand: true,
         options: [
-            .init("field", "FIELD", "a field of the opening handshake, such as 'Origin: https://example.org'; several"),
-            .init("subprotocol", "NAME", "offer a subprotocol, the preferred one first; several"),
+            .init(
+                "field", "FIELD",
+                "a field of the opening handshake, such as 'Origin: https://example.org'; may be given several times"),
+            .init("subprotocol", "NAME", "offer a subprotocol, the preferred one first; may be given several times"),
             .init("binary", "send lines as binary messages"),
             .init("keep-open", "stay connected behind the end of the input, until the server closes"),
             .init("ping", "S", "send a ping every S seconds, and show the time of its pong"),
