@@ -1,9 +1,9 @@
 // `chappie ws` without a process: arguments and events in, configurations and lines out.
 import Foundation
 import Testing
-import WebSocketClient
 
 @testable import ChappieCommand
+@testable import WebSocketClient
 
 @Suite struct WebSocketOptionsTests {
     private static func options(_ words: String...) throws -> WebSocketOptions {
@@ -128,6 +128,34 @@ import WebSocketClient
         let line = self.json.failed(error).output ?? ""
         #expect(line.hasPrefix(#"{"type":"error","tag":"ws.close.1008","category":"permission","retryable":false,"#))
         #expect(!line.contains("words"))
+    }
+
+    private static func lines(of error: WebSocketError) -> String {
+        error.lines.text(style: TerminalStyle(isColored: false), width: nil)
+    }
+
+    @Test func refusalHasTheServersMessageOnALineOfItsOwn() {
+        let body = #"{"error":{"message":"No\nchappie: key","code":"x"}}"#
+        let error = WebSocketError.refused(WebSocketRefusal(statusCode: 401, fields: [], body: body))
+        #expect(
+            Self.lines(of: error) == """
+                chappie: \(error.safeDescription)
+                  the server says: No chappie: key
+                  http.401, category auth
+
+                """)
+        #expect(self.json.failed(error).output?.contains(#""serverMessage":"No chappie: key"}"#) == true)
+    }
+
+    /// The line about the end has the reason.
+    @Test func reasonOfACloseFrameIsNotRepeated() {
+        let error = WebSocketError.closed(WebSocketClose(code: 1008, reason: "words", initiator: .server))
+        #expect(
+            Self.lines(of: error) == """
+                chappie: \(error.safeDescription)
+                  ws.close.1008, category permission
+
+                """)
     }
 
     @Test(arguments: [

@@ -1,7 +1,6 @@
 // The outputs of a command: data to standard output, all other text to standard error.
 import Chappie
 import ChappieSignIn
-import ChappieTransport
 import PlatformC
 import WebSocketClient
 
@@ -115,12 +114,7 @@ struct Console: Sendable {
             if let message = error.serverMessage { self.show(ofServer: message) }
         case let error as ChappieAuthError: self.complain(error.safeDescription)
         case let error as WebSocketError:
-            self.complain(error.safeDescription)
-            if case .transport(let failure) = error {
-                failure.details.issuer.map { self.note("  " + FailureLines.fact(ofIssuer: $0)) }
-            } else if let message = error.unsafeMessage.flatMap(ServerMessage.line(ofBody:)) {
-                self.show(ofServer: message)
-            }
+            try? self.errorOutput.write(error.lines.text(style: self.errorStyle, width: self.errorWidth))
         default: self.complain("an unexpected error; please report it")
         }
         return ExitCode(error)

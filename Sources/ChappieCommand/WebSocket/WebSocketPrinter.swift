@@ -82,6 +82,7 @@ struct WebSocketPrinter: Sendable {
             line.add("category", error.category.rawValue)
             line.add("retryable", error.isRetryable)
             line.add("safeDescription", error.safeDescription)
+            line.add("serverMessage", error.refusalMessage)
         }
     }
 
