@@ -121,6 +121,9 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
     }
 
     /// Lets reading continue when little enough is left unread.
+    ///
+    /// Apart, because a function that makes a command has a frame of variable size, which costs each message.
+    @inline(never)
     private func noteProgress(unread: Int) {
         guard self.arena.shouldResume(withUnread: unread) else { return }
         self.state.isBehind = false

@@ -23,6 +23,11 @@ package struct UTF8Validator: Sendable {
     /// Most messages are ASCII, which is known without a look at single bytes.
     package static func isValid(_ bytes: UnsafeRawBufferPointer) -> Bool {
         if unsafe Self.isASCII(bytes) { return true }
+        return unsafe Self.isValidText(bytes)
+    }
+
+    @inline(never)
+    private static func isValidText(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var validator = Self()
         return unsafe validator.validate(bytes) && validator.finish()
     }
@@ -63,6 +68,7 @@ package struct UTF8Validator: Sendable {
     package mutating func reset() { self = Self() }
 
     /// Returns whether all bytes are ASCII; the last block overlaps the one before it.
+    @inline(__always)
     private static func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard let start = bytes.baseAddress else { return true }
         let count = bytes.count
@@ -71,26 +77,34 @@ package struct UTF8Validator: Sendable {
             unsafe Self.skipASCII(start, count: count, from: &index)
             return index == count
         }
-        while index &+ Self.blockByteCount <= count {
-            guard unsafe Self.isASCIIBlock(start + index) else { return false }
-            index &+= Self.blockByteCount
+        let last = count &- Self.blockByteCount
+        while index &+ Self.blockByteCount <= last {
+            let words = unsafe Self.block(start + index) | Self.block(start + index + Self.blockByteCount)
+            guard Self.isASCII(words) else { return false }
+            index &+= 2 &* Self.blockByteCount
         }
-        return unsafe Self.isASCIIBlock(start + (count &- Self.blockByteCount))
+        var words = unsafe Self.block(start + last)
+        if index < last { unsafe words |= Self.block(start + index) }
+        return Self.isASCII(words)
     }
 
     private static let blockByteCount = 64
 
-    /// Returns whether 64 bytes are ASCII.
+    /// Returns 64 bytes, folded to 16 that have the upper bits of all.
     @inline(__always)
-    private static func isASCIIBlock(_ start: UnsafeRawPointer) -> Bool {
+    private static func block(_ start: UnsafeRawPointer) -> SIMD2<UInt64> {
         let words = unsafe start.loadUnaligned(as: SIMD8<UInt64>.self)
         let half = words.lowHalf | words.highHalf
-        let quarter = half.lowHalf | half.highHalf
-        return (quarter[0] | quarter[1]) & 0x8080_8080_8080_8080 == 0
+        return half.lowHalf | half.highHalf
+    }
+
+    @inline(__always)
+    private static func isASCII(_ words: SIMD2<UInt64>) -> Bool {
+        (words[0] | words[1]) & 0x8080_8080_8080_8080 == 0
     }
 
     private static func skipASCII(_ start: UnsafeRawPointer, count: Int, from index: inout Int) {
-        while index &+ Self.blockByteCount <= count, unsafe Self.isASCIIBlock(start + index) {
+        while index &+ Self.blockByteCount <= count, unsafe Self.isASCII(Self.block(start + index)) {
             index &+= Self.blockByteCount
         }
         while index &+ 16 <= count {

@@ -76,7 +76,8 @@ struct InboundReader {
         self.quietByteCount = 0
         return InboundPayload(
             kind: piece.kind.payloadKind,
-            bytes: UnsafeRawBufferPointer(rebasing: self.bytes[record.offset..<record.offset + record.count]))
+            bytes: UnsafeRawBufferPointer(start: self.bytes.baseAddress.map { $0 + record.offset }, count: record.count)
+        )
     }
 
     /// Returns the next payload or pong; nil when there is none, or when a slice is over.

@@ -47,6 +47,7 @@ extension WebSocketConnection {
         @usableFromInline let bytes: UnsafeRawBufferPointer
 
         /// Returns nil for text that is not UTF-8.
+        @inline(__always)
         init?(_ payload: InboundPayload) {
             switch payload.kind {
             case .text:
@@ -98,6 +99,7 @@ extension WebSocketConnection {
     func endReceiving() { self.isReceiving.store(false, ordering: .releasing) }
 
     /// Returns false when another task receives.
+    @inline(__always)
     private func beginReceiving() -> Bool {
         self.isReceiving.compareExchange(expected: false, desired: true, ordering: .acquiring).exchanged
     }
@@ -126,6 +128,7 @@ extension WebSocketConnection {
     }
 
     /// Counts a message; text that is not UTF-8 fails the connection instead (RFC 6455 section 8.1).
+    @inline(__always)
     private func received(_ payload: InboundPayload) -> LentMessage? {
         guard let message = unsafe LentMessage(payload) else {
             self.failForUnreadableMessage()
@@ -137,6 +140,8 @@ extension WebSocketConnection {
         return unsafe message
     }
 
+    /// Apart, because a function that uses a clock has a frame of variable size, which costs each message.
+    @inline(never)
     private func noteFirstMessage() {
         let moment = self.opening.age
         self.state.withLock { $0.firstMessage = moment }

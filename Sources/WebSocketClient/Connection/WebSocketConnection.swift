@@ -167,6 +167,7 @@ public final class WebSocketConnection: Sendable {
     }
 
     /// Fails the connection with 1007 because a message is text that is not UTF-8 (RFC 6455 section 8.1).
+    @inline(never)
     func failForUnreadableMessage() {
         self.exchange.fail(code: 1007)
         self.failMessages(TransportFailure(phase: .stream, cause: .protocolViolation(closeCode: 1007)))
