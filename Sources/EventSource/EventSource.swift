@@ -157,11 +157,10 @@ public final class EventSource: AsyncSequence, Sendable {
 
     /// The iterator, which holds the events that were read and not taken.
     public struct Iterator: AsyncIteratorProtocol {
-        private let source: EventSource
-        private let isFirst: Bool
-        private var batch: [ServerSentEvent] = []
-        /// The position of the next event in the batch.
-        private var position = 0
+        @usableFromInline let source: EventSource
+        @usableFromInline let isFirst: Bool
+        /// The events, the next one last: it is taken out without a copy.
+        @usableFromInline var batch: [ServerSentEvent] = []
 
         fileprivate init(_ source: EventSource, isFirst: Bool) {
             self.source = source
@@ -169,24 +168,34 @@ public final class EventSource: AsyncSequence, Sendable {
         }
 
         /// Returns the next event, on the given actor; nil at the end.
+        ///
+        /// It is inlinable so that an event that was read needs no change of executors and no memory for a task.
+        @inlinable @inline(__always)
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(any Error) -> ServerSentEvent? {
+            if !self.batch.isEmpty, !self.source.isInterrupted { return self.batch.removeLast() }
+            return try await self.refill(isolation: actor)
+        }
+
+        /// Reads the next batch, and returns its first event; events that were not taken are dropped.
+        @usableFromInline
+        mutating func refill(isolation actor: isolated (any Actor)?) async throws(any Error) -> ServerSentEvent? {
             guard self.isFirst else { throw EventSourceError.alreadyRead }
-            if self.position == self.batch.count || Task.isCancelled || self.source.isClosed {
-                (self.batch, self.position) = ([], 0)
-                guard let batch = try await self.source.nextBatch() else { return nil }
-                self.batch = batch
-            }
-            defer { self.position += 1 }
-            return self.batch[self.position]
+            self.batch = []
+            guard var batch = try await self.source.nextBatch() else { return nil }
+            batch.reverse()
+            self.batch = batch
+            return self.batch.popLast()
         }
 
         /// Returns the next event; nil at the end.
+        @inlinable
         public mutating func next() async throws -> ServerSentEvent? { try await self.next(isolation: nil) }
     }
 
-    private var isClosed: Bool { self.closing.load(ordering: .relaxed) }
+    /// Indicates whether events that were read are dropped: `close()` was called, or the task is cancelled.
+    @usableFromInline var isInterrupted: Bool { self.closing.load(ordering: .relaxed) || Task.isCancelled }
 
     nonisolated(nonsending) private func nextBatch() async throws -> [ServerSentEvent]? {
         if let fault = self.fault {

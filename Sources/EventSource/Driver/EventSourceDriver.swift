@@ -20,6 +20,7 @@ import TransportSurface
     /// The action that is performed next; nil while it depends on the connection.
     private var action: EventSourceSession.Action?
     private var attempt: EventSourceAttempt?
+    private var maker = EventMaker()
     /// The events that were parsed and not handed out.
     private var batch: [ServerSentEvent] = []
     /// The end of the sequence: nil while it runs.
@@ -229,9 +230,13 @@ import TransportSurface
         case .streaming:
             let moment = self.moment
             self.attempt?.heardAt = moment.now
+            // Local while they are parsed: access to a variable of an object is checked each time.
+            var (maker, batch) = (self.maker, self.maker.emptyBatch)
             self.action = unsafe self.session.receive(payload.bytes, at: moment) {
-                self.batch.append(unsafe ServerSentEvent($0))
+                batch.append(unsafe maker.event($0))
             }
+            maker.batchCount = batch.count
+            (self.maker, self.batch) = (maker, batch)
             guard let last = self.batch.last, let attempt = self.attempt else { return }
             self.recorder.received(self.batch.count, at: moment.now - attempt.requestedAt)
             self.shared.withLock { $0.lastEventID = last.lastEventID }
