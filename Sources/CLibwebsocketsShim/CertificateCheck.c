@@ -2,22 +2,34 @@
 #include "Internal.h"
 
 #include <openssl/bio.h>
+#include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/x509.h>
+#include <openssl/x509v3.h>
 #include <stdlib.h>
 #include <string.h>
 
-// Returns the issuer of a certificate, as the certificate names it (RFC 4514, beyond ASCII unescaped); the caller frees
-// the text.
-static char *issuer_of(X509 *certificate) {
-    BIO *text = certificate ? BIO_new(BIO_s_mem()) : NULL;
+// Returns a name as a certificate has it (RFC 4514, beyond ASCII unescaped); the caller frees the text.
+static char *text_of(const X509_NAME *name) {
+    BIO *text = BIO_new(BIO_s_mem());
     if (!text) return NULL;
-    X509_NAME_print_ex(text, X509_get_issuer_name(certificate), 0, XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB);
+    X509_NAME_print_ex(text, name, 0, XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB);
     char *bytes = NULL;
     long count = BIO_get_mem_data(text, &bytes);
-    char *issuer = count > 0 ? strndup(bytes, count > CLWS_ISSUER_LIMIT ? CLWS_ISSUER_LIMIT : (size_t)count) : NULL;
+    char *made = count > 0 ? strndup(bytes, count > CLWS_ISSUER_LIMIT ? CLWS_ISSUER_LIMIT : (size_t)count) : NULL;
     BIO_free(text);
-    return issuer;
+    return made;
+}
+
+// Copies a name into memory that is zeroed, and has room for it.
+static void copy_name(char *target, const X509_NAME *name) {
+    char *text = text_of(name);
+    if (text) memcpy(target, text, strlen(text));
+    free(text);
+}
+
+static char *issuer_of(X509 *certificate) {
+    return certificate ? text_of(X509_get_issuer_name(certificate)) : NULL;
 }
 
 clws_session clws_tls_session(const clws_tls *tls) {
@@ -27,11 +39,38 @@ clws_session clws_tls_session(const clws_tls *tls) {
     SSL_get0_alpn_selected(tls->ssl, &protocol, &count);
     if (protocol) memcpy(session.protocol, protocol, count > CLWS_PROTOCOL_LIMIT ? CLWS_PROTOCOL_LIMIT : count);
     X509 *certificate = SSL_get1_peer_certificate(tls->ssl);
-    char *issuer = issuer_of(certificate);
-    if (issuer) memcpy(session.issuer, issuer, strlen(issuer));
-    free(issuer);
+    if (certificate) copy_name(session.issuer, X509_get_issuer_name(certificate));
     X509_free(certificate);
     return session;
+}
+
+static bool locates_issuer(X509 *certificate) {
+    AUTHORITY_INFO_ACCESS *entries = X509_get_ext_d2i(certificate, NID_info_access, NULL, NULL);
+    bool is_found = false;
+    for (int i = 0; i < sk_ACCESS_DESCRIPTION_num(entries) && !is_found; i++)
+        is_found = OBJ_obj2nid(sk_ACCESS_DESCRIPTION_value(entries, i)->method) == NID_ad_ca_issuers;
+    AUTHORITY_INFO_ACCESS_free(entries);
+    return is_found;
+}
+
+static clws_certificate description_of(X509 *certificate) {
+    clws_certificate made = {.locates_issuer = locates_issuer(certificate)};
+    copy_name(made.subject, X509_get_subject_name(certificate));
+    copy_name(made.issuer, X509_get_issuer_name(certificate));
+    int days = 0, seconds = 0;
+    if (ASN1_TIME_diff(&days, &seconds, NULL, X509_get0_notAfter(certificate)) == 1)
+        made.seconds_left = (int64_t)days * 24 * 60 * 60 + seconds;
+    return made;
+}
+
+size_t clws_tls_certificates(const clws_tls *tls, clws_certificate *certificates, size_t capacity) {
+    // A resumed session has those of its first handshake.
+    STACK_OF(X509) *sent = tls->rejected ? tls->rejected : SSL_get_peer_cert_chain(tls->ssl);
+    size_t count = 0;
+    for (int i = 0; i < sk_X509_num(sent) && count < capacity; i++)
+        certificates[count++] = description_of(sk_X509_value(sent, i));
+    ERR_clear_error();
+    return count;
 }
 
 bool clws_sha256(const uint8_t *bytes, size_t count, uint8_t *digest) {
@@ -64,7 +103,9 @@ int clws_verify(X509_STORE_CTX *chain, void *argument) {
     if (X509_verify_cert(chain) != 1) {
         int code = X509_STORE_CTX_get_error(chain);
         tls->certificate_code = code == X509_V_OK ? X509_V_ERR_UNSPECIFIED : code;
+        tls->certificate_depth = X509_STORE_CTX_get_error_depth(chain);
         if (!tls->issuer) tls->issuer = issuer_of(X509_STORE_CTX_get_current_cert(chain));
+        if (!tls->rejected) tls->rejected = X509_chain_up_ref(X509_STORE_CTX_get0_untrusted(chain));
         return 0;
     }
     if (!route->pinned_key_count || has_pinned_key(route, chain)) return 1;

@@ -53,7 +53,9 @@ struct clws_tls {
     size_t output_count;
     // The result of the handshake.
     char *issuer; // NULL when there is none to tell
+    STACK_OF(X509) *rejected; // the certificates that were sent; NULL unless one was rejected
     int certificate_code;
+    int certificate_depth;
     int alert;
     bool is_key_not_pinned;
     bool has_failed;

@@ -85,6 +85,7 @@ void clws_tls_free(clws_tls *tls) {
     if (!tls) return;
     SSL_free(tls->ssl);
     free(tls->issuer);
+    sk_X509_pop_free(tls->rejected, X509_free);
     free(tls);
 }
 
@@ -160,7 +161,11 @@ bool clws_tls_is_resumed(const clws_tls *tls) { return SSL_session_reused(tls->s
 
 clws_details clws_tls_details(const clws_tls *tls) {
     clws_details details = {
-        .certificate_code = tls->certificate_code, .alert = tls->alert, .is_key_not_pinned = tls->is_key_not_pinned};
+        .certificate_code = tls->certificate_code,
+        .alert = tls->alert,
+        .certificate_depth = tls->certificate_depth,
+        .is_key_not_pinned = tls->is_key_not_pinned,
+    };
     if (tls->issuer) memcpy(details.issuer, tls->issuer, strlen(tls->issuer));
     return details;
 }

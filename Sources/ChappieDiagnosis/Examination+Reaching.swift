@@ -158,22 +158,18 @@ extension Examination {
             return false
         }
         let start = ContinuousClock.now
-        let session = LockedValue<TLSSession?>(nil)
+        let observed = LockedValue<TLSOutcome?>(nil)
         let outcome = try await ProbeExchange.establish(
             self.requests.endpoint, by: self.transport, within: budget
-        ) { made in session.withLock { $0 = made } }
+        ) { made in observed.withLock { $0 = made } }
         let time = self.time(since: start)
+        let made = observed.withLock { $0 }
         guard case .failed(let failure) = outcome else {
-            let made = session.withLock { $0 }
-            self.facts.tls = .found(
-                .init(
-                    .established(
-                        version: made?.version ?? "TLS", protocol: made?.applicationProtocol, issuer: made?.issuer)),
-                time)
+            self.facts.tls = .found(TLSFacts(made), time)
             return true
         }
         if self.noteEnvironment(failure) { return false }
-        let facts = TLSFacts(failure.handshake)
+        let facts = TLSFacts(failure.handshake, chain: made.map { CertificateChain($0) })
         self.facts.tls = .found(facts, time)
         // OpenSSL skips a file that it cannot read, and trusts no authority then.
         if case .certificate(.unknownIssuer, _) = facts.handshake, let file = self.requests.trustFile,
@@ -194,5 +190,37 @@ extension ProbeExchange.Establishment {
         case .established(let time): .connected(time)
         case .failed(let failure): failure.reach
         }
+    }
+}
+
+extension TLSFacts {
+    /// Creates the facts of a handshake that has succeeded.
+    fileprivate init(_ outcome: TLSOutcome?) {
+        guard case .secured(let session)? = outcome else {
+            self.init(.established(version: "TLS", protocol: nil, issuer: nil))
+            return
+        }
+        self.init(
+            .established(version: session.version, protocol: session.applicationProtocol, issuer: session.issuer),
+            chain: CertificateChain(.secured(session)))
+    }
+}
+
+extension CertificateChain {
+    /// Creates the certificates of a handshake.
+    fileprivate init(_ outcome: TLSOutcome) {
+        switch outcome {
+        case .secured(let session): self.init(session.certificates.map { Certificate($0) })
+        case .rejected(let rejection):
+            self.init(rejection.certificates.map { Certificate($0) }, rejectedDepth: rejection.depth)
+        }
+    }
+}
+
+extension CertificateChain.Certificate {
+    fileprivate init(_ certificate: TLSCertificate) {
+        self.init(
+            subject: certificate.subject, issuer: certificate.issuer, timeLeft: certificate.timeLeft,
+            locatesIssuer: certificate.locatesIssuer)
     }
 }

@@ -65,13 +65,13 @@ struct ProbeExchange {
     /// Establishes a connection, with every layer that an endpoint has, and sends nothing on it.
     static func establish(
         _ endpoint: TransportEndpoint, by transport: LibwebsocketsTransport, within duration: Duration,
-        whenSecured: @escaping @Sendable (TLSSession) -> Void = { _ in }
+        observer: @escaping @Sendable (TLSOutcome) -> Void = { _ in }
     ) async throws -> Establishment {
         var request = TransportRequest(endpoint: endpoint, exchange: .post(body: []))
         // Of a held request no byte is written.
         request.isHeld = true
         request.timeouts.connect = duration
-        let exchange = Self(connection: transport.connect(request, whenSecured: whenSecured))
+        let exchange = Self(connection: transport.connect(request, observer: observer))
         defer { exchange.end() }
         switch try await exchange.next(by: .now + duration + Self.margin) {
         case .ready?: return .established(exchange.connection.statistics.connected ?? .zero)

@@ -48,7 +48,7 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
 
     init(
         request: TransportRequest, way: Result<Way, TransportFailure>, service: Service,
-        whenSecured: (@Sendable (TLSSession) -> Void)? = nil
+        observer: (@Sendable (TLSOutcome) -> Void)? = nil
     ) {
         self.id = service.makeID()
         self.service = service
@@ -61,7 +61,7 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
             .open(
                 ConnectionPlan(
                     id: self.id, request: request, way: way, arena: self.arena, started: started,
-                    whenSecured: whenSecured)))
+                    observer: observer)))
     }
 
     func next() -> TransportEvent? {

@@ -41,14 +41,14 @@ package struct LibwebsocketsTransport: StreamTransport {
     /// The executor of one of the service threads, in turn.
     package var consumerExecutor: (any TaskExecutor)? { self.pool.service(among: self.serviceThreadCount) }
 
-    /// Does the same as `connect(_:)`, and calls `whenSecured` when the TLS handshake with the server is complete: on the
-    /// service thread, so that it has to return at once.
+    /// Does the same as `connect(_:)`, and calls `observer` at the end of the TLS handshake with the server: on the service
+    /// thread, so that it has to return at once.
     package func connect(
-        _ request: TransportRequest, whenSecured: @escaping @Sendable (TLSSession) -> Void
+        _ request: TransportRequest, observer: @escaping @Sendable (TLSOutcome) -> Void
     ) -> any TransportConnection {
         LibwebsocketsConnection(
             request: request, way: self.way(to: request.endpoint),
-            service: self.pool.service(among: self.serviceThreadCount), whenSecured: whenSecured)
+            service: self.pool.service(among: self.serviceThreadCount), observer: observer)
     }
 
     /// Waits until the current closing handshakes are over; their sockets are closed after `duration`.

@@ -236,6 +236,23 @@ import Testing
         #expect(pair.state == .failed)
     }
 
+    // MARK: Certificates
+
+    /// The server of these tests has signed its certificate itself, for a day.
+    @Test(arguments: TLSVersion.allCases, [true, false])
+    func theCertificatesOfTheServerAreReported(_ version: TLSVersion, isTrusted: Bool) throws {
+        let server = try MemoryServer(version)
+        let pair = try TLSPair(server, try MemoryClient(trusting: isTrusted ? server : MemoryServer(version)))
+        #expect(pair.client.certificates.isEmpty)
+        pair.finish()
+        #expect(pair.state == (isTrusted ? .open : .failed))
+        let certificates = pair.client.certificates
+        #expect(certificates.map(\.subject) == ["CN=memory"] && certificates.map(\.issuer) == ["CN=memory"])
+        #expect(certificates.allSatisfy { (.seconds(23 * 3_600)...(.seconds(24 * 3_600))).contains($0.timeLeft) })
+        #expect(certificates.allSatisfy { !$0.locatesIssuer })
+        #expect(pair.client.details.certificate_depth == 0)
+    }
+
     // MARK: Resumption
 
     /// A resumed handshake has no certificate: that of the first one counts (RFC 8446 section 2.2).

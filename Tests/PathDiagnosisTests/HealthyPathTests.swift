@@ -111,6 +111,16 @@ struct HealthyPath: Sendable, CustomTestStringConvertible {
                     .init(.established(version: "TLSv1.2", protocol: nil, issuer: "CN=mitmproxy,O=mitmproxy")))
             }),
         .init(
+            "a chain whose unused certificate has expired",
+            .healthy.with {
+                var old = CertificateChain.Certificate.intermediate
+                old.timeLeft = .seconds(-86_400)
+                $0.tls = .found(
+                    .init(
+                        .established(version: "TLSv1.3", protocol: nil, issuer: nil),
+                        chain: .init([.ofServer, .intermediate, old])))
+            }),
+        .init(
             "except by NO_PROXY",
             .healthy.with {
                 $0.environment.isExcepted = true

@@ -82,9 +82,9 @@ extension PathFacts {
     }
 
     /// Returns a path whose TLS handshake ends in this way.
-    static func tls(_ handshake: TLSFacts.Handshake) -> Self {
+    static func tls(_ handshake: TLSFacts.Handshake, chain: CertificateChain? = nil) -> Self {
         healthy.with {
-            $0.tls = .found(.init(handshake))
+            $0.tls = .found(.init(handshake, chain: chain))
             $0.cutAboveTLS()
         }
     }
@@ -123,4 +123,15 @@ extension EventStreamFacts {
         }
         return Self(head: .milliseconds(30), arrivals: arrivals, end: .complete)
     }
+}
+
+extension CertificateChain.Certificate {
+    /// The certificate of a server by an intermediate authority.
+    static let ofServer = Self(
+        subject: "CN=inner.example", issuer: "CN=Example Intermediate", timeLeft: .seconds(29 * 86_400),
+        locatesIssuer: true)
+    /// The certificate of the intermediate authority.
+    static let intermediate = Self(
+        subject: "CN=Example Intermediate", issuer: "CN=Example Root", timeLeft: .seconds(900 * 86_400),
+        locatesIssuer: true)
 }

@@ -141,8 +141,20 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
             "The authority that signed the server's certificate is not trusted.",
             .tls(.certificate(.unknownIssuer, issuer: "CN=Our own CA"))),
         .init(
+            "tls.incomplete-chain", .tls, .fails,
+            "The server does not send the intermediate certificate that has signed its own.",
+            .tls(
+                .certificate(.unknownIssuer, issuer: "CN=Example Intermediate"),
+                chain: .init([.ofServer], rejectedDepth: 0))),
+        .init(
             "tls.expired", .tls, .fails, "The server's certificate has expired.",
             .tls(.certificate(.expired, issuer: nil))),
+        .init(
+            "tls.authority-expired", .tls, .fails,
+            "The certificate of an authority above the server's has expired.",
+            .tls(
+                .certificate(.expired, issuer: "CN=Example Root"),
+                chain: .init([.ofServer, .intermediate], rejectedDepth: 1))),
         .init(
             "tls.wrong-host", .tls, .fails, "The certificate is for another host.",
             .tls(.certificate(.wrongHost, issuer: nil))),
@@ -417,6 +429,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
                 + report.causes.flatMap { [$0.sentence] + $0.evidence + $0.remedies }
             for word in words {
                 #expect(!word.contains("192.0.2.1") && !word.contains("2001:db8") && !word.contains("proxy.example"))
+                #expect(!word.contains("inner.example"))
             }
         }
     }

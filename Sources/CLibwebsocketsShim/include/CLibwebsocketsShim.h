@@ -144,8 +144,10 @@ void clws_route_free(clws_route *route);
 enum {
     /// The most bytes of a server's name (RFC 1035 section 2.3.4).
     CLWS_HOST_LIMIT = 255,
-    /// The most bytes of an issuer's name.
+    /// The most bytes of an issuer's name, and of a subject's.
     CLWS_ISSUER_LIMIT = 256,
+    /// The most certificates of a chain that are reported.
+    CLWS_CERTIFICATE_LIMIT = 8,
     /// The most bytes by which the output of one step exceeds its input: messages of a handshake, or records.
     CLWS_TLS_OVERHEAD = 65536,
 };
@@ -200,6 +202,8 @@ typedef struct clws_details {
     int certificate_code;
     /// The fatal TLS alert that was sent or received (RFC 8446 section 6).
     int alert;
+    /// The place of the rejected certificate in its chain; 0 is the peer's own.
+    int certificate_depth;
     /// Indicates whether no key of the chain is a pinned one.
     bool is_key_not_pinned;
     /// The issuer of the rejected certificate, as the certificate names it (RFC 4514), NUL-terminated and possibly cut.
@@ -225,6 +229,21 @@ typedef struct clws_session {
 
 /// Returns the result of the handshake, which is complete.
 clws_session clws_tls_session(const clws_tls *tls);
+
+/// A certificate that the peer has sent. The names are as the certificate has them (RFC 4514), NUL-terminated and
+/// possibly cut.
+typedef struct clws_certificate {
+    char subject[CLWS_ISSUER_LIMIT + 1];
+    char issuer[CLWS_ISSUER_LIMIT + 1];
+    /// The time until the end of its validity, negative after it.
+    int64_t seconds_left;
+    /// Indicates whether it has an address of its issuer's certificate (RFC 5280 section 4.2.2.1).
+    bool locates_issuer;
+} clws_certificate;
+
+/// Writes the certificates that the peer has sent, its own first, once they were accepted or rejected; returns their
+/// number, at most `capacity`.
+size_t clws_tls_certificates(const clws_tls *tls, clws_certificate *certificates, size_t capacity);
 
 /// OpenSSL's version.
 const char *clws_tls_version(void);

@@ -51,7 +51,12 @@ final class Link {
     /// Indicates whether TLS has resumed a session.
     var isTLSResumed: Bool { self.stack.tls?.isResumed ?? false }
     /// The result of the topmost TLS handshake; nil without TLS.
-    var tlsSession: TLSSession? { self.stack.tls.map { TLSSession($0.session) } }
+    var tlsSession: TLSSession? { self.stack.tls.map { TLSSession($0.session, $0.certificates) } }
+    /// The certificates of the server's handshake, where it has failed because of one; nil otherwise.
+    var tlsRejection: TLSRejection? {
+        guard !self.isAtProxy, let tls = self.stack.tls, tls.details.certificate_code != 0 else { return nil }
+        return TLSRejection(certificates: tls.certificates, depth: Int(tls.details.certificate_depth))
+    }
     /// The details of a failure of TLS with the server.
     var details: clws_details? { self.stack.tls?.details }
     /// The failure that the end of the connection means before every layer is established.

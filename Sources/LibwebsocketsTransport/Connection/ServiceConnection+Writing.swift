@@ -6,8 +6,8 @@ extension ServiceConnection {
     /// Sends the request, unless it is held, once every layer is established.
     func established(_ link: Link) {
         self.noteProgress(\.connected)
-        if let report = self.plan.whenSecured, self.plan.request.endpoint.isSecure, let session = link.tlsSession {
-            report(session)
+        if let observer = self.plan.observer, self.plan.request.endpoint.isSecure, let session = link.tlsSession {
+            observer(.secured(session))
         }
         if link.isTLSResumed { self.plan.arena.updateStatistics { $0.isTLSResumed = true } }
         self.phase = .requesting

@@ -40,6 +40,16 @@ final class TLSLayer {
     /// The result of the handshake, once it is complete.
     var session: clws_session { clws_tls_session(self.pointer) }
 
+    /// The certificates that the server has sent, its own first, once they were accepted or rejected.
+    var certificates: [TLSCertificate] {
+        let pointer = self.pointer
+        let certificates = Array<clws_certificate>(unsafeUninitializedCapacity: Int(CLWS_CERTIFICATE_LIMIT)) {
+            buffer, count in
+            count = buffer.baseAddress.map { clws_tls_certificates(pointer, $0, buffer.count) } ?? 0
+        }
+        return certificates.map { TLSCertificate($0) }
+    }
+
     /// The details of a failure.
     var details: clws_details { clws_tls_details(self.pointer) }
 

@@ -10,8 +10,12 @@ package struct TLSSession: Sendable, Equatable {
     /// The issuer of the server's certificate, as the certificate names it (RFC 4514), at most 256 bytes without control
     /// characters; nil when it names none.
     package let issuer: String?
+    /// The certificates that the server has sent, its own first, at most eight; those of the first handshake where a
+    /// session was resumed.
+    package let certificates: [TLSCertificate]
 
-    init(_ session: clws_session) {
+    init(_ session: clws_session, _ certificates: [TLSCertificate]) {
+        self.certificates = certificates
         self.version = session.version.map { String(cString: $0) } ?? "TLS"
         self.applicationProtocol = withUnsafeBytes(of: session.protocol) { Self.text(in: $0) }
         self.issuer = withUnsafeBytes(of: session.issuer) { Self.text(in: $0) }

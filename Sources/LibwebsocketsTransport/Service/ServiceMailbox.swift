@@ -122,8 +122,8 @@ struct ConnectionPlan: Sendable {
     let way: Result<Way, TransportFailure>
     let arena: InboundArena
     let started: Moment
-    /// A closure that is called on the service thread with the result of the TLS handshake with the server; nil for none.
-    var whenSecured: (@Sendable (TLSSession) -> Void)?
+    /// A closure that is called on the service thread with the end of the TLS handshake with the server; nil for none.
+    var observer: (@Sendable (TLSOutcome) -> Void)?
 }
 
 extension Array {

@@ -186,9 +186,12 @@ package struct TLSFacts: Sendable, Equatable {
 
     /// The outcome.
     package var handshake: Handshake
+    /// The certificates; nil when the server has sent none.
+    package var chain: CertificateChain?
 
     /// Creates facts.
-    package init(_ handshake: Handshake) {
+    package init(_ handshake: Handshake, chain: CertificateChain? = nil) {
         self.handshake = handshake
+        self.chain = chain
     }
 }

@@ -13,8 +13,8 @@ extension PathFinding {
         case .proxyUnresolved, .proxyUnreachable, .proxyLoginMissing, .proxyLoginRefused, .proxyRefused,
             .proxyProtocol, .proxyCertificate, .proxySilent, .proxyCut:
             self.rowOfProxy
-        case .inspected, .unknownIssuer, .expired, .notYetValid, .wrongHost, .certificate, .tlsRefused, .tlsCut,
-            .tlsSilent:
+        case .inspected, .unknownIssuer, .incompleteChain, .expired, .authorityExpired, .notYetValid, .wrongHost,
+            .certificate, .tlsRefused, .tlsCut, .tlsSilent:
             self.rowOfTLS
         case .captivePortal, .signInPage, .blockPage, .wrongAddress, .redirected, .gatewayError, .serverError,
             .needsTLS, .notHTTP, .httpCut, .httpSilent, .credentialRefused, .credentialForbidden,
@@ -196,6 +196,21 @@ extension PathFinding {
                     "If it is not, check the base URL.",
                 ],
                 set: [.variable("SSL_CERT_FILE")])
+        case .incompleteChain:
+            Row(
+                .tls, .everything, "the server does not send the intermediate certificate that has signed its own",
+                [
+                    "Tell the server's operator: the file of its certificate needs the intermediate one behind it.",
+                    "Until then set SSL_CERT_FILE to a PEM file with the intermediate authority and the system's.",
+                ],
+                set: [.variable("SSL_CERT_FILE")])
+        case .authorityExpired:
+            Row(
+                .tls, .everything, "the certificate of an authority above the server's has expired",
+                [
+                    "Check this machine's clock; if it is right, tell the server's operator.",
+                    "If the authority is one that this machine trusts, update its file (SSL_CERT_FILE or --ca-file).",
+                ])
         case .expired:
             Row(
                 .tls, .everything, "the server's certificate has expired",

@@ -34,7 +34,9 @@ package enum PathFinding: String, Sendable, CaseIterable {
     // TLS.
     case inspected = "tls.inspected"
     case unknownIssuer = "tls.unknown-issuer"
+    case incompleteChain = "tls.incomplete-chain"
     case expired = "tls.expired"
+    case authorityExpired = "tls.authority-expired"
     case notYetValid = "tls.not-yet-valid"
     case wrongHost = "tls.wrong-host"
     case certificate = "tls.certificate"

@@ -119,25 +119,42 @@ extension StepJudge {
     static func tls(_ facts: TLSFacts) -> Judgement {
         switch facts.handshake {
         case .established(let version, let name, let issuer):
-            let inspection = InspectionAuthority.hasShape(issuer) ? ", inspected by a trusted device" : ""
-            let chosen = name.map { ", \($0)" } ?? ""
-            return .ok("\(version)\(chosen)\(inspection)", full: issuer.map { ["issuer: \($0)"] } ?? [])
+            let inspection = InspectionAuthority.hasShape(issuer) ? ["inspected by a trusted device"] : []
+            let words = [version] + (name.map { [$0] } ?? []) + inspection + (facts.chain?.words ?? [])
+            let full = issuer.map { ["issuer: \($0)"] } ?? []
+            return .ok(words.joined(separator: ", "), full: full + (facts.chain?.fullWords ?? []))
         case .certificate(let fault, let issuer):
             let words = "\(fault.words)\(Self.words(forIssuer: issuer))"
-            return .fault(Self.finding(for: fault, issuer: issuer), words)
+            let finding = Self.finding(for: fault, issuer: issuer, in: facts.chain)
+            let evidence = [words] + Self.evidence(of: finding, in: facts.chain)
+            return .fault(finding, words, evidence: evidence, full: facts.chain?.fullWords ?? [])
         case .alert(let code): return .fault(.tlsRefused, "alert \(code)")
         case .cut: return .fault(.tlsCut, "cut, or not TLS")
         case .timedOut: return .fault(.tlsSilent, "no answer in time")
         }
     }
 
-    private static func finding(for fault: CertificateFault, issuer: String?) -> PathFinding {
+    private static func finding(
+        for fault: CertificateFault, issuer: String?, in chain: CertificateChain?
+    ) -> PathFinding {
+        let rejectsAuthority = chain?.rejectsAuthority ?? false
         switch fault {
-        case .expired: .expired
-        case .notYetValid: .notYetValid
-        case .unknownIssuer: InspectionAuthority.hasShape(issuer) ? .inspected : .unknownIssuer
-        case .wrongHost: .wrongHost
-        case .other: .certificate
+        case .expired: return rejectsAuthority ? .authorityExpired : .expired
+        case .notYetValid: return .notYetValid
+        case .unknownIssuer where InspectionAuthority.hasShape(issuer): return .inspected
+        case .unknownIssuer:
+            let isIncomplete = !rejectsAuthority && chain?.lacksIntermediate ?? false
+            return isIncomplete ? .incompleteChain : .unknownIssuer
+        case .wrongHost: return .wrongHost
+        case .other: return .certificate
+        }
+    }
+
+    private static func evidence(of finding: PathFinding, in chain: CertificateChain?) -> [String] {
+        switch finding {
+        case .incompleteChain: chain.map { [$0.wordsOfAbsence] } ?? []
+        case .authorityExpired: chain?.wordsOfRejection.map { [$0] } ?? []
+        default: []
         }
     }
 

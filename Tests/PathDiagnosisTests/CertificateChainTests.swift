@@ -1,0 +1,112 @@
+// The certificates that a server has sent: what is missing, which one was rejected, and what is told of them.
+import PathDiagnosis
+import Testing
+
+@Suite struct CertificateChainTests {
+    private static let day = Duration.seconds(86_400)
+    private static let issuer = "CN=Example Intermediate"
+
+    private static func report(
+        _ handshake: TLSFacts.Handshake, _ chain: CertificateChain?
+    ) -> ChappieDiagnosis.Report { PathJudge(.tls(handshake, chain: chain)).report }
+
+    private static func name(
+        _ fault: CertificateFault, _ sent: [CertificateChain.Certificate], depth: Int = 0,
+        issuer: String = CertificateChainTests.issuer
+    ) -> String? {
+        Self.report(.certificate(fault, issuer: issuer), .init(sent, rejectedDepth: depth)).causes.first?.name
+    }
+
+    // MARK: Missing certificates
+
+    @Test func anIntermediateThatIsNotSentIsNamed() {
+        let report = Self.report(
+            .certificate(.unknownIssuer, issuer: Self.issuer), .init([.ofServer], rejectedDepth: 0))
+        #expect(report.causes.map(\.name) == ["tls.incomplete-chain"])
+        #expect(
+            report.causes.first?.evidence == [
+                "its issuer is not known (issuer: CN=Example Intermediate)",
+                "the server sent 1 certificate, and none of that issuer",
+            ])
+        #expect(report.advice.variables == ["SSL_CERT_FILE"])
+    }
+
+    @Test func anUnrelatedCertificateDoesNotCompleteTheChain() {
+        var other = CertificateChain.Certificate.intermediate
+        other.subject = "CN=Another Intermediate"
+        #expect(Self.name(.unknownIssuer, [.ofServer, other]) == "tls.incomplete-chain")
+    }
+
+    /// An unknown root is no fault of the server: roots are seldom sent.
+    @Test func aChainWithItsIntermediateHasAnUnknownAuthority() {
+        #expect(Self.name(.unknownIssuer, [.ofServer, .intermediate], depth: 1) == "tls.unknown-issuer")
+        #expect(Self.name(.unknownIssuer, [.intermediate, .ofServer], depth: 1) == "tls.unknown-issuer")
+    }
+
+    /// A private authority signs the certificates of servers itself, and one that has signed itself has no other.
+    @Test func aPrivateAuthorityIsNoMissingIntermediate() {
+        var own = CertificateChain.Certificate.ofServer
+        own.locatesIssuer = false
+        #expect(Self.name(.unknownIssuer, [own]) == "tls.unknown-issuer")
+        own.locatesIssuer = true
+        own.issuer = own.subject
+        #expect(Self.name(.unknownIssuer, [own]) == "tls.unknown-issuer")
+        #expect(Self.name(.unknownIssuer, []) == "tls.unknown-issuer")
+        let report = Self.report(.certificate(.unknownIssuer, issuer: Self.issuer), nil)
+        #expect(report.causes.map(\.name) == ["tls.unknown-issuer"])
+    }
+
+    @Test func anInspectingDeviceIsNamedFirst() {
+        #expect(Self.name(.unknownIssuer, [.ofServer], issuer: "CN=Zscaler Intermediate") == "tls.inspected")
+    }
+
+    // MARK: Expired certificates
+
+    @Test(
+        arguments: [
+            (0, "tls.expired", nil),
+            (1, "tls.authority-expired", "it is number 2 of the 2 certificates that the server sent"),
+            (2, "tls.authority-expired", "it is an authority's that this machine trusts"),
+        ] as [(Int, String, String?)])
+    func thePlaceOfAnExpiredCertificateIsTold(depth: Int, name: String, place: String?) {
+        let report = Self.report(
+            .certificate(.expired, issuer: Self.issuer), .init([.ofServer, .intermediate], rejectedDepth: depth))
+        #expect(report.causes.map(\.name) == [name])
+        let words = "it has expired (issuer: CN=Example Intermediate)"
+        #expect(report.causes.first?.evidence == [words] + (place.map { [$0] } ?? []))
+    }
+
+    // MARK: Words
+
+    @Test func aHandshakeTellsTheChainWithoutItsNames() {
+        let established = TLSFacts.Handshake.established(
+            version: "TLSv1.3", protocol: "http/1.1", issuer: "CN=Example Intermediate")
+        func result(_ chain: CertificateChain?) -> ChappieDiagnosis.StepResult? {
+            Self.report(established, chain).result(of: .tls)
+        }
+        let whole = result(.init([.ofServer, .intermediate]))
+        #expect(whole?.words == "TLSv1.3, http/1.1, 2 certificates, the server's valid for 29 days")
+        #expect(
+            whole?.fullWords == [
+                "issuer: CN=Example Intermediate",
+                "certificate 1: CN=inner.example, issued by CN=Example Intermediate, valid for 29 days",
+                "certificate 2: CN=Example Intermediate, issued by CN=Example Root, valid for 900 days",
+            ])
+        // This machine trusts the intermediate authority itself.
+        let lacking = result(.init([.ofServer]))
+        #expect(
+            lacking?.words
+                == "TLSv1.3, http/1.1, 1 certificate, the server's valid for 29 days, the intermediate one is not sent")
+        #expect(lacking?.outcome == .ok)
+        #expect(result(nil)?.words == "TLSv1.3, http/1.1" && result(.init([]))?.words == "TLSv1.3, http/1.1")
+    }
+
+    @Test func anExpiredCertificateIsSoInTheFullWords() {
+        var own = CertificateChain.Certificate.ofServer
+        own.timeLeft = .zero - Self.day * 9
+        let report = Self.report(.certificate(.expired, issuer: nil), .init([own], rejectedDepth: 0))
+        let line = "certificate 1: CN=inner.example, issued by CN=Example Intermediate, expired 9 days ago"
+        #expect(report.result(of: .tls)?.fullWords == [line])
+        #expect(report.result(of: .tls)?.words == "it has expired")
+    }
+}
