@@ -110,16 +110,33 @@ static X509 *make_certificate(description wanted, EVP_PKEY *key) {
     return NULL;
 }
 
+// `issuer_key` is `key` itself for an authority without an issuer.
+static X509 *make_authority(description wanted, EVP_PKEY *key, EVP_PKEY *issuer_key) {
+    X509 *authority = make_certificate(wanted, key);
+    if (authority == NULL) return NULL;
+    X509 *issuer = wanted.issuer == NULL ? authority : wanted.issuer;
+    int made = add_extension(authority, issuer, NID_basic_constraints, "critical,CA:TRUE") == 1 &&
+        add_extension(authority, issuer, NID_key_usage, "critical,keyCertSign,cRLSign") == 1 &&
+        add_extension(authority, issuer, NID_subject_key_identifier, "hash") == 1 &&
+        X509_sign(authority, issuer_key, EVP_sha256()) > 0;
+    if (made) return authority;
+    X509_free(authority);
+    return NULL;
+}
+
 static X509 *make_ca(const char *name, EVP_PKEY *key) {
     description wanted = {.name = name == NULL ? "ChappieTestServer CA" : name, .first_day = -2, .last_day = 30};
-    X509 *ca = make_certificate(wanted, key);
-    if (ca == NULL) return NULL;
-    int made = add_extension(ca, ca, NID_basic_constraints, "critical,CA:TRUE") == 1 &&
-        add_extension(ca, ca, NID_key_usage, "critical,keyCertSign,cRLSign") == 1 &&
-        add_extension(ca, ca, NID_subject_key_identifier, "hash") == 1 && X509_sign(ca, key, EVP_sha256()) > 0;
-    if (made) return ca;
-    X509_free(ca);
-    return NULL;
+    return make_authority(wanted, key, key);
+}
+
+static X509 *make_intermediate(const ctts_identity_options *options, EVP_PKEY *key, X509 *ca, EVP_PKEY *ca_key) {
+    description wanted = {
+        .name = "ChappieTestServer Intermediate",
+        .issuer = ca,
+        .first_day = -2,
+        .last_day = options->intermediate == CTTS_INTERMEDIATE_EXPIRED ? -1 : 30,
+    };
+    return make_authority(wanted, key, ca_key);
 }
 
 static int add_leaf_extensions(X509 *leaf, X509 *issuer, const char *names, const char *usage) {
@@ -129,6 +146,12 @@ static int add_leaf_extensions(X509 *leaf, X509 *issuer, const char *names, cons
         add_extension(leaf, issuer, NID_subject_key_identifier, "hash") == 1 &&
         add_extension(leaf, issuer, NID_authority_key_identifier, "keyid") == 1 &&
         (names[0] == 0 || add_extension(leaf, issuer, NID_subject_alt_name, names) == 1);
+}
+
+// The address of the issuer's certificate (RFC 5280 section 4.2.2.1), which leads nowhere.
+static int locate_issuer(const ctts_identity_options *options, X509 *leaf, X509 *issuer) {
+    return options->intermediate == CTTS_INTERMEDIATE_NONE ||
+        add_extension(leaf, issuer, NID_info_access, "caIssuers;URI:http://ca.invalid/intermediate.cer") == 1;
 }
 
 static X509 *make_leaf(const ctts_identity_options *options, EVP_PKEY *key, X509 *ca, EVP_PKEY *ca_key) {
@@ -145,7 +168,7 @@ static X509 *make_leaf(const ctts_identity_options *options, EVP_PKEY *key, X509
     X509 *leaf = make_certificate(wanted, key);
     if (leaf == NULL) return NULL;
     if (options->names != NULL) names = options->names;
-    if (add_leaf_extensions(leaf, is_alone ? leaf : ca, names, "serverAuth") &&
+    if (add_leaf_extensions(leaf, is_alone ? leaf : ca, names, "serverAuth") && locate_issuer(options, leaf, ca) &&
         X509_sign(leaf, is_alone ? key : ca_key, EVP_sha256()) > 0)
         return leaf;
     X509_free(leaf);
@@ -216,11 +239,33 @@ static SSL_CTX *make_context(int version, X509 *leaf, EVP_PKEY *key) {
     return NULL;
 }
 
+// Makes the leaf, and the context that presents it; the caller frees it.
+static X509 *make_presented(
+    ctts_identity *identity, const ctts_identity_options *options, EVP_PKEY *key, X509 *ca, EVP_PKEY *ca_key
+) {
+    if (options->intermediate == CTTS_INTERMEDIATE_NONE) {
+        X509 *leaf = make_leaf(options, key, ca, ca_key);
+        if (leaf != NULL) identity->context = make_context(options->version, leaf, key);
+        return leaf;
+    }
+    EVP_PKEY *between_key = EVP_EC_gen("P-256");
+    X509 *between = between_key == NULL ? NULL : make_intermediate(options, between_key, ca, ca_key);
+    X509 *leaf = between == NULL ? NULL : make_leaf(options, key, between, between_key);
+    if (leaf != NULL) identity->context = make_context(options->version, leaf, key);
+    if (identity->context != NULL && options->intermediate != CTTS_INTERMEDIATE_MISSING &&
+        SSL_CTX_add1_chain_cert(identity->context, between) != 1) {
+        X509_free(leaf);
+        leaf = NULL;
+    }
+    X509_free(between);
+    EVP_PKEY_free(between_key);
+    return leaf;
+}
+
 static int fill(ctts_identity *identity, const ctts_identity_options *options, EVP_PKEY *ca_key, EVP_PKEY *key) {
     X509 *ca = ca_key == NULL ? NULL : make_ca(options->ca_name, ca_key);
-    X509 *leaf = ca == NULL || key == NULL ? NULL : make_leaf(options, key, ca, ca_key);
+    X509 *leaf = ca == NULL || key == NULL ? NULL : make_presented(identity, options, key, ca, ca_key);
     if (leaf != NULL) {
-        identity->context = make_context(options->version, leaf, key);
         identity->socket_method = make_socket_method();
         identity->ca_pem = pem_text(ca);
         identity->leaf_pem = pem_text(leaf);

@@ -19,6 +19,16 @@ extension ChappieTestServer {
             case selfSigned
         }
 
+        /// An authority between the CA and the certificate.
+        package enum Intermediate: Hashable, Sendable {
+            /// Valid, and presented with the certificate.
+            case sent
+            /// Valid, and not presented, as by a server whose operator has forgotten it.
+            case missing
+            /// Presented, but expired.
+            case expired
+        }
+
         /// A version of TLS.
         public enum Version: String, Codable, Hashable, Sendable, CaseIterable {
             /// TLS 1.1 (RFC 4346).
@@ -38,6 +48,8 @@ extension ChappieTestServer {
         public var commonName: String?
         /// The common name of the CA that signs it; nil for the default.
         public var issuerName: String?
+        /// The authority that signs it in place of the CA; nil for none.
+        package var intermediate: Intermediate?
         /// The only version that is accepted; nil is 1.2 and 1.3.
         public var version: Version?
         /// Indicates whether a client without a certificate of that CA is refused; the server makes one

@@ -291,6 +291,16 @@ def served_by_nginx(bench, **certificate):
     return secure(bench, tls)
 
 
+@fault("nginx: no intermediate certificate", "tls.incomplete-chain")
+def incomplete_chain(bench):
+    return served_by_nginx(bench, intermediate="missing")
+
+
+@fault("nginx: an intermediate certificate that has expired", "tls.authority-expired")
+def expired_intermediate(bench):
+    return served_by_nginx(bench, intermediate="expired")
+
+
 @fault("nginx: an expired certificate", "tls.expired")
 def expired(bench):
     return served_by_nginx(bench, moved="-9d")
@@ -569,6 +579,16 @@ def healthy_fast(bench):
 @healthy("a probe server with TLS")
 def healthy_tls(bench):
     return secure(bench, bench.secure_probe())
+
+
+@healthy("nginx with TLS and an intermediate certificate")
+def healthy_chain(bench):
+    bench.certificate(intermediate="sent")
+    tls = free_port()
+    bench.nginx(f"proxy_pass http://127.0.0.1:{bench.probe()}; proxy_buffering off; {UPGRADE}",
+                f"listen 127.0.0.1:{tls} ssl; ssl_certificate {bench.path('both.pem')};"
+                f" ssl_certificate_key {bench.path('both.pem')};")
+    return secure(bench, tls)
 
 
 @healthy("nginx with TLS and a name of two families", place=NAMESPACE)

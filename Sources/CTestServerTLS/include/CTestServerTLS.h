@@ -22,9 +22,22 @@ typedef enum {
     CTTS_CERTIFICATE_SELF_SIGNED = 4,
 } ctts_certificate_kind;
 
+/// The authority between the CA and the leaf certificate, which has an address of that authority's certificate then.
+typedef enum {
+    /// None: the CA signs the leaf.
+    CTTS_INTERMEDIATE_NONE = 0,
+    /// Valid, and presented with the leaf.
+    CTTS_INTERMEDIATE_SENT = 1,
+    /// Valid, and not presented.
+    CTTS_INTERMEDIATE_MISSING = 2,
+    /// Presented, but its validity ended a day ago.
+    CTTS_INTERMEDIATE_EXPIRED = 3,
+} ctts_intermediate_kind;
+
 /// The parameters of an identity.
 typedef struct {
     ctts_certificate_kind kind;
+    ctts_intermediate_kind intermediate;
     /// Subject alternative names in OpenSSL's form, such as `DNS:a.example,IP:::1`; empty for none, null for the kind's.
     const char *_Nullable names;
     /// The subject's common name; null for the kind's.

@@ -32,6 +32,7 @@ final class TLSIdentity: @unchecked Sendable {
     private static func make(_ options: ChappieTestServer.TLSOptions) -> OpaquePointer? {
         var wanted = ctts_identity_options()
         wanted.kind = options.certificate.kind
+        wanted.intermediate = options.intermediate?.kind ?? CTTS_INTERMEDIATE_NONE
         wanted.version = options.version.map(\.number) ?? 0
         wanted.requires_client_certificate = options.requiresClientCertificate
         return withOptionalCString(options.names?.joined(separator: ",")) { names in
@@ -80,6 +81,16 @@ extension ChappieTestServer.TLSOptions.Certificate {
         case .wrongName: CTTS_CERTIFICATE_WRONG_NAME
         case .notYetValid: CTTS_CERTIFICATE_NOT_YET_VALID
         case .selfSigned: CTTS_CERTIFICATE_SELF_SIGNED
+        }
+    }
+}
+
+extension ChappieTestServer.TLSOptions.Intermediate {
+    fileprivate var kind: ctts_intermediate_kind {
+        switch self {
+        case .sent: CTTS_INTERMEDIATE_SENT
+        case .missing: CTTS_INTERMEDIATE_MISSING
+        case .expired: CTTS_INTERMEDIATE_EXPIRED
         }
     }
 }
