@@ -71,7 +71,8 @@ let package = Package(
         .target(
             name: "EventSource",
             dependencies: [
-                "HTTPProtocol", "LibwebsocketsTransport", "PlatformFoundation", "ServerSentEvents", "StreamSession",
+                "HTTPProtocol", "LibwebsocketsTransport", "PlatformC", "PlatformFoundation", "ServerSentEvents",
+                "StreamSession",
                 "StreamTransport", "TransportSurface",
             ],
             swiftSettings: memorySafeSettings),

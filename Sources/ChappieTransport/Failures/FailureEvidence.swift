@@ -1,14 +1,9 @@
 import HTTPProtocol
+import PlatformFoundation
 import ResponseEvents
 import StreamSession
 import StreamTransport
 import TransportSurface
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The server's statements about the failure of an attempt, and the errors that are made of them.
 ///

@@ -1,10 +1,5 @@
+import PlatformC
 import ServerSentEvents
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// Copies the events of a stream, with what an event and the one before it have in common.
 ///

@@ -1,11 +1,6 @@
+package import PlatformFoundation
 import StreamSession
 import StreamTransport
-
-#if canImport(FoundationEssentials)
-    package import FoundationEssentials
-#else
-    package import Foundation
-#endif
 
 /// The scheme of the address to which a request was sent, which decides the advice about its port.
 ///
