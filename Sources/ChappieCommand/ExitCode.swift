@@ -3,8 +3,6 @@
 // Values without an owner.
 import Chappie
 import ChappieSignIn
-import EventSource
-import WebSocketClient
 
 /// The exit code of a command, for its parent process.
 ///
@@ -34,11 +32,8 @@ extension ExitCode {
     /// Returns the exit code for an error of a command.
     init(_ error: any Error) {
         switch error {
-        case let error as ChappieClientError: self.init(tag: error.tag, category: error.category)
-        case let error as EventSourceError: self.init(tag: error.tag, category: error.category)
-        case let error as ChappieAuthError: self.init(tag: error.tag, category: error.category)
-        case let error as WebSocketError: self.init(tag: error.tag, category: error.category)
         case let error as ChappieCredentialStorageError: self.init(error)
+        case let error as any LibraryError: self.init(tag: error.tag, category: error.category)
         case is SignedOutError, is NoServerError: self = .credentials
         case is ReconnectionsUsedUpError: self = .unavailable
         case is CancellationError: self = .interrupted

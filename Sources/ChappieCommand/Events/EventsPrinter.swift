@@ -136,40 +136,22 @@ struct EventsFailure: Equatable {
     init(_ error: any Error, attempts: Int) {
         self.attempts = attempts
         self.status = ExitCode(error)
-        switch error {
-        case let error as EventSourceError:
-            self.tag = error.tag
-            self.category = error.category
-            self.isRetryable = error.isRetryable
-            self.statusCode = error.statusCode
-            self.problem = error.failureReason ?? error.safeDescription
-            self.advice = error.recoverySuggestion
-            self.add(error)
-        case is ReconnectionsUsedUpError:
-            self.tag = "event-source.gave-up"
-            self.category = .server
-            self.isRetryable = true
-            self.problem = "The server ended its streams without an event, and no more reconnections are allowed."
+        let facts = FailureFacts(error)
+        self.tag = facts.tag
+        self.category = facts.category
+        self.isRetryable = facts.isRetryable
+        self.problem = facts.safeDescription
+        if let error = error as? EventSourceError { self.add(error) }
+        if error is ReconnectionsUsedUpError {
             self.advice = "Check the address, or raise the limit (--max-reconnects)."
-        case is CancellationError, DescriptorError.interrupted:
-            self.tag = "cancelled"
-            self.isRetryable = true
-            self.problem = "Interrupted."
-        case DescriptorError.late:
-            self.tag = "timeout.output"
-            self.isRetryable = true
-            self.problem = "Time ran out before everything could be written: the output is not read."
-        default:
-            self.tag = "internal"
-            self.category = .internal
-            self.isRetryable = false
-            self.problem = "The program failed in a way that it should not."
-            self.advice = "Report this."
         }
     }
 
     /// Adds the facts that only some errors have.
     private mutating func add(_ error: EventSourceError) {
+        self.statusCode = error.statusCode
+        self.problem = error.failureReason ?? error.safeDescription
+        self.advice = error.recoverySuggestion
         switch error {
         case .refused(let refusal): self.serverMessage = ServerMessage.line(ofBody: refusal.body)
         case .transport(let failure):

@@ -53,12 +53,10 @@ struct LoginCommand {
             }
             try self.console.write(printsJSON ? AccountPrinter.line(account) : self.words(for: account))
             return .success
-        } catch let error as ChappieAuthError {
+        } catch let error as any LibraryError {
             if printsJSON { try self.console.write(Self.line(error)) }
+            guard let error = error as? ChappieAuthError else { throw error }
             return self.report(error)
-        } catch let error as ChappieCredentialStorageError {
-            if printsJSON { try self.console.write(Self.line(error)) }
-            throw error
         }
     }
 
@@ -134,30 +132,14 @@ struct LoginCommand {
         return writer.line
     }
 
-    private static func line(_ error: ChappieAuthError) -> String {
-        Self.line(
-            error.tag, error.category, error.safeDescription, isRetryable: error.isRetryable,
-            requiresReauthentication: error.requiresReauthentication)
-    }
-
-    /// Returns the line for a credential that was issued and cannot be stored: another sign-in does not help.
-    private static func line(_ error: ChappieCredentialStorageError) -> String {
-        Self.line(
-            error.tag, error.category, error.safeDescription, isRetryable: error.isRetryable,
-            requiresReauthentication: false)
-    }
-
-    private static func line(
-        _ tag: String, _ category: ChappieErrorCategory, _ words: String, isRetryable: Bool,
-        requiresReauthentication: Bool
-    ) -> String {
+    private static func line(_ error: any LibraryError) -> String {
         var writer = JSONLineWriter()
         writer.add("type", "error")
-        writer.add("tag", tag)
-        writer.add("category", category.rawValue)
-        writer.add("retryable", isRetryable)
-        writer.add("safeDescription", words)
-        writer.add("requiresReauthentication", requiresReauthentication)
+        writer.add("tag", error.tag)
+        writer.add("category", error.category.rawValue)
+        writer.add("retryable", error.isRetryable)
+        writer.add("safeDescription", error.safeDescription)
+        writer.add("requiresReauthentication", (error as? ChappieAuthError)?.requiresReauthentication ?? false)
         return writer.line
     }
 }

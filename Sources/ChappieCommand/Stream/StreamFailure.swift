@@ -48,53 +48,14 @@ struct StreamFailure: Equatable {
         self.attempts = report.attempts.count
         self.requestID = report.attempts.last?.requestID
         self.status = ExitCode(error)
-        switch error {
-        case let error as ChappieClientError:
-            self.tag = error.tag
-            self.category = error.category
-            self.isRetryable = error.isRetryable
-            self.safeDescription = error.safeDescription
-            self.serverMessage = error.serverMessage
-            self.add(error, proof, report)
-        case let error as ChappieAuthError:
-            self.tag = error.tag
-            self.category = error.category
-            self.isRetryable = error.isRetryable
-            self.safeDescription = error.safeDescription
-        case let error as ChappieCredentialStorageError:
-            self.tag = error.tag
-            self.category = error.category
-            self.isRetryable = error.isRetryable
-            self.safeDescription = error.safeDescription
-        case is CancellationError, DescriptorError.interrupted:
-            self.tag = "cancelled"
-            self.isRetryable = true
-            self.safeDescription = "Interrupted before the response was complete."
-        case DescriptorError.late:
-            self.tag = "timeout.output"
-            self.isRetryable = true
-            self.safeDescription = "Time ran out before everything could be written: the output is not read."
-        case let error as UsageError:
-            self.tag = "usage"
-            self.category = .validation
-            self.isRetryable = false
-            self.safeDescription = error.message
-        case is NoServerError, is SignedOutError:
-            self.tag = ChappieClientError.missingCredential.tag
-            self.category = .auth
-            self.isRetryable = false
-            self.safeDescription = (error as? SignedOutError)?.message ?? NoServerError().message
-        case let error as DescriptorError:
-            self.tag = "input-output"
-            self.category = .internal
-            self.isRetryable = false
-            self.safeDescription = "input or output failed: \(error.message)"
-        default:
-            self.tag = "internal"
-            self.category = .internal
-            self.isRetryable = false
-            self.safeDescription = "The program failed in a way that it should not. Report this."
-        }
+        let facts = FailureFacts(error, interruption: "Interrupted before the response was complete.")
+        self.tag = facts.tag
+        self.category = facts.category
+        self.isRetryable = facts.isRetryable
+        self.safeDescription = facts.safeDescription
+        guard let error = error as? ChappieClientError else { return }
+        self.serverMessage = error.serverMessage
+        self.add(error, proof, report)
     }
 
     /// The beginnings of the tags of failures for which the path to the server may be at fault.

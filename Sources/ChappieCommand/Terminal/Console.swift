@@ -1,6 +1,5 @@
 // The outputs of a command: data to standard output, all other text to standard error.
 import Chappie
-import ChappieSignIn
 import PlatformC
 import WebSocketClient
 
@@ -107,14 +106,13 @@ struct Console: Sendable {
         case let error as DescriptorError: self.complain("input or output failed: \(error.message)")
         case let error as SignedOutError: self.complain(error.message)
         case let error as NoServerError: self.complain(error.message)
-        case let error as ChappieCredentialStorageError: self.complain(error.safeDescription)
         case is CancellationError: self.complain("interrupted")
         case let error as ChappieClientError:
             self.complain(error.safeDescription)
             if let message = error.serverMessage { self.show(ofServer: message) }
-        case let error as ChappieAuthError: self.complain(error.safeDescription)
         case let error as WebSocketError:
             try? self.errorOutput.write(error.lines.text(style: self.errorStyle, width: self.errorWidth))
+        case let error as any LibraryError: self.complain(error.safeDescription)
         default: self.complain("an unexpected error; please report it")
         }
         return ExitCode(error)
