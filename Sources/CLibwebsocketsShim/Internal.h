@@ -58,6 +58,7 @@ struct clws_tls {
     int certificate_depth;
     int alert;
     bool is_key_not_pinned;
+    bool is_answered_in_http;
     bool has_failed;
 };
 

@@ -125,6 +125,12 @@ clws_tls_step clws_tls_start(clws_tls *tls, uint8_t *ciphertext, size_t capacity
     return end(tls, 0);
 }
 
+// Returns whether bytes begin a response (RFC 9112 section 4), with which servers without TLS answer a handshake.
+static bool is_response(const uint8_t *bytes, size_t count) {
+    static const char version[] = "HTTP/";
+    return count >= sizeof version - 1 && memcmp(bytes, version, sizeof version - 1) == 0;
+}
+
 clws_tls_step clws_tls_receive(
     clws_tls *tls, const uint8_t *bytes, size_t count, uint8_t *plaintext, size_t plaintext_capacity,
     uint8_t *ciphertext, size_t ciphertext_capacity) {
@@ -139,6 +145,7 @@ clws_tls_step clws_tls_receive(
             break;
         }
     }
+    if (tls->has_failed && is_response(bytes, count)) tls->is_answered_in_http = true;
     return end(tls, total);
 }
 
@@ -165,6 +172,7 @@ clws_details clws_tls_details(const clws_tls *tls) {
         .alert = tls->alert,
         .certificate_depth = tls->certificate_depth,
         .is_key_not_pinned = tls->is_key_not_pinned,
+        .is_answered_in_http = tls->is_answered_in_http,
     };
     if (tls->issuer) memcpy(details.issuer, tls->issuer, strlen(tls->issuer));
     return details;

@@ -169,7 +169,7 @@ extension Examination {
             return true
         }
         if self.noteEnvironment(failure) { return false }
-        let facts = TLSFacts(failure.handshake, chain: made.map { CertificateChain($0) })
+        let facts = TLSFacts(made, failure)
         self.facts.tls = .found(facts, time)
         // OpenSSL skips a file that it cannot read, and trusts no authority then.
         if case .certificate(.unknownIssuer, _) = facts.handshake, let file = self.requests.trustFile,
@@ -202,17 +202,17 @@ extension TLSFacts {
         }
         self.init(
             .established(version: session.version, protocol: session.applicationProtocol, issuer: session.issuer),
-            chain: CertificateChain(.secured(session)))
+            chain: CertificateChain(session.certificates.map { .init($0) }))
     }
-}
 
-extension CertificateChain {
-    /// Creates the certificates of a handshake.
-    fileprivate init(_ outcome: TLSOutcome) {
+    /// Creates the facts of a handshake that has failed.
+    fileprivate init(_ outcome: TLSOutcome?, _ failure: TransportFailure) {
         switch outcome {
-        case .secured(let session): self.init(session.certificates.map { Certificate($0) })
-        case .rejected(let rejection):
-            self.init(rejection.certificates.map { Certificate($0) }, rejectedDepth: rejection.depth)
+        case .rejected(let rejection)?:
+            let sent = rejection.certificates.map { CertificateChain.Certificate($0) }
+            self.init(failure.handshake, chain: CertificateChain(sent, rejectedDepth: rejection.depth))
+        case .answeredInHTTP?: self.init(.answeredInHTTP)
+        case .secured?, nil: self.init(failure.handshake)
         }
     }
 }

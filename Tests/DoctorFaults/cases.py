@@ -326,9 +326,14 @@ def client_certificate(bench):
     return secure(bench, port)
 
 
-@fault("a server without TLS, with https", "tls.cut")
+@fault("a server without TLS, with https", "tls.plain-http")
 def not_tls(bench):
     return Path(f"https://127.0.0.1:{bench.probe()}/v1")
+
+
+@fault("a server of mail, with https", "tls.cut")
+def mail_not_tls(bench):
+    return Path(f"https://127.0.0.1:{bench.listener(boxes.banner)}/v1")
 
 
 @fault("TLS that is reset in the handshake", "tls.cut")

@@ -253,6 +253,19 @@ import Testing
         #expect(pair.client.details.certificate_depth == 0)
     }
 
+    /// A server without TLS answers in its own protocol.
+    @Test(arguments: [
+        ("HTTP/1.1 400 Bad Request\r\n\r\n", true), ("HTTP/1.0 400 Bad Request\r\n", true),
+        ("220 mail.test ESMTP ready\r\n", false), ("HTTP:1.1 400\r\n", false),
+    ])
+    func anAnswerInHTTPIsReported(text: String, isInHTTP: Bool) throws {
+        let pair = try TLSPair(.version13)
+        #expect(!pair.client.details.is_answered_in_http)
+        pair.receive(Array(text.utf8))
+        #expect(pair.state == .failed)
+        #expect(pair.client.details.is_answered_in_http == isInHTTP)
+    }
+
     // MARK: Resumption
 
     /// A resumed handshake has no certificate: that of the first one counts (RFC 8446 section 2.2).

@@ -158,6 +158,9 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         .init(
             "tls.wrong-host", .tls, .fails, "The certificate is for another host.",
             .tls(.certificate(.wrongHost, issuer: nil))),
+        .init(
+            "tls.plain-http", .tls, .fails,
+            "The server has no TLS on this port, and the base URL begins with https.", .tls(.answeredInHTTP)),
         .init("tls.cut", .tls, .fails, "The connection is cut during the TLS handshake.", .tls(.cut)),
         .init("tls.no-answer", .tls, .fails, "The TLS handshake is not answered.", .tls(.timedOut)),
     ]

@@ -52,10 +52,13 @@ final class Link {
     var isTLSResumed: Bool { self.stack.tls?.isResumed ?? false }
     /// The result of the topmost TLS handshake; nil without TLS.
     var tlsSession: TLSSession? { self.stack.tls.map { TLSSession($0.session, $0.certificates) } }
-    /// The certificates of the server's handshake, where it has failed because of one; nil otherwise.
-    var tlsRejection: TLSRejection? {
-        guard !self.isAtProxy, let tls = self.stack.tls, tls.details.certificate_code != 0 else { return nil }
-        return TLSRejection(certificates: tls.certificates, depth: Int(tls.details.certificate_depth))
+    /// The end of the server's handshake where it has failed, as far as there is more to tell than its failure; nil
+    /// otherwise.
+    var tlsFailure: TLSOutcome? {
+        guard !self.isAtProxy, let tls = self.stack.tls else { return nil }
+        let details = tls.details
+        guard details.certificate_code != 0 else { return details.is_answered_in_http ? .answeredInHTTP : nil }
+        return .rejected(TLSRejection(certificates: tls.certificates, depth: Int(details.certificate_depth)))
     }
     /// The details of a failure of TLS with the server.
     var details: clws_details? { self.stack.tls?.details }

@@ -282,7 +282,7 @@ final class ServiceConnection {
             let isWhole = if case .closed = end { self.answer.isWholeAtEnd } else { false }
             self.finish(isWhole ? .complete : .failed(TransportFailure(phase: .stream, cause: .connectionLost)))
         case .resolving, .connecting:
-            if let observer = self.plan.observer, let rejection = link.tlsRejection { observer(.rejected(rejection)) }
+            if let observer = self.plan.observer, let failure = link.tlsFailure { observer(failure) }
             let failure = if case .failed(let failure) = end { failure } else { link.failureOfEnd }
             self.finish(.failed(failure))
         case .requesting:

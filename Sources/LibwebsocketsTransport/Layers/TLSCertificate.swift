@@ -30,6 +30,8 @@ package enum TLSOutcome: Sendable, Equatable {
     case secured(TLSSession)
     /// It has failed because of a certificate.
     case rejected(TLSRejection)
+    /// The server has answered it with an HTTP response.
+    case answeredInHTTP
 }
 
 /// The certificates of a handshake that has failed because of one of them, for an examination of the path.

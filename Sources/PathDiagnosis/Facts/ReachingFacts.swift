@@ -178,6 +178,8 @@ package struct TLSFacts: Sendable, Equatable {
         case certificate(CertificateFault, issuer: String?)
         /// The handshake ended with this alert (RFC 8446 section 6).
         case alert(UInt8)
+        /// The server has answered with an HTTP response.
+        case answeredInHTTP
         /// The connection was cut, or the peer's bytes are not TLS.
         case cut
         /// No answer came in the step's time.

@@ -14,7 +14,7 @@ extension PathFinding {
             .proxyProtocol, .proxyCertificate, .proxySilent, .proxyCut:
             self.rowOfProxy
         case .inspected, .unknownIssuer, .incompleteChain, .expired, .authorityExpired, .notYetValid, .wrongHost,
-            .certificate, .tlsRefused, .tlsCut, .tlsSilent:
+            .certificate, .plainHTTP, .tlsRefused, .tlsCut, .tlsSilent:
             self.rowOfTLS
         case .captivePortal, .signInPage, .blockPage, .wrongAddress, .redirected, .gatewayError, .serverError,
             .needsTLS, .notHTTP, .httpCut, .httpSilent, .credentialRefused, .credentialForbidden,
@@ -231,6 +231,13 @@ extension PathFinding {
             Row(
                 .tls, .everything, "the server's certificate is not accepted",
                 ["Check the base URL, the network and the pinned keys, and tell the server's operator."])
+        case .plainHTTP:
+            Row(
+                .tls, .everything, "the server has no TLS on this port, and the base URL begins with https",
+                [
+                    "Check the port: if the server has no TLS there, the base URL begins with http.",
+                    "A captive portal may answer in its place: open any page in a browser.",
+                ])
         case .tlsRefused:
             Row(
                 .tls, .everything, "the server refuses the TLS handshake",

@@ -40,6 +40,7 @@ package enum PathFinding: String, Sendable, CaseIterable {
     case notYetValid = "tls.not-yet-valid"
     case wrongHost = "tls.wrong-host"
     case certificate = "tls.certificate"
+    case plainHTTP = "tls.plain-http"
     case tlsRefused = "tls.refused"
     case tlsCut = "tls.cut"
     case tlsSilent = "tls.no-answer"

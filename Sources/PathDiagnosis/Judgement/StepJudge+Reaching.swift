@@ -129,6 +129,7 @@ extension StepJudge {
             let evidence = [words] + Self.evidence(of: finding, in: facts.chain)
             return .fault(finding, words, evidence: evidence, full: facts.chain?.fullWords ?? [])
         case .alert(let code): return .fault(.tlsRefused, "alert \(code)")
+        case .answeredInHTTP: return .fault(.plainHTTP, "answered in plain HTTP")
         case .cut: return .fault(.tlsCut, "cut, or not TLS")
         case .timedOut: return .fault(.tlsSilent, "no answer in time")
         }
