@@ -33,6 +33,18 @@ private let facts: PathFacts = {
     return facts
 }()
 
+extension PathFacts {
+    /// Returns the facts of a path whose server sends this certificate without its issuer's.
+    fileprivate func rejected(_ certificate: CertificateChain.Certificate) -> Self {
+        var facts = self
+        facts.tls = .found(
+            .init(
+                .certificate(.unknownIssuer, issuer: certificate.issuer),
+                chain: .init([certificate], rejectedDepth: 0)))
+        return facts
+    }
+}
+
 @Suite struct DoctorPrinterTests {
     @Test func aReportIsASentenceItsCausesAndATable() {
         let lines = printer().text(PathJudge(facts).report).split(separator: "\n", omittingEmptySubsequences: false)
@@ -101,6 +113,23 @@ private let facts: PathFacts = {
         #expect(printer(isFull: true).text(report).contains("\n            192.0.2.1\n"))
         #expect(!DoctorJSON.line(report, isFull: false).contains("192.0.2.1"))
         #expect(DoctorJSON.line(report, isFull: true).contains(#""full":["192.0.2.1"]"#))
+    }
+
+    /// The issuer is an organisation, and the subject may be a machine.
+    @Test func theSubjectsOfCertificatesAreInTheFullReportAlone() {
+        var changed = facts
+        let own = CertificateChain.Certificate(
+            subject: "CN=inner.example", issuer: "CN=R3", timeLeft: .seconds(60 * 86_400), locatesIssuer: true)
+        changed.tls = .found(
+            .init(.established(version: "TLSv1.3", protocol: nil, issuer: "CN=R3"), chain: .init([own])))
+        for facts in [changed, changed.rejected(own)] {
+            let report = PathJudge(facts).report
+            #expect(!printer().text(report).contains("inner.example"))
+            #expect(printer(isFull: true).text(report).contains("\n            certificate 1: CN=inner.example,"))
+            #expect(!DoctorJSON.line(report, isFull: false).contains("inner.example"))
+            let line = #""certificate 1: CN=inner.example, issued by CN=R3, valid for 60 days"]"#
+            #expect(DoctorJSON.line(report, isFull: true).contains(line))
+        }
     }
 
     @Test func theJSONHasTheCausesAndTheAdvice() {
