@@ -60,6 +60,25 @@ import Testing
         #expect(Self.name(.unknownIssuer, [.ofServer], issuer: "CN=Zscaler Intermediate") == "tls.inspected")
     }
 
+    /// A device may sign with an authority of a plain name, whose own issuer has the vendor's.
+    @Test func anInspectingAuthorityIsFoundAboveAnotherOne() {
+        var device = CertificateChain.Certificate.intermediate
+        device.issuer = "CN=Zscaler Root CA"
+        let chain = CertificateChain([.ofServer, device], rejectedDepth: 0)
+        let report = Self.report(.certificate(.unknownIssuer, issuer: Self.issuer), chain)
+        #expect(report.causes.map(\.name) == ["tls.inspected"])
+        #expect(
+            report.causes.first?.evidence == [
+                "its issuer is not known (issuer: CN=Example Intermediate)",
+                "an authority of its chain: CN=Zscaler Root CA",
+            ])
+        let trusted = Self.report(
+            .established(version: "TLSv1.3", protocol: nil, issuer: Self.issuer), .init([.ofServer, device]))
+        #expect(
+            trusted.result(of: .tls)?.words
+                == "TLSv1.3, inspected by a trusted device, 2 certificates, the server's valid for 29 days")
+    }
+
     // MARK: Expired certificates
 
     @Test(
@@ -96,7 +115,7 @@ import Testing
         let lacking = result(.init([.ofServer]))
         #expect(
             lacking?.words
-                == "TLSv1.3, http/1.1, 1 certificate, the server's valid for 29 days, the intermediate one is not sent")
+                == "TLSv1.3, http/1.1, 1 certificate, the server's valid for 29 days, its issuer's is not sent")
         #expect(lacking?.outcome == .ok)
         #expect(result(nil)?.words == "TLSv1.3, http/1.1" && result(.init([]))?.words == "TLSv1.3, http/1.1")
     }

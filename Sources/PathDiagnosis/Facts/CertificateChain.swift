@@ -47,6 +47,9 @@ package struct CertificateChain: Sendable, Equatable {
     /// Indicates whether the certificate of an authority, and not the server's own, was rejected.
     var rejectsAuthority: Bool { self.rejectedDepth.map { $0 > 0 } ?? false }
 
+    /// The first issuer of a certificate with the shape of a device's that inspects TLS; nil without one.
+    var inspector: String? { self.sent.lazy.map(\.issuer).first { InspectionAuthority.hasShape($0) } }
+
     // MARK: Words
 
     private var count: String { self.sent.count == 1 ? "1 certificate" : "\(self.sent.count) certificates" }
@@ -54,7 +57,7 @@ package struct CertificateChain: Sendable, Equatable {
     /// The number of the certificates and the validity of the server's own; empty without any.
     var words: [String] {
         guard let own = self.sent.first else { return [] }
-        let missing = self.lacksIntermediate ? ["the intermediate one is not sent"] : []
+        let missing = self.lacksIntermediate ? ["its issuer's is not sent"] : []
         return ["\(self.count), the server's \(own.validity)"] + missing
     }
 

@@ -119,14 +119,15 @@ extension StepJudge {
     static func tls(_ facts: TLSFacts) -> Judgement {
         switch facts.handshake {
         case .established(let version, let name, let issuer):
-            let inspection = InspectionAuthority.hasShape(issuer) ? ["inspected by a trusted device"] : []
+            let isInspected = InspectionAuthority.hasShape(issuer) || facts.chain?.inspector != nil
+            let inspection = isInspected ? ["inspected by a trusted device"] : []
             let words = [version] + (name.map { [$0] } ?? []) + inspection + (facts.chain?.words ?? [])
             let full = issuer.map { ["issuer: \($0)"] } ?? []
             return .ok(words.joined(separator: ", "), full: full + (facts.chain?.fullWords ?? []))
         case .certificate(let fault, let issuer):
             let words = "\(fault.words)\(Self.words(forIssuer: issuer))"
             let finding = Self.finding(for: fault, issuer: issuer, in: facts.chain)
-            let evidence = [words] + Self.evidence(of: finding, in: facts.chain)
+            let evidence = [words] + Self.evidence(of: finding, issuer: issuer, in: facts.chain)
             return .fault(finding, words, evidence: evidence, full: facts.chain?.fullWords ?? [])
         case .alert(let code): return .fault(.tlsRefused, "alert \(code)")
         case .answeredInHTTP: return .fault(.plainHTTP, "answered in plain HTTP")
@@ -142,7 +143,7 @@ extension StepJudge {
         switch fault {
         case .expired: return rejectsAuthority ? .authorityExpired : .expired
         case .notYetValid: return .notYetValid
-        case .unknownIssuer where InspectionAuthority.hasShape(issuer): return .inspected
+        case .unknownIssuer where InspectionAuthority.hasShape(issuer) || chain?.inspector != nil: return .inspected
         case .unknownIssuer:
             let isIncomplete = !rejectsAuthority && chain?.lacksIntermediate ?? false
             return isIncomplete ? .incompleteChain : .unknownIssuer
@@ -151,8 +152,12 @@ extension StepJudge {
         }
     }
 
-    private static func evidence(of finding: PathFinding, in chain: CertificateChain?) -> [String] {
+    private static func evidence(
+        of finding: PathFinding, issuer: String?, in chain: CertificateChain?
+    ) -> [String] {
         switch finding {
+        case .inspected where !InspectionAuthority.hasShape(issuer):
+            chain?.inspector.map { ["an authority of its chain: \($0)"] } ?? []
         case .incompleteChain: chain.map { [$0.wordsOfAbsence] } ?? []
         case .authorityExpired: chain?.wordsOfRejection.map { [$0] } ?? []
         default: []
