@@ -307,7 +307,7 @@ if Context.environment["CHAPPIE_BENCHMARKS"] != nil {
             "connection-cost",
             [
                 "BenchmarkResults", "CBareClient", "CMachine", "CStreamScript", "ChappieTransport", "EventSource",
-                "LibwebsocketsTransport", "ServerSentEvents", "StreamTransport", "WebSocketClient",
+                "LibwebsocketsTransport", "ServerSentEvents", "StreamTransport", "WebSocketClient", "WebSocketProtocol",
             ]),
 
         // The cost of recovery, against the test server of the package.

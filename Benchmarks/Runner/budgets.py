@@ -24,6 +24,7 @@ PAUSING = "connection-cost"
 # Rows that are printed beside others, with the ratio of instructions that is aimed at.
 BESIDE = [
     ("WebSocketClient, borrowed", "below clients, WebSocket", 1.10),
+    ("WebSocketClient, borrowed", "below clients, checked text", 1.10),
     ("EventSource, events", "below clients, event stream", 1.05),
 ]
 # The programs that run at the same time, one for each core of a small machine.

@@ -22,9 +22,9 @@ package enum TransportEvent {
 ///
 /// They stay valid until the next call of `next()` or `wait(for:)` on the same connection, and 64 more bytes can be
 /// read past their end, so that a vectorised parser may load there.
-@safe package struct InboundPayload {
+@safe @usableFromInline package struct InboundPayload {
     /// The type of the bytes.
-    package enum Kind: Sendable, Equatable {
+    @usableFromInline package enum Kind: Sendable, Equatable {
         /// A text message.
         ///
         /// The consumer checks that it is valid UTF-8 (`fail(code: 1007)` if not).
@@ -36,11 +36,12 @@ package enum TransportEvent {
     }
 
     /// The type of the bytes.
-    package let kind: Kind
+    @usableFromInline package let kind: Kind
     /// The bytes, valid as the type's documentation describes.
-    package let bytes: UnsafeRawBufferPointer
+    @usableFromInline package let bytes: UnsafeRawBufferPointer
 
     /// Lends bytes that the connection keeps alive until its next call.
+    @inlinable @inline(__always)
     package init(kind: Kind, bytes: UnsafeRawBufferPointer) {
         self.kind = kind
         unsafe self.bytes = bytes

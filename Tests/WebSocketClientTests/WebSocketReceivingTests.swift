@@ -219,6 +219,16 @@ import Testing
         #expect(fixture.exchange.calls == [.cancel])
     }
 
+    /// Messages that have arrived are not received after `cancel()`.
+    @Test func cancelledConnectionHasNoMessages() async throws {
+        let fixture = try WebSocketFixture([.established(), .text("one"), .text("two")])
+        let connection = try await fixture.open()
+        #expect(try await connection.receive() == .text("one"))
+        connection.cancel()
+        await #expect(throws: CancellationError.self) { try await connection.receive() }
+        #expect(connection.report.receivedMessageCount == 1)
+    }
+
     @Test func cancelEndsAReceivingTask() async throws {
         let fixture = try WebSocketFixture([.established()])
         let connection = try await fixture.open()

@@ -7,6 +7,8 @@ struct ClientIterations {
     enum Way: String, CaseIterable {
         /// The payloads that the transport lends: the part of the path that `WebSocketClient` and the engine share.
         case payloads
+        /// The same, with the check of UTF-8 that the transport leaves to its consumers (`InboundPayload.Kind.text`).
+        case checkedPayloads = "checked-payloads"
         /// The events that a parser makes of such payloads: the part that `EventSource` and the engine share.
         case parsedEvents = "parsed-events"
         /// `withNextMessage(_:)` of `WebSocketClient`.

@@ -6,6 +6,7 @@ import LibwebsocketsTransport
 import ServerSentEvents
 import StreamTransport
 import WebSocketClient
+import WebSocketProtocol
 
 /// Reads one response from a server on loopback, to its last message.
 struct ClientReader: Sendable {
@@ -18,7 +19,7 @@ struct ClientReader: Sendable {
     /// Reads, and returns what has come.
     func read(_ tally: ResponseTally) async throws -> ResponseTally {
         switch self.way {
-        case .payloads: try await self.payloads(tally)
+        case .payloads, .checkedPayloads: try await self.payloads(tally)
         case .parsedEvents: try await self.parsedEvents(tally)
         case .borrowedMessages: try await self.borrowedMessages(tally)
         case .messages: try await self.messages(tally)
@@ -40,7 +41,11 @@ struct ClientReader: Sendable {
             }
             switch event {
             case .opened: connection.send(Array(Self.request.utf8), as: .text)
-            case .payload(let payload): tally.take(byteCount: payload.bytes.count)
+            case .payload(let payload):
+                if self.way == .checkedPayloads, !UTF8Validator.isValid(payload.bytes) {
+                    throw WrongResultError("a message is not UTF-8")
+                }
+                tally.take(byteCount: payload.bytes.count)
             case .ended: return tally
             case .ready, .pong: break
             }
