@@ -110,6 +110,7 @@ lint: ## Check format, doc comments, file sizes and shell scripts
 	swift format lint --strict --parallel --configuration .swift-format --recursive $(LINT_PATHS)
 	Scripts/check-sizes.sh
 	! git grep -nE '^(<<<<<<<|>>>>>>>) '
+	! git grep -nE '^ *(package |public )?import (Darwin|Glibc|Musl|FoundationEssentials)$$' -- Sources
 	shellcheck $(SHELL_SCRIPTS)
 	@Scripts/mutations.sh check
 	@$(MAKE) --no-print-directory runner-tests
