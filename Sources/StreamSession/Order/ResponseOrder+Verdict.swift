@@ -34,27 +34,27 @@ extension ResponseOrder {
         case itemIDChanged
     }
 
-    /// An event that would break the delivery guarantee.
-    package enum Violation: Hashable, Sendable, CaseIterable {
+    /// An event that would break the delivery guarantee; the raw value is its word in reports.
+    package enum Violation: String, Sendable, CaseIterable {
         /// A position is negative or too high.
-        case indexOutOfRange
+        case indexOutOfRange = "index-out-of-range"
         /// Another response, or the same again, begins after one has output.
-        case responseRestarted
+        case responseRestarted = "response-restarted"
         /// Output of an item came after the item was done.
-        case itemContinued
+        case itemContinued = "item-continued"
         /// The server was asked for the rest of a response, and answers with another one.
-        case otherResponse
+        case otherResponse = "other-response"
         /// Output was attributed to an earlier response of the connection, and the response has none of its own.
-        case itemUnknown
+        case itemUnknown = "item-unknown"
         /// A closing event differs from the content before it.
-        case closingDiffers
+        case closingDiffers = "closing-differs"
         /// A closing event has more content of a slot after later output has come.
-        case closingOutOfPlace
+        case closingOutOfPlace = "closing-out-of-place"
         /// Output came in another order than its numbers, and no closing text confirms either.
-        case outOfOrder
+        case outOfOrder = "out-of-order"
         /// Two items of one index write alternately.
-        case itemsInterleaved
+        case itemsInterleaved = "items-interleaved"
         /// An item that has output is attributed to another agent.
-        case agentChanged
+        case agentChanged = "agent-changed"
     }
 }

@@ -57,7 +57,7 @@ extension AttemptFailure {
         case .endedWithoutEvent: details.detail = EndedAnswer.withoutEvent.rawValue
         case .contradictoryEvents(let violation, let slot):
             let place = slot.map { " at output \($0.outputIndex), part \($0.partIndex)" }
-            details.detail = violation.word + (place ?? "")
+            details.detail = violation.rawValue + (place ?? "")
         case .otherAPI(let api): details.detail = api.rawValue
         case .eventTooLarge(let limit), .outputTooLarge(let limit): details.limit = limit
         case .tooManyItems(let limit):
@@ -67,24 +67,6 @@ extension AttemptFailure {
             .unexpectedContentType, .binaryMessage, .undecodableEvent, .sequenceGap, .toolOutputAwaited, .timeout,
             .requestTooLarge:
             break
-        }
-    }
-}
-
-extension ResponseOrder.Violation {
-    /// A fixed word for reports.
-    fileprivate var word: String {
-        switch self {
-        case .indexOutOfRange: "index-out-of-range"
-        case .responseRestarted: "response-restarted"
-        case .itemContinued: "item-continued"
-        case .otherResponse: "other-response"
-        case .itemUnknown: "item-unknown"
-        case .closingDiffers: "closing-differs"
-        case .closingOutOfPlace: "closing-out-of-place"
-        case .outOfOrder: "out-of-order"
-        case .agentChanged: "agent-changed"
-        case .itemsInterleaved: "items-interleaved"
         }
     }
 }
