@@ -55,8 +55,7 @@ struct BackgroundExchange {
     }
 
     private func refuse(status: Int, _ message: String) throws(ConnectionEnd) -> Bool {
-        try self.exchange.send(
-            status: status, body: ErrorBody.body(type: "invalid_request_error", code: nil, message: message))
+        try self.exchange.send(status: status, body: ErrorBody.body(message: message))
         return true
     }
 }

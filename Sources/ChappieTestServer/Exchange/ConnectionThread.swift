@@ -79,9 +79,7 @@ struct ConnectionThread {
         } else if request.path == Self.healthPath && request.method == "GET" {
             try self.answer(status: 200, body: "{}")
         } else {
-            let message = "There is nothing at this path."
-            try self.answer(
-                status: 404, body: ErrorBody.body(type: "invalid_request_error", code: nil, message: message))
+            try self.answer(status: 404, body: ErrorBody.body(message: "There is nothing at this path."))
         }
         return request.keepsAlive
     }

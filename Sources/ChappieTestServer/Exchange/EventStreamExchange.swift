@@ -43,8 +43,7 @@ struct EventStreamExchange {
         var conversation = Conversation()
         conversation.append(input: body["input"])
         if let message = conversation.refusalMessage {
-            let refusal = ErrorBody.body(type: "invalid_request_error", code: nil, message: message, param: "input")
-            try self.exchange.send(status: 400, body: refusal)
+            try self.exchange.send(status: 400, body: ErrorBody.body(message: message, param: "input"))
             return true
         }
         let demand = self.exchange.demand(body: body, bytes: bytes, response: 1, conversation: conversation)
@@ -63,17 +62,12 @@ struct EventStreamExchange {
     /// Returns the reason for which a body is refused; nil when it is accepted.
     private func problem(_ bytes: [UInt8]) -> (status: Int, body: String)? {
         let coding = self.exchange.request.value(of: "content-encoding")?.lowercased() ?? "identity"
-        if coding != "identity" {
-            let message = "Unsupported content encoding."
-            return (415, ErrorBody.body(type: "invalid_request_error", code: nil, message: message))
-        }
+        if coding != "identity" { return (415, ErrorBody.body(message: "Unsupported content encoding.")) }
         guard let body = JSONValue(bytes), body.isObject else {
-            let message = "The body is not a JSON object."
-            return (400, ErrorBody.body(type: "invalid_request_error", code: nil, message: message))
+            return (400, ErrorBody.body(message: "The body is not a JSON object."))
         }
         if body["background"] == .bool(true), body["store"] != .bool(true) {
-            let message = "background needs store."
-            return (400, ErrorBody.body(type: "invalid_request_error", code: nil, message: message))
+            return (400, ErrorBody.body(message: "background needs store."))
         }
         guard self.exchange.isOnChatGPTPath else { return nil }
         return ChatGPTRules.violation(body, needsStream: true).map { (400, "{\"detail\":\(JSONValue.quoted($0))}") }

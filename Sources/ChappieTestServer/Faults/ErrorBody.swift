@@ -7,19 +7,20 @@ import PlatformFoundation
 /// Writes the errors that services send.
 enum ErrorBody {
     /// The body of an HTTP error.
-    static func body(type: String, code: String?, message: String, param: String? = nil) -> String {
+    static func body(
+        type: String = "invalid_request_error", code: String? = nil, message: String, param: String? = nil
+    ) -> String {
         "{\"error\":" + self.object(type: type, code: code, message: message, param: param) + "}"
     }
 
     /// Returns the body for a status without further details.
     static func body(status: Int) -> String {
         switch status {
-        case 401:
-            self.body(type: "invalid_request_error", code: "token_expired", message: "The token has expired.")
+        case 401: self.body(code: "token_expired", message: "The token has expired.")
         case 429:
             self.body(type: "rate_limit_exceeded", code: "rate_limit_exceeded", message: "Rate limit reached.")
-        case 500...599: self.body(type: "server_error", code: nil, message: "The server had an error.")
-        default: self.body(type: "invalid_request_error", code: nil, message: "The request was refused.")
+        case 500...599: self.body(type: "server_error", message: "The server had an error.")
+        default: self.body(message: "The request was refused.")
         }
     }
 

@@ -44,23 +44,21 @@ extension ChappieTestServer {
 
         /// Reads the members that are present; the others keep their defaults.
         public init(from decoder: any Decoder) throws {
-            let container = try decoder.container(keyedBy: CodingKeys.self)
-            self.seed = try container.decodeIfPresent(UInt64.self, forKey: .seed) ?? self.seed
-            self.textByteCount =
-                try container.decodeIfPresent(Int.self, forKey: .textByteCount) ?? self.textByteCount
-            self.text = try container.decodeIfPresent(String.self, forKey: .text)
-            self.maximumDeltaLength =
-                try container.decodeIfPresent(Int.self, forKey: .maximumDeltaLength) ?? self.maximumDeltaLength
-            self.includesReasoning =
-                try container.decodeIfPresent(Bool.self, forKey: .includesReasoning) ?? self.includesReasoning
-            self.callsTools = try container.decodeIfPresent(Bool.self, forKey: .callsTools) ?? self.callsTools
-            self.toolCallCount = try container.decodeIfPresent(Int.self, forKey: .toolCallCount) ?? self.toolCallCount
-            self.toolRounds = try container.decodeIfPresent(Int.self, forKey: .toolRounds) ?? self.toolRounds
-            self.toolArguments =
-                try container.decodeIfPresent([String: String].self, forKey: .toolArguments) ?? self.toolArguments
-            self.variesDeltas = try container.decodeIfPresent(Bool.self, forKey: .variesDeltas) ?? self.variesDeltas
-            self.escapesNonASCII =
-                try container.decodeIfPresent(Bool.self, forKey: .escapesNonASCII) ?? self.escapesNonASCII
+            let members = try decoder.container(keyedBy: CodingKeys.self)
+            func read<Value: Decodable>(_ key: CodingKeys, into member: inout Value) throws {
+                member = try members.decodeIfPresent(Value.self, forKey: key) ?? member
+            }
+            try read(.seed, into: &self.seed)
+            try read(.textByteCount, into: &self.textByteCount)
+            try read(.text, into: &self.text)
+            try read(.maximumDeltaLength, into: &self.maximumDeltaLength)
+            try read(.includesReasoning, into: &self.includesReasoning)
+            try read(.callsTools, into: &self.callsTools)
+            try read(.toolCallCount, into: &self.toolCallCount)
+            try read(.toolRounds, into: &self.toolRounds)
+            try read(.toolArguments, into: &self.toolArguments)
+            try read(.variesDeltas, into: &self.variesDeltas)
+            try read(.escapesNonASCII, into: &self.escapesNonASCII)
         }
 
         /// The whole text of an answer without faults.
