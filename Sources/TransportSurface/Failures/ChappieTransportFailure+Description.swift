@@ -50,10 +50,10 @@ extension ChappieTransportFailure {
     }
 
     private var specificAdvice: String? {
-        if let advice = TLSRefusal(self.details)?.advice(for: self.peer) { return advice }
+        if let advice = self.tlsRefusal?.advice(for: self.peer) { return advice }
         switch self.code {
         case .proxyRefused where self.isProxyCredentialRefused: return (self.loginFault ?? .credentialRefused).advice
-        case .proxyRefused: return SOCKSRefusal(self.details)?.advice
+        case .proxyRefused: return self.socksRefusal?.advice
         case .endedEarly where self.endedAnswer == .withoutEvent:
             return "Check the address, and ask the server's operator: its log says why it ends its answers before they "
                 + "begin."
@@ -77,7 +77,7 @@ extension ChappieTransportFailure {
     private func words(_ fact: FailureText.Fact) -> String {
         switch fact {
         case .detail: self.details.detail.map { ": \($0)" } ?? ""
-        case .refusal: TLSRefusal(self.details)?.words(for: self.peer).map { ": \($0)" } ?? ""
+        case .refusal: self.tlsRefusal?.words(for: self.peer).map { ": \($0)" } ?? ""
         case .status: self.details.statusCode.map { " with status code \($0)" } ?? ""
         case .reply: self.replyWords
         case .closeCode: self.details.closeCode.map { " with code \($0)" } ?? ""
@@ -102,7 +102,7 @@ extension ChappieTransportFailure {
     private var statusInWords: String { self.details.statusCode.map { " (status code \($0))" } ?? "" }
     private var replyWords: String {
         guard self.details.statusCode == nil, let code = self.details.systemCode else { return "" }
-        return SOCKSRefusal(self.details).map { ": \($0.words)" } ?? " with reply code \(code)"
+        return self.socksRefusal.map { ": \($0.words)" } ?? " with reply code \(code)"
     }
 }
 
@@ -111,18 +111,25 @@ extension ChappieTransportFailure {
     package static let detailOfItems = "items"
 
     /// The way in which an answer ended that was not cut.
-    private var endedAnswer: EndedAnswer? { self.details.detail.flatMap(EndedAnswer.init) }
+    private var endedAnswer: EndedAnswer? { self.detail() }
+
+    /// The reason for which a TLS handshake was refused.
+    var tlsRefusal: TLSRefusal? { self.detail() }
+
+    /// The SOCKS proxy's reason for refusing the connection.
+    private var socksRefusal: SOCKSRefusal? { self.detail() }
 
     /// The SOCKS proxy's reason for refusing the client.
-    private var loginFault: TransportFailure.SOCKSAuthenticationFault? { .init(self.details) }
+    var loginFault: TransportFailure.SOCKSAuthenticationFault? { self.detail() }
 
     /// The API that the endpoint speaks.
-    private var otherAPI: OtherAPI? { self.details.detail.flatMap(OtherAPI.init) }
+    private var otherAPI: OtherAPI? { self.detail() }
 
     /// The environment's fault behind `unavailable`; nil when resources ran out.
-    var environmentFault: TransportFailure.EnvironmentFault? {
-        self.details.detail.flatMap(TransportFailure.EnvironmentFault.init)
-    }
+    var environmentFault: TransportFailure.EnvironmentFault? { self.detail() }
+
+    /// Returns the detail as a word of one kind; nil when it is of another kind, or missing.
+    private func detail<Word: RawRepresentable<String>>() -> Word? { self.details.detail.flatMap(Word.init) }
 }
 
 extension TransportFailure.EnvironmentFault {

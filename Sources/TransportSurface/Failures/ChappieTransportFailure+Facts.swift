@@ -7,14 +7,14 @@ extension ChappieTransportFailure {
         guard self.code == .proxyRefused else { return false }
         // RFC 9110 section 15.5.8 has 407 for it; tinyproxy before 1.11.3 answers 401 to a wrong one.
         return [401, 407].contains(self.details.statusCode)
-            || TransportFailure.SOCKSAuthenticationFault(self.details) != nil
+            || self.loginFault != nil
     }
 
     /// The facts of the code's row, unless the details show different ones.
     package var facts: ErrorFacts {
         switch self.code {
         case .proxyRefused where self.isProxyCredentialRefused: ErrorFacts(.auth, requiresUserAction: true)
-        case .tlsHandshakeFailed where TLSRefusal(self.details)?.requiresUserAction == true:
+        case .tlsHandshakeFailed where self.tlsRefusal?.requiresUserAction == true:
             ErrorFacts(.network, requiresUserAction: true)
         case .webSocketClosed: ErrorFacts(closeCode: self.details.closeCode)
         case .openingHandshakeInvalid:

@@ -29,12 +29,6 @@ enum SOCKSRefusal: String, Sendable, CaseIterable {
         }
     }
 
-    /// Creates the reason for a failure's details; nil when they are not about a reply of SOCKS.
-    init?(_ details: ChappieTransportFailure.Details) {
-        guard let word = details.detail else { return nil }
-        self.init(rawValue: word)
-    }
-
     /// The end of a sentence, behind a colon.
     var words: String {
         switch self {
@@ -63,12 +57,6 @@ enum SOCKSRefusal: String, Sendable, CaseIterable {
 }
 
 extension TransportFailure.SOCKSAuthenticationFault {
-    /// Creates the fault for a failure's details; nil when they are not about a login.
-    init?(_ details: ChappieTransportFailure.Details) {
-        guard let word = details.detail else { return nil }
-        self.init(rawValue: word)
-    }
-
     /// The sentence, without its end.
     var words: String {
         switch self {

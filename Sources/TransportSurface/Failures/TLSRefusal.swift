@@ -58,12 +58,6 @@ package enum TLSRefusal: String, Sendable, CaseIterable {
         }
     }
 
-    /// Creates the reason in a failure's details.
-    init?(_ details: ChappieTransportFailure.Details) {
-        guard let word = details.detail else { return nil }
-        self.init(rawValue: word)
-    }
-
     /// Returns the end of a sentence, behind a colon; nil when the word adds no information.
     func words(for peer: Peer) -> String? {
         switch self {
