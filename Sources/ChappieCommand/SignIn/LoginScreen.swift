@@ -51,15 +51,7 @@ struct LoginScreen {
     /// Breaks sentences at words; highlighted text is kept whole.
     private func wrapped(_ line: String) -> String {
         guard let width = self.width, line.first != " ", line.count > width, line.contains(" ") else { return line }
-        var lines: [String] = []
-        for word in line.split(separator: " ") {
-            guard let last = lines.last, last.count + 1 + word.count <= width else {
-                lines.append(String(word))
-                continue
-            }
-            lines[lines.count - 1] = last + " " + word
-        }
-        return lines.joined(separator: "\n")
+        return HelpText.wrapped(line, behind: 0, width: width)
     }
 }
 
