@@ -47,7 +47,9 @@ struct SoakRunner: Sendable {
             }
             let elapsed = (ContinuousClock.now - start).components.seconds
             memory.note(try ProcessUse.residentByteCount(), at: Int(elapsed))
-            if elapsed % 60 == 0 { Console.line("\(elapsed) s: \(self.record.counts)") }
+            if elapsed % 60 == 0 {
+                Console.line("\(elapsed) s: \(self.record.counts); \(self.record.violations.count) violations")
+            }
         }
         guard let slack = self.options.memorySlack else { return [] }
         Console.line("memory: \(memory)")
