@@ -16,18 +16,25 @@ package struct SystemThread: @unchecked Sendable {
     ///
     /// The caller joins it, or detaches it.
     package static func start(stackByteCount: Int? = nil, _ run: @escaping @Sendable () -> Void) -> Self? {
+        guard let stackByteCount else { return unsafe Self.start(with: nil, run) }
         var attributes = pthread_attr_t()
         unsafe pthread_attr_init(&attributes)
         defer { unsafe pthread_attr_destroy(&attributes) }
-        if let stackByteCount { unsafe pthread_attr_setstacksize(&attributes, stackByteCount) }
+        unsafe pthread_attr_setstacksize(&attributes, stackByteCount)
+        return unsafe Self.start(with: &attributes, run)
+    }
+
+    private static func start(
+        with attributes: UnsafePointer<pthread_attr_t>?, _ run: @escaping @Sendable () -> Void
+    ) -> Self? {
         let body = unsafe Unmanaged.passRetained(Body(run))
         #if canImport(Darwin)
             var created: pthread_t?
-            let code = unsafe pthread_create(&created, &attributes, { unsafe Self.enter($0) }, body.toOpaque())
+            let code = unsafe pthread_create(&created, attributes, { unsafe Self.enter($0) }, body.toOpaque())
             let identifier = created
         #else
             var created = pthread_t()
-            let code = unsafe pthread_create(&created, &attributes, { unsafe Self.enter($0) }, body.toOpaque())
+            let code = unsafe pthread_create(&created, attributes, { unsafe Self.enter($0) }, body.toOpaque())
             let identifier: pthread_t? = created
         #endif
         guard code == 0, let identifier else {
