@@ -51,7 +51,7 @@ struct BackgroundExchange {
         let (last, overflow) = number.addingReportingOverflow(self.exchange.faults.resumptionOffset)
         script.removeEvents(upTo: overflow ? number : last)
         var stream = EventStreamExchange(self.exchange)
-        return try stream.sendStream(script) {}
+        return try stream.sendStream(script)
     }
 
     private func refuse(status: Int, _ message: String) throws(ConnectionEnd) -> Bool {

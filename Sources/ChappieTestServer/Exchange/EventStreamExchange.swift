@@ -55,8 +55,7 @@ struct EventStreamExchange {
             try self.sendWhole(response)
             return true
         }
-        let source = self.exchange.parts.source
-        return try self.sendStream(response.script) { source.delivered(response) }
+        return try self.sendStream(response.script, of: response)
     }
 
     /// Returns the reason for which a body is refused; nil when it is accepted.
@@ -77,18 +76,22 @@ struct EventStreamExchange {
     private func sendWhole(_ response: ResponseSource.Response) throws(ConnectionEnd) {
         let terminal = response.script.events.last { $0.isTerminal }
         let object = terminal.flatMap { JSONValue(Array($0.text.utf8))?["response"]?.text }
-        try self.exchange.send(status: 200, body: object ?? "{}")
-        self.exchange.parts.source.delivered(response)
+        let source = self.exchange.parts.source
+        try self.writer.append({ source.delivered(response) }) { () throws(ConnectionEnd) in
+            try self.exchange.send(status: 200, body: object ?? "{}")
+        }
         self.exchange.parts.log.completeResponse(attempt: self.exchange.attempt)
     }
 
     /// Sends a script as an event stream, with the attempt's faults.
     ///
-    /// `delivered` is called when all bytes up to the terminal event were written. The connection may carry another
+    /// A response is delivered when all bytes up to the terminal event are written. The connection may carry another
     /// request when this returns true.
-    mutating func sendStream(_ script: ResponseScript, delivered: () -> Void) throws(ConnectionEnd) -> Bool {
+    mutating func sendStream(
+        _ script: ResponseScript, of response: ResponseSource.Response? = nil
+    ) throws(ConnectionEnd) -> Bool {
         try self.sendHead(model: script.identity.model)
-        try self.sendEvents(script, delivered: delivered)
+        try self.sendEvents(script, of: response)
         return self.isChunked
     }
 
@@ -109,7 +112,9 @@ struct EventStreamExchange {
         try self.writer.beginBody()
     }
 
-    private mutating func sendEvents(_ script: ResponseScript, delivered: () -> Void) throws(ConnectionEnd) {
+    private mutating func sendEvents(
+        _ script: ResponseScript, of response: ResponseSource.Response?
+    ) throws(ConnectionEnd) {
         let actions = self.exchange.faults.actions(response: 1)
         let steps = ResponseSteps.make(script, actions: actions, transport: .http)
         let background = self.exchange.parts.background.progress(of: script.identity.id)
@@ -119,32 +124,34 @@ struct EventStreamExchange {
         do throws(ConnectionEnd) {
             for step in steps {
                 if let background, let last = try self.waitForGeneration(of: step, background) {
-                    _ = try self.perform(.event(last))
+                    try self.perform(.event(last), of: nil)
                     break
                 }
-                let isTerminal = try self.perform(step)
-                if isTerminal {
-                    try self.sendPendingEvents()
-                    terminalEnd = self.writer.position
-                }
+                try self.perform(step, of: response)
+                if step.isTerminal { terminalEnd = self.writer.position }
             }
             try self.endBody()
         } catch { failure = error }
         if self.writer.sentByteCount >= terminalEnd {
-            delivered()
             self.exchange.parts.log.completeResponse(attempt: self.exchange.attempt)
         }
         if let failure { throw failure }
     }
 
-    /// Performs a step; returns true when it was the terminal event.
-    private mutating func perform(_ step: ResponseStep) throws(ConnectionEnd) -> Bool {
+    /// Performs a step of a response, which is delivered with its terminal event.
+    private mutating func perform(
+        _ step: ResponseStep, of response: ResponseSource.Response?
+    ) throws(ConnectionEnd) {
         switch step {
         case .event(let event), .binary(let event):
             if !self.isBackground { try self.pace() }
-            try self.add(event)
-            return event.isTerminal
-        case .ping, .close, .endStream: return false
+            guard event.isTerminal else { return try self.add(event) }
+            let source = self.exchange.parts.source
+            try self.writer.append({ if let response { source.delivered(response) } }) { () throws(ConnectionEnd) in
+                try self.add(event)
+                try self.sendPendingEvents()
+            }
+        case .ping, .close, .endStream: return
         case .text(let text, let inChunk):
             try self.sendPendingEvents()
             if inChunk { try self.sendBody(Array(text.utf8)) } else { try self.writer.append(Array(text.utf8)) }
@@ -155,7 +162,6 @@ struct EventStreamExchange {
         case .pause(let seconds): try self.wait(seconds: seconds)
         case .hang: try self.wait(seconds: nil)
         }
-        return false
     }
 
     /// Sends only signs of life for some seconds, or without end.

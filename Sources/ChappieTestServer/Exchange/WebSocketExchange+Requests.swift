@@ -196,7 +196,10 @@ extension WebSocketExchange {
         let object = identity.object(status: "incomplete", incompleteDetails: "{\"reason\":\"steered\"}")
         let text = ResponseScript.text(
             "response.incomplete", "\"response\":\(object)", sequenceNumber: self.running[index].takeNumber())
-        try self.send(.init(type: "response.incomplete", text: text), lane: self.running[index].lane, on: connection)
+        try self.writer.append(self.delivery(of: self.running[index])) { () throws(ConnectionEnd) in
+            try self.send(
+                .init(type: "response.incomplete", text: text), lane: self.running[index].lane, on: connection)
+        }
         self.running[index].terminalEnd = self.writer.position
         try self.writer.flush()
         self.noteDelivery(of: self.running[index])

@@ -183,8 +183,13 @@ struct WebSocketExchange {
         switch step {
         case .event(let event), .binary(let event):
             let isBinary = if case .binary = step { true } else { false }
-            try self.send(event, lane: self.running[index].lane, isBinary: isBinary, on: connection)
-            guard event.isTerminal else { return }
+            let lane = self.running[index].lane
+            guard event.isTerminal else {
+                return try self.send(event, lane: lane, isBinary: isBinary, on: connection)
+            }
+            try self.writer.append(self.delivery(of: self.running[index])) { () throws(ConnectionEnd) in
+                try self.send(event, lane: lane, isBinary: isBinary, on: connection)
+            }
             self.running[index].terminalEnd = self.writer.position
             self.running[index].isComplete = event.type == "response.completed"
         case .ping: try connection.sendPing()
@@ -208,10 +213,15 @@ struct WebSocketExchange {
         self.queue.finish(lane: response.laneName)
     }
 
+    /// Returns what is done when a response's terminal event is about to be written.
+    func delivery(of response: RunningResponse) -> () -> Void {
+        let source = self.exchange.parts.source
+        return { source.delivered(response.response) }
+    }
+
     /// Counts a response whose terminal event is written.
     func noteDelivery(of response: RunningResponse) {
         guard self.writer.sentByteCount >= response.terminalEnd else { return }
-        self.exchange.parts.source.delivered(response.response)
         self.exchange.parts.log.completeResponse(attempt: self.exchange.attempt)
     }
 

@@ -22,6 +22,14 @@ enum ResponseStep: Sendable {
     case pause(seconds: Double)
     /// Send only signs of life from here on.
     case hang
+
+    /// Indicates whether it sends the terminal event.
+    var isTerminal: Bool {
+        switch self {
+        case .event(let event), .binary(let event): event.isTerminal
+        default: false
+        }
+    }
 }
 
 /// Applies faults to a script.

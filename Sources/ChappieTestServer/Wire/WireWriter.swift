@@ -19,6 +19,11 @@ final class WireWriter {
     private var bodyLimits: [Limit] = []
     private var sliceByteCount: Int?
     private var bytesPerSecond: Double?
+    /// Indicates whether bytes are only collected, and whether a flush is due then.
+    private var isHeld = false
+    private var isFlushDue = false
+    /// The position whose byte is about to be written when the closure is called.
+    private var milestone: (position: Int, reached: () -> Void)?
     /// The count of bytes written for this attempt.
     private(set) var sentByteCount = 0
 
@@ -34,6 +39,7 @@ final class WireWriter {
     func begin(_ faults: AttemptFaults, sliceByteCount: Int?) throws(ConnectionEnd) {
         self.sentByteCount = 0
         self.pending.removeAll(keepingCapacity: true)
+        self.milestone = nil
         self.sliceByteCount = sliceByteCount
         self.bytesPerSecond = faults.bytesPerSecond
         let strikes = faults.byteStrikes
@@ -46,6 +52,20 @@ final class WireWriter {
     func append(_ bytes: [UInt8]) throws(ConnectionEnd) {
         self.pending.append(contentsOf: bytes)
         if self.pending.count >= Self.batchByteCount { try self.flush() }
+    }
+
+    /// Adds what `add` appends, and calls `reached` before its last byte is written.
+    ///
+    /// The peer cannot have read it before: what `reached` changes holds for the peer's next request.
+    func append(
+        _ reached: @escaping () -> Void, by add: () throws(ConnectionEnd) -> Void
+    ) throws(ConnectionEnd) {
+        self.isHeld = true
+        defer { self.isHeld = false }
+        try add()
+        self.isHeld = false
+        self.milestone = (self.position, reached)
+        if self.isFlushDue || self.pending.count >= Self.batchByteCount { try self.flush() }
     }
 
     /// Declares that the header section is complete: faults that count from the body count from here.
@@ -68,6 +88,8 @@ final class WireWriter {
 
     /// Writes the collected bytes.
     func flush() throws(ConnectionEnd) {
+        self.isFlushDue = self.isHeld
+        guard !self.isHeld else { return }
         let bytes = self.pending
         self.pending = []
         self.unflushedEventCount = 0
@@ -84,6 +106,10 @@ final class WireWriter {
             let next = self.limits.map(\.position).min() ?? Int.max
             let slice = self.bytesPerSecond == nil ? self.sliceByteCount ?? Int.max : 1
             let count = min(bytes.count - start, slice, max(0, next - self.sentByteCount))
+            if let milestone = self.milestone, self.sentByteCount + count >= milestone.position {
+                self.milestone = nil
+                milestone.reached()
+            }
             if count > 0 { try self.stream.write(bytes[start..<start + count]) }
             self.sentByteCount += count
             start += count
