@@ -143,7 +143,7 @@ EDITS
             ;;
         FuzzHTTPFields/days-of-november) # November has 31 days.
             cat <<'EDITS'
->>> Sources/HTTPProtocol/HTTPDate.swift
+>>> Sources/HTTPProtocol/Fields/HTTPDate.swift
         case 4, 6, 9, 11: 30
 ---
         case 4, 6, 9: 30
@@ -152,7 +152,7 @@ EDITS
             ;;
         FuzzHTTPFields/rounded-down) # A part of a millisecond is not waited for.
             cat <<'EDITS'
->>> Sources/HTTPProtocol/RetryDelay.swift
+>>> Sources/HTTPProtocol/Fields/RetryDelay.swift
         return Double(whole) < milliseconds ? min(whole + 1, self.maximum) : whole
 ---
         return whole
@@ -169,7 +169,7 @@ EDITS
             ;;
         FuzzHTTPMessages/unchecked-terminator) # Of a chunk that lies whole in the buffer, the line end is not looked at.
             cat <<'EDITS'
->>> Sources/HTTPProtocol/ChunkReader.swift
+>>> Sources/HTTPProtocol/Bodies/ChunkReader.swift
                     unsafe UInt16(littleEndian: base.loadUnaligned(fromByteOffset: end, as: UInt16.self))
                         == Self.lineEnd
                 else { break }
@@ -181,7 +181,7 @@ EDITS
             ;;
         FuzzProxyGreeting/empty-name) # A name of no bytes is followed by a byte less.
             cat <<'EDITS'
->>> Sources/LibwebsocketsTransport/Connecting/SOCKSHandshake.swift
+>>> Sources/LibwebsocketsTransport/Connecting/Proxies/SOCKSHandshake.swift
         case .nameByteCount: self.state = .addressAndPort(byteCount: Int(byte) + Self.portByteCount)
 ---
         case .nameByteCount: self.state = .addressAndPort(byteCount: max(Int(byte), 1) + Self.portByteCount - 1)
@@ -190,7 +190,7 @@ EDITS
             ;;
         FuzzProxyGreeting/login-skipped) # A refused login is taken for an accepted one.
             cat <<'EDITS'
->>> Sources/LibwebsocketsTransport/Connecting/SOCKSHandshake.swift
+>>> Sources/LibwebsocketsTransport/Connecting/Proxies/SOCKSHandshake.swift
             guard byte == 0 else { return .failed(.socksAuthenticationRefused(.credentialRefused)) }
 ---
 <<<
@@ -198,7 +198,7 @@ EDITS
             ;;
         FuzzProxyGreeting/one-byte-of-the-tunnel) # What follows an answer in the same piece is read as well.
             cat <<'EDITS'
->>> Sources/LibwebsocketsTransport/Connecting/ProxyGreeting.swift
+>>> Sources/LibwebsocketsTransport/Connecting/Proxies/ProxyGreeting.swift
             self.handshake = .tunnel(handshake)
 ---
             self.handshake = .tunnel(handshake)
@@ -208,7 +208,7 @@ EDITS
             ;;
         FuzzEngine/stale-length) # The second long frame has the length of both.
             cat <<'EDITS'
->>> Sources/WebSocketProtocol/FrameReader.swift
+>>> Sources/WebSocketProtocol/Frames/FrameReader.swift
         self.lengthForm = byte
         self.length = 0
 ---
