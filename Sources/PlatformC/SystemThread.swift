@@ -44,7 +44,7 @@ package struct SystemThread: @unchecked Sendable {
         return Self(identifier: identifier)
     }
 
-    /// Starts a thread that nobody joins; returns false when the system has no more.
+    /// Starts a detached thread; returns false when the system has no more.
     package static func startDetached(_ run: @escaping @Sendable () -> Void) -> Bool {
         guard let thread = Self.start(run) else { return false }
         thread.detach()

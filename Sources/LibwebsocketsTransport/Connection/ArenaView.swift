@@ -1,4 +1,4 @@
-/// What the service thread knows of a connection's arena between two reads.
+/// The service thread's state of a connection's arena between two reads.
 ///
 /// It belongs to the service thread.
 struct ArenaView {

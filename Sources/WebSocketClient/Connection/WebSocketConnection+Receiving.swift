@@ -1,5 +1,5 @@
-// Receiving, by the one task that does. What is inlinable is compiled with the program: a message that has arrived is then
-// received without a change of executors, memory for a task, or a lock.
+// Receiving messages, in one task at a time. The inlinable functions are compiled with the program, so that a message that
+// has arrived is received without a change of executors, memory for a task, or a lock.
 import StreamTransport
 import Synchronization
 import WebSocketProtocol
