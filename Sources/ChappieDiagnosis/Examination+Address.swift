@@ -20,6 +20,23 @@ extension Examination {
 
     // MARK: The path
 
+    /// Asks for responses where the answer to the GET of `/models` may be that route's alone.
+    ///
+    /// A refusal of a POST without content, in JSON, is an API's. The POST asks no model and has no credential.
+    mutating func examineOtherRoute() async throws {
+        guard case .found(var http, let time) = self.facts.http, http.mayBeOfOneRoute, let budget = self.budget,
+            let request = self.requests.emptyPost(credential: nil)
+        else { return }
+        let outcome = try await ProbeExchange.answer(to: request, by: self.transport, within: budget)
+        guard case .answered(let head, let body) = outcome else { return }
+        let answer = self.answer(head, body)
+        guard answer.body == .json || answer.asksForToken, [400, 401, 403, 415, 422].contains(answer.statusCode) else {
+            return
+        }
+        http.hasResponses = true
+        self.facts.http = .found(http, time)
+    }
+
     /// Asks whether the path of the responses exists, where the server has neither a list of models nor a WebSocket.
     ///
     /// The credential is that of the opening handshake, which was refused with the same status code.

@@ -9,12 +9,15 @@ import TransportSurface
 
 /// The steps from HTTP upwards.
 extension Examination {
-    private static let capturedFieldNames = ["content-type", "date", "location", Self.probeFieldName]
+    private static let capturedFieldNames = [
+        "content-type", "date", "location", "www-authenticate", Self.probeFieldName,
+    ]
 
     /// Examines HTTP, the credential and the WebSocket.
     mutating func examineAnswering() async throws {
         try await self.examineHTTP()
         try await self.examineScheme()
+        try await self.examineOtherRoute()
         guard PathJudge(self.facts).mayAsk else {
             self.facts.credential = .skipped(.notTrusted)
             self.facts.upgrade = .skipped(.notTrusted)
@@ -68,7 +71,8 @@ extension Examination {
         }
     }
 
-    private func answer(_ head: ResponseHead, _ body: [UInt8]) -> HTTPFacts.Answer {
+    /// Returns the parts of an answer that tell who has answered.
+    func answer(_ head: ResponseHead, _ body: [UInt8]) -> HTTPFacts.Answer {
         let text = String(decoding: body, as: UTF8.self)
         let type = head.value(of: "content-type")
         let kind: HTTPFacts.Body =
@@ -80,7 +84,8 @@ extension Examination {
         let redirection = (300..<400).contains(head.statusCode) ? head.value(of: "location") : nil
         return HTTPFacts.Answer(
             statusCode: head.statusCode, body: kind,
-            redirection: redirection.map { .init(location: $0, host: self.requests.endpoint.host) })
+            redirection: redirection.map { .init(location: $0, host: self.requests.endpoint.host) },
+            asksForToken: head.value(of: "www-authenticate")?.lowercased().hasPrefix("bearer") ?? false)
     }
 
     private mutating func noteClock(_ date: String?) {

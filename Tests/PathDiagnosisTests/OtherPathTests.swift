@@ -15,6 +15,11 @@ import Testing
         #expect(Self.nothing.mayHaveOtherPath)
         #expect(Self.nothing.with { $0.credential = .found(.init(statusCode: 404)) }.mayHaveOtherPath)
         #expect(Self.nothing.with { $0.upgrade = .skipped(.httpOnly) }.mayHaveOtherPath)
+        let asksFirst = Self.nothing.with {
+            $0.http = .found(.init(.answered(.init(statusCode: 401))))
+            $0.credential = .found(.init(statusCode: 404))
+        }
+        #expect(asksFirst.mayHaveOtherPath)
     }
 
     /// Each of them has something at the path.
@@ -49,10 +54,49 @@ import Testing
         arguments: [
             (.cut, true), (.notHTTP, true), (.answered(.init(statusCode: 400, body: .page)), true),
             (.answered(.init(statusCode: 400, body: .other)), true), (.timedOut, false), (.needsTLS, false),
-            (.answered(.init(statusCode: 200)), false), (.answered(.init(statusCode: 404, body: .page)), false),
+            (.answered(.init(statusCode: 400)), false), (.answered(.init(statusCode: 200)), false),
+            (.answered(.init(statusCode: 404, body: .page)), false),
         ] as [(HTTPFacts.Exchange, Bool)])
     func answersOfServersWithTLSAreNoticed(exchange: HTTPFacts.Exchange, mayNeedTLS: Bool) {
         #expect(HTTPFacts(exchange).mayNeedTLS == mayNeedTLS)
+    }
+
+    @Test(
+        arguments: [
+            (.init(statusCode: 404, body: .other), "http.wrong-address"),
+            (.init(statusCode: 404, body: .page), "http.wrong-address"),
+            (.init(statusCode: 400, body: .page), "http.block-page"), (.init(statusCode: 501), "http.server-error"),
+            (.init(statusCode: 307, body: .other, redirection: .sameHost), "http.redirected"),
+        ] as [(HTTPFacts.Answer, String)])
+    func aFaultOfTheListOfModelsIsNoneOfTheAPI(answer: HTTPFacts.Answer, finding: String) {
+        func report(_ hasResponses: Bool?) -> ChappieDiagnosis.Report {
+            let http = HTTPFacts(.answered(answer), hasResponses: hasResponses)
+            return PathJudge(PathFacts.http(.answered(answer)).with { $0.http = .found(http) }).report
+        }
+        #expect(HTTPFacts(.answered(answer)).mayBeOfOneRoute)
+        #expect(report(nil).causes.map(\.name) == [finding])
+        #expect(report(true).causes.isEmpty)
+        let words = "status code \(answer.statusCode) for the list of models alone"
+        #expect(report(true).result(of: .http)?.words == words)
+    }
+
+    @Test(
+        arguments: [
+            .answered(.init(statusCode: 200, body: .page)), .answered(.init(statusCode: 403, body: .page)),
+            .answered(.init(statusCode: 302, redirection: .otherHost)), .answered(.init(statusCode: 503)),
+            .answered(.init(statusCode: 404)), .answered(.init(statusCode: 404, body: .blockPage)), .cut, .timedOut,
+        ] as [HTTPFacts.Exchange])
+    func otherAnswersAreNotOfOneRoute(exchange: HTTPFacts.Exchange) {
+        #expect(!HTTPFacts(exchange).mayBeOfOneRoute)
+    }
+
+    @Test func aPageThatAsksForATokenIsAnAPIs() {
+        func causes(_ asksForToken: Bool) -> [String] {
+            let answer = HTTPFacts.Answer(statusCode: 401, body: .page, asksForToken: asksForToken)
+            return PathJudge(PathFacts.http(.answered(answer))).report.causes.map(\.name)
+        }
+        #expect(causes(false) == ["http.block-page"])
+        #expect(causes(true).isEmpty)
     }
 
     @Test func aProbeServerAnswersAtItsPath() {

@@ -142,7 +142,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
             .tls(.certificate(.unknownIssuer, issuer: "CN=Our own CA"))),
         .init(
             "tls.incomplete-chain", .tls, .fails,
-            "The server does not send the intermediate certificate that has signed its own.",
+            "The server does not send the certificate of the authority that has signed its own.",
             .tls(
                 .certificate(.unknownIssuer, issuer: "CN=Example Intermediate"),
                 chain: .init([.ofServer], rejectedDepth: 0))),

@@ -24,12 +24,17 @@ package struct HTTPFacts: Sendable, Equatable {
         package var body: Body
         /// The target of a redirection; nil without one.
         package var redirection: Redirection?
+        /// Indicates whether the answer asks for a bearer token (RFC 6750 section 3).
+        package var asksForToken: Bool
 
         /// Creates an answer.
-        package init(statusCode: Int, body: Body = .json, redirection: Redirection? = nil) {
+        package init(
+            statusCode: Int, body: Body = .json, redirection: Redirection? = nil, asksForToken: Bool = false
+        ) {
             self.statusCode = statusCode
             self.body = body
             self.redirection = redirection
+            self.asksForToken = asksForToken
         }
     }
 
@@ -76,12 +81,27 @@ package struct HTTPFacts: Sendable, Equatable {
 
     /// Indicates whether the answer to a request without TLS may be that of a server with TLS.
     ///
-    /// Such a server cuts the connection, answers with an alert, or with status code 400, as nginx does.
+    /// Such a server cuts the connection, answers with an alert, or with status code 400, as nginx does. JSON is the
+    /// answer of an API.
     package var mayNeedTLS: Bool {
         switch self.exchange {
         case .cut, .notHTTP: true
-        case .answered(let answer): answer.statusCode == 400
+        case .answered(let answer): answer.statusCode == 400 && answer.body != .json
         case .timedOut, .needsTLS: false
+        }
+    }
+
+    /// Indicates whether the answer may be that of one route, so that the API's others may work.
+    ///
+    /// Pages with other status codes are those of somebody else, and a gateway answers for all routes.
+    package var mayBeOfOneRoute: Bool {
+        guard !self.isProbe, case .answered(let answer) = self.exchange else { return false }
+        switch (answer.redirection, answer.body, answer.statusCode) {
+        case (.signIn, _, _), (.otherHost, _, _), (_, .signInPage, _), (_, .blockPage, _): return false
+        case (.sameHost, _, _): return true
+        case (nil, .page, 400), (nil, .page, 404), (nil, .page, 405), (nil, .other, 404): return true
+        case (nil, _, 500), (nil, _, 501): return true
+        default: return false
         }
     }
 }

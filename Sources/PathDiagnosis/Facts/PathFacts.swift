@@ -35,9 +35,13 @@ package struct PathFacts: Sendable, Equatable {
     package init() {}
 
     /// Indicates whether the API may be at another path: it has neither a list of models nor a WebSocket at this one.
+    ///
+    /// A server that asks for the credential first answers 404 only with it.
     package var mayHaveOtherPath: Bool {
-        guard case .answered(let answer)? = self.http.facts?.exchange, answer.statusCode == 404 else { return false }
-        if case .answered(let code)? = self.credential.facts?.outcome, code != 404 { return false }
+        guard case .answered(let answer)? = self.http.facts?.exchange else { return false }
+        var code = answer.statusCode
+        if case .answered(let withCredential)? = self.credential.facts?.outcome { code = withCredential }
+        guard code == 404 else { return false }
         switch self.upgrade {
         case .found(let upgrade, _): return upgrade.handshake == .refused(statusCode: 404, isPage: false)
         case .skipped(let reason): return reason == .httpOnly

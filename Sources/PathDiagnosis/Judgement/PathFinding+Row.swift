@@ -198,10 +198,10 @@ extension PathFinding {
                 set: [.variable("SSL_CERT_FILE")])
         case .incompleteChain:
             Row(
-                .tls, .everything, "the server does not send the intermediate certificate that has signed its own",
+                .tls, .everything, "the server does not send the certificate of the authority that has signed its own",
                 [
-                    "Tell the server's operator: the file of its certificate needs the intermediate one behind it.",
-                    "Until then set SSL_CERT_FILE to a PEM file with the intermediate authority and the system's.",
+                    "If it is an intermediate authority, tell the server's operator: its file needs that certificate too.",
+                    "Until then, or for a private root, set SSL_CERT_FILE to a PEM file with it and the system's.",
                 ],
                 set: [.variable("SSL_CERT_FILE")])
         case .authorityExpired:

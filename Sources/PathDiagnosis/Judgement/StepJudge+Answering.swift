@@ -17,8 +17,15 @@ extension StepJudge {
         let words = "status code \(answer.statusCode)"
         // A probe server has an answer at its own path.
         if facts.isProbe, answer.statusCode == 404 { return .fault(.wrongAddress, "\(words), of a probe server") }
-        if facts.hasResponses == false { return .fault(.wrongAddress, "\(words), and for the responses too") }
-        guard let finding = Self.finding(for: answer) else {
+        if facts.hasResponses == false {
+            return .fault(
+                .wrongAddress,
+                answer.statusCode == 404 ? "\(words), and for the responses too" : "\(words), and 404 for the responses"
+            )
+        }
+        let finding = Self.finding(for: answer)
+        if finding != nil, facts.hasResponses == true { return .ok("\(words) for the list of models alone") }
+        guard let finding else {
             guard let seen = facts.seen else { return .ok(words) }
             return .ok("\(words), \(seen.words(besideTLS: version))", full: seen.fullWords)
         }
@@ -40,6 +47,7 @@ extension StepJudge {
         case (.signInPage, _): return .signInPage
         case (.blockPage, _): return .blockPage
         case (.page, 200..<300): return .captivePortal
+        case (.page, 401) where answer.asksForToken: return nil
         case (.page, 401), (.page, 403), (.page, 451): return .blockPage
         case (.page, 502), (.page, 503), (.page, 504), (.other, 502), (.other, 503), (.other, 504): return .gatewayError
         case (.page, 404), (.page, 405): return .wrongAddress

@@ -268,6 +268,31 @@ import Testing
         #expect(report.result(of: .http)?.words == "status code 404")
     }
 
+    /// The API asks for the key first, and has nothing at the path.
+    @Test func aPathThatIsMissingBehindTheKeyIsNamed() async throws {
+        let server = try AnsweringServer { head in
+            let hasKey = head.lowercased().contains("\r\nauthorization: bearer ")
+            return AnsweringServer.response(
+                hasKey ? "404 Not Found" : "401 Unauthorized", ["Content-Type: application/json"], body: "{}")
+        }
+        let report = try await Self.report(server.baseURL, key: "key")
+        Self.expect("http.wrong-address", .fails, in: report)
+        #expect(report.result(of: .http)?.words == "status code 401, and 404 for the responses")
+    }
+
+    /// Its list of models is missing in another way than that of an API.
+    @Test(arguments: ["404 Not Found", "501 Not Implemented"])
+    func anAPIWithoutAListOfModelsIsAtItsPath(status: String) async throws {
+        let server = try AnsweringServer { head in
+            head.hasPrefix("POST ")
+                ? AnsweringServer.response("401 Unauthorized", ["Content-Type: application/json"], body: "{}")
+                : AnsweringServer.response(status, ["Content-Type: text/plain"], body: "none")
+        }
+        let report = try await Self.report(server.baseURL)
+        #expect(report.causes.allSatisfy { $0.name.hasPrefix("web-socket.") })
+        #expect(report.result(of: .http)?.words == "status code \(status.prefix(3)) for the list of models alone")
+    }
+
     @Test func aClockThatIsWrongIsNoticed() async throws {
         let server = try AnsweringServer(
             AnsweringServer.response(
