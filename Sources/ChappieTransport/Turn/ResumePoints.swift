@@ -34,9 +34,9 @@ struct ResumePoints {
     ///   - waitingCount: the number of events that were not handed to the consumer's side.
     ///   - readyCount: the number of those that were, and that the consumer has not taken.
     mutating func note(_ cursor: ResumeCursor?, waitingCount: Int, readyCount: Int) {
-        if let number = cursor?.lastSequenceNumber, let last = self.marks.last?.cursor?.lastSequenceNumber,
-            number <= last
-        {
+        // Marks without a position may stand behind the newest one with it.
+        let newest = self.marks.last { $0.cursor != nil }?.cursor?.lastSequenceNumber
+        if let number = cursor?.lastSequenceNumber, let newest, number <= newest {
             // The response is read again from its beginning.
             return
         }

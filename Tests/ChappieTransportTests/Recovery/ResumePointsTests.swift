@@ -33,7 +33,7 @@ import Testing
         #expect(points.newest(leaving: 0) == nil)
     }
 
-    @Test func heldPositionIsNoneForEveryLaterEvent() {
+    @Test func eventsBehindAHeldPositionHaveNoPosition() {
         var points = Self.points(upTo: 1)
         for _ in 0..<3 {
             points.hold(waitingCount: 1)
@@ -47,6 +47,20 @@ import Testing
         points.hold(waitingCount: 1)
         points.moved(1)
         #expect(points.newest(leaving: 0) == nil)
+    }
+
+    /// A broken attempt's response is read again without numbers that are new, while events behind the position were taken.
+    @Test func aResponseThatIsReadAgainHasNoPositionBehindAHeldOne() {
+        var points = Self.points(upTo: 2)
+        points.hold(waitingCount: 1)
+        points.moved(1)
+        #expect(points.newest(leaving: 0) == nil)
+        for number in 1...2 {
+            points.note(Self.cursor(number), waitingCount: 0, readyCount: 0)
+            #expect(points.newest(leaving: 0) == nil)
+        }
+        points.note(Self.cursor(3), waitingCount: 0, readyCount: 0)
+        #expect(points.newest(leaving: 0) == Self.cursor(3))
     }
 
     /// The end of a response whose calls run then has none, also where nothing was taken since the held one.
