@@ -1,4 +1,4 @@
-import Foundation
+import PlatformC
 import Testing
 
 @testable import ChappieTestServer
@@ -13,7 +13,7 @@ import Testing
 
         init() throws {
             var ends: [CInt] = [-1, -1]
-            let code = socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0, &ends)
+            let code = socketpair(AF_UNIX, SystemSocket.streamType, 0, &ends)
             try #require(code == 0)
             (self.written, self.reader) = (ends[0], ends[1])
             self.writer = WireWriter(stream: ByteStream(handle: SocketHandle(ends[0]), descriptor: ends[0]))
@@ -26,8 +26,8 @@ import Testing
         }
 
         func close() {
-            _ = Glibc.close(self.reader)
-            _ = Glibc.close(self.written)
+            _ = PlatformC.close(self.reader)
+            _ = PlatformC.close(self.written)
         }
 
         /// Begins an attempt that is cut after a number of bytes.
@@ -69,6 +69,22 @@ import Testing
         try pair.writer.append([4])
         try pair.writer.flush()
         #expect(count == 1)
+    }
+
+    /// Several responses of one WebSocket may end in one batch.
+    @Test func everyMilestoneOfABatchIsReached() throws {
+        let pair = try Pair()
+        defer { pair.close() }
+        try pair.begin()
+        var reached: [Int] = []
+        for number in 1...3 {
+            try pair.writer.append({ reached.append(number) }) { () throws(ConnectionEnd) in
+                try pair.writer.append([UInt8(number)])
+            }
+        }
+        #expect(reached.isEmpty)
+        try pair.writer.flush()
+        #expect(reached == [1, 2, 3])
     }
 
     /// A cut before the last byte leaves the response undelivered; behind it, it is delivered.

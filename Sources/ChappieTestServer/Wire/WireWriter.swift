@@ -22,8 +22,8 @@ final class WireWriter {
     /// Indicates whether bytes are only collected, and whether a flush is due then.
     private var isHeld = false
     private var isFlushDue = false
-    /// The position whose byte is about to be written when the closure is called.
-    private var milestone: (position: Int, reached: () -> Void)?
+    /// The positions, in order, before the last byte of each of which a closure is called.
+    private var milestones: [(position: Int, reached: () -> Void)] = []
     /// The count of bytes written for this attempt.
     private(set) var sentByteCount = 0
 
@@ -39,7 +39,7 @@ final class WireWriter {
     func begin(_ faults: AttemptFaults, sliceByteCount: Int?) throws(ConnectionEnd) {
         self.sentByteCount = 0
         self.pending.removeAll(keepingCapacity: true)
-        self.milestone = nil
+        self.milestones = []
         self.sliceByteCount = sliceByteCount
         self.bytesPerSecond = faults.bytesPerSecond
         let strikes = faults.byteStrikes
@@ -64,7 +64,7 @@ final class WireWriter {
         defer { self.isHeld = false }
         try add()
         self.isHeld = false
-        self.milestone = (self.position, reached)
+        self.milestones.append((self.position, reached))
         if self.isFlushDue || self.pending.count >= Self.batchByteCount { try self.flush() }
     }
 
@@ -106,9 +106,9 @@ final class WireWriter {
             let next = self.limits.map(\.position).min() ?? Int.max
             let slice = self.bytesPerSecond == nil ? self.sliceByteCount ?? Int.max : 1
             let count = min(bytes.count - start, slice, max(0, next - self.sentByteCount))
-            if let milestone = self.milestone, self.sentByteCount + count >= milestone.position {
-                self.milestone = nil
-                milestone.reached()
+            while let next = self.milestones.first, self.sentByteCount + count >= next.position {
+                self.milestones.removeFirst()
+                next.reached()
             }
             if count > 0 { try self.stream.write(bytes[start..<start + count]) }
             self.sentByteCount += count
