@@ -12,15 +12,8 @@ struct EventMaker {
     /// The type of the newest event whose type was made, as the stream has it and as a string.
     private var typeBytes: [UInt8] = []
     private var type = ""
-    /// The number of events of the newest batch, for as many of which the next one has room.
+    /// The number of events of the newest batch that had any; the next one gets room for as many.
     var batchCount = 0
-
-    /// An empty batch.
-    var emptyBatch: [ServerSentEvent] {
-        var batch: [ServerSentEvent] = []
-        batch.reserveCapacity(self.batchCount)
-        return batch
-    }
 
     /// Copies the bytes of an event.
     mutating func event(_ bytes: ServerSentEventBytes) -> ServerSentEvent {

@@ -231,11 +231,12 @@ import TransportSurface
             let moment = self.moment
             self.attempt?.heardAt = moment.now
             // Local while they are parsed: access to a variable of an object is checked each time.
-            var (maker, batch) = (self.maker, self.maker.emptyBatch)
+            var (maker, batch) = (self.maker, [ServerSentEvent]())
             self.action = unsafe self.session.receive(payload.bytes, at: moment) {
+                if batch.isEmpty { batch.reserveCapacity(maker.batchCount) }
                 batch.append(unsafe maker.event($0))
             }
-            maker.batchCount = batch.count
+            if !batch.isEmpty { maker.batchCount = batch.count }
             (self.maker, self.batch) = (maker, batch)
             guard let last = self.batch.last, let attempt = self.attempt else { return }
             self.recorder.received(self.batch.count, at: moment.now - attempt.requestedAt)
