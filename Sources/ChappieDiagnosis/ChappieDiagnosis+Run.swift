@@ -13,8 +13,13 @@ extension ChappieDiagnosis {
     /// Examines the path to the server of a configuration, by the engine's own layers.
     ///
     /// It looks up addresses, connects, and asks the proxy; sends a GET of `/models` without the credential and, if that is
-    /// answered by an API, with it; and opens a WebSocket, on which it sends pings and no request. No request asks a
-    /// model. The closures of the configuration other than `credential` are not called, and that is given up after the time
+    /// answered by an API, with it; and opens a WebSocket, on which it sends pings and no request.
+    /// Where the GET and the opening handshake are answered 404, or no WebSocket is to be opened, it sends a POST
+    /// without content to `/responses`, with the credential if there is one; without it where only the answer to the
+    /// GET looks wrong. Where a request without TLS fails as it would at a port with TLS, it tries a TLS handshake
+    /// there.
+    ///
+    /// No request asks a model. The closures of the configuration other than `credential` are not called, and that is given up after the time
     /// of a step.
     ///
     /// The examination ends after the time of its extent at the latest. A look-up that the system has not answered by then

@@ -39,7 +39,8 @@ extension Examination {
 
     /// Asks whether the path of the responses exists, where the server has neither a list of models nor a WebSocket.
     ///
-    /// The credential is that of the opening handshake, which was refused with the same status code.
+    /// The credential is the one that an opening handshake is sent with; `examineAnswering` has decided that the server may
+    /// have it.
     mutating func examinePath(_ credential: ChappieCredential?) async throws {
         guard self.facts.mayHaveOtherPath, case .found(var http, let time) = self.facts.http,
             let budget = self.budget, let request = self.requests.emptyPost(credential: credential)
