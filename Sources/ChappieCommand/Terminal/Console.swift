@@ -103,17 +103,12 @@ struct Console: Sendable {
             self.note("Try 'chappie \(command) --help'.")
         // `chappie … | head` is not an error: the reader has ended.
         case DescriptorError.closed: return .success
-        case let error as DescriptorError: self.complain("input or output failed: \(error.message)")
-        case let error as SignedOutError: self.complain(error.message)
-        case let error as NoServerError: self.complain(error.message)
-        case is CancellationError: self.complain("interrupted")
         case let error as ChappieClientError:
             self.complain(error.safeDescription)
             if let message = error.serverMessage { self.show(ofServer: message) }
         case let error as WebSocketError:
             try? self.errorOutput.write(error.lines.text(style: self.errorStyle, width: self.errorWidth))
-        case let error as any LibraryError: self.complain(error.safeDescription)
-        default: self.complain("an unexpected error; please report it")
+        default: self.complain(FailureFacts(error).safeDescription)
         }
         return ExitCode(error)
     }

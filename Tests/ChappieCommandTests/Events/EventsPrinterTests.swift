@@ -104,12 +104,14 @@ import TransportSurface
     // MARK: Failures
 
     private static func error(
-        _ code: ChappieTransportFailure.Code, phase: ChappieTransportPhase = .stream
+        _ code: ChappieTransportFailure.Code, phase: ChappieTransportPhase = .stream, issuer: String? = nil
     ) -> EventSourceError {
-        .transport(
+        var details = ChappieTransportFailure.Details()
+        details.issuer = issuer
+        return .transport(
             ChappieTransportFailure(
                 code: code, phase: phase, transport: .httpSSE, progress: (attempts: 1, replaySafety: .notSent),
-                details: .init()))
+                details: details))
     }
 
     static let exits: [(EventSourceError, ExitCode)] = [
@@ -181,12 +183,7 @@ import TransportSurface
     }
 
     @Test func issuerOfACertificateIsNoMessageOfTheServer() {
-        var details = ChappieTransportFailure.Details()
-        details.issuer = "CN=A,\nO=B"
-        let error = EventSourceError.transport(
-            ChappieTransportFailure(
-                code: .certificateRejected, phase: .tls, transport: .httpSSE,
-                progress: (attempts: 1, replaySafety: .notSent), details: details))
+        let error = Self.error(.certificateRejected, phase: .tls, issuer: "CN=A,\nO=B")
         let failure = EventsFailure(error, attempts: 1)
         #expect(failure.serverMessage == nil)
         #expect(
