@@ -75,7 +75,7 @@ test: install ## Build everything and run every test; TESTS=name for some
 socket-tests: ### Run the first half of the tests with real sockets, as `make test` has built them
 	swift test --skip-build --ignore-lock $(TEST_FLAGS) --filter '^LoopbackTests\.[A-F]'
 
-more-socket-tests: ### Run the second half of them
+more-socket-tests: ### Run the second half of the tests with real sockets
 	swift test --skip-build --ignore-lock $(TEST_FLAGS) --filter '^LoopbackTests\.[^A-F]'
 
 other-tests: ### Run the other tests, as `make test` has built them

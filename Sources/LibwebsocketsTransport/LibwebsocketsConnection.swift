@@ -122,7 +122,8 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
 
     /// Lets reading continue when little enough is left unread.
     ///
-    /// Apart, because a function that makes a command has a frame of variable size, which costs each message.
+    /// Not inlined: the size of a `ServiceCommand` is known only at run time, and its stack frame would be set up for every
+    /// message.
     @inline(never)
     private func noteProgress(unread: Int) {
         guard self.arena.shouldResume(withUnread: unread) else { return }

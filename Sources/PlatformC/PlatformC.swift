@@ -2,8 +2,6 @@
 
 #if canImport(Darwin)
     @_exported public import Darwin
-#elseif canImport(Musl)
-    @_exported public import Musl
 #else
     @_exported public import Glibc
 #endif

@@ -12,7 +12,7 @@ package struct SystemThread: @unchecked Sendable {
 
     private let identifier: pthread_t
 
-    /// Starts a thread, with a stack of this size or the system's own; nil when the system has no more.
+    /// Starts a thread, with a stack of this size or the system's own; nil when the system cannot create one.
     ///
     /// The caller joins it, or detaches it.
     package static func start(stackByteCount: Int? = nil, _ run: @escaping @Sendable () -> Void) -> Self? {
@@ -44,7 +44,7 @@ package struct SystemThread: @unchecked Sendable {
         return Self(identifier: identifier)
     }
 
-    /// Starts a detached thread; returns false when the system has no more.
+    /// Starts a detached thread (`pthread_detach`); returns false when the system cannot create one.
     package static func startDetached(_ run: @escaping @Sendable () -> Void) -> Bool {
         guard let thread = Self.start(run) else { return false }
         thread.detach()

@@ -282,13 +282,19 @@ def unknown_issuer(bench):
     return Path(f"https://127.0.0.1:{bench.secure_probe()}/v1")
 
 
+def nginx_with_tls(bench, answer="return 404;", addresses=("127.0.0.1",), **certificate):
+    """The port of a server of nginx with a certificate."""
+    bench.certificate(**certificate)
+    tls = free_port()
+    listens = " ".join(f"listen {address}:{tls} ssl;" for address in addresses)
+    bench.nginx(answer, f"{listens} ssl_certificate {bench.path('both.pem')};"
+                f" ssl_certificate_key {bench.path('both.pem')};")
+    return tls
+
+
 def served_by_nginx(bench, **certificate):
     """A server of nginx with a certificate."""
-    bench.certificate(**certificate)
-    port = bench.nginx("return 404;", f"listen 127.0.0.1:{(tls := free_port())} ssl;"
-                       f" ssl_certificate {bench.path('both.pem')}; ssl_certificate_key {bench.path('both.pem')};")
-    assert port
-    return secure(bench, tls)
+    return secure(bench, nginx_with_tls(bench, **certificate))
 
 
 @fault("nginx: no intermediate certificate", "tls.incomplete-chain")
@@ -395,10 +401,7 @@ def not_plain(bench):
 
 @fault("nginx: TLS, with http", "http.needs-tls")
 def nginx_not_plain(bench):
-    bench.certificate()
-    bench.nginx("return 404;", f"listen 127.0.0.1:{(tls := free_port())} ssl;"
-                f" ssl_certificate {bench.path('both.pem')}; ssl_certificate_key {bench.path('both.pem')};")
-    return plain(tls)
+    return plain(nginx_with_tls(bench))
 
 
 @fault("an API, at another path", "http.wrong-address")
@@ -588,21 +591,14 @@ def healthy_tls(bench):
 
 @healthy("nginx with TLS and an intermediate certificate")
 def healthy_chain(bench):
-    bench.certificate(intermediate="sent")
-    tls = free_port()
-    bench.nginx(f"proxy_pass http://127.0.0.1:{bench.probe()}; proxy_buffering off; {UPGRADE}",
-                f"listen 127.0.0.1:{tls} ssl; ssl_certificate {bench.path('both.pem')};"
-                f" ssl_certificate_key {bench.path('both.pem')};")
-    return secure(bench, tls)
+    answer = f"proxy_pass http://127.0.0.1:{bench.probe()}; proxy_buffering off; {UPGRADE}"
+    return secure(bench, nginx_with_tls(bench, answer, intermediate="sent"))
 
 
 @healthy("nginx with TLS and a name of two families", place=NAMESPACE)
 def healthy_name(bench):
-    bench.certificate(name=f"DNS:both.{boxes.Resolver.ZONE}")
-    tls = free_port()
-    bench.nginx(f"proxy_pass http://127.0.0.1:{bench.probe()}; proxy_buffering off; {UPGRADE}",
-                f"listen 127.0.0.1:{tls} ssl; listen [::1]:{tls} ssl; ssl_certificate {bench.path('both.pem')};"
-                f" ssl_certificate_key {bench.path('both.pem')};")
+    answer = f"proxy_pass http://127.0.0.1:{bench.probe()}; proxy_buffering off; {UPGRADE}"
+    tls = nginx_with_tls(bench, answer, ("127.0.0.1", "[::1]"), name=f"DNS:both.{boxes.Resolver.ZONE}")
     return Path(f"https://both.{boxes.Resolver.ZONE}:{tls}/v1", ["--ca-file", bench.path("ca.pem")])
 
 

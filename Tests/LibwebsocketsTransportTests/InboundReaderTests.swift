@@ -74,7 +74,7 @@ import WebSocketProtocol
 
     // MARK: Messages that are lent without their events
 
-    @Test func wholeMessagesAreLentUpToARecordThatIsNone() throws {
+    @Test func wholeMessagesAreLentUntilAnotherRecordFollows() throws {
         let whole = MessagePiece(kind: .text)
         let buffer = Self.buffer([([1], whole), ([], whole)])
         buffer.appendPong()

@@ -28,8 +28,9 @@ extension EventReader {
 
     /// Returns the position behind an event that was read.
     ///
-    /// A half of a surrogate pair that waits was not passed on. Behind a call that waits another turn would skip it, and
-    /// behind the end of the response the caller runs it.
+    /// A half of a surrogate pair that waits was not passed on. While a call waits for the response's end the position stays
+    /// before it, because a turn that continued behind it would skip it. Behind `response.completed` there is no position:
+    /// the caller runs the call.
     mutating func position(behind event: ResponseEvent) -> Delivery.Position {
         self.isWithheld = false
         self.machine.delivery.read(event.sequenceNumber)
@@ -42,7 +43,7 @@ extension EventReader {
 
     /// Reads an event of the response; `carriedItems` are the finished items of broken attempts.
     ///
-    /// Nothing of an event is passed on that another turn has delivered. Where the consumer wants every event, it gets
+    /// Events that another turn has delivered are read and not passed on. Where the consumer wants every event, it gets
     /// this one unchanged first.
     mutating func handle(
         _ event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int,

@@ -1,4 +1,3 @@
-import ResponseEvents
 import ServerSentEvents
 import StreamSession
 import StreamTransport

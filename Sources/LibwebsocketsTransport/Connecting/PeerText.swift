@@ -1,3 +1,5 @@
+import CLibwebsocketsShim
+
 extension String {
     /// Creates a text of a peer for one line of a log: valid, without characters that would move or hide others.
     ///
@@ -12,6 +14,11 @@ extension String {
             text.append(shown)
         }
         self.init(text)
+    }
+
+    /// Creates the text of a name in a certificate, from the shim's bytes up to the first zero.
+    init(printingName bytes: UnsafeRawBufferPointer) {
+        self.init(printing: bytes.prefix { $0 != 0 }, byteCountLimit: Int(CLWS_ISSUER_LIMIT))
     }
 }
 

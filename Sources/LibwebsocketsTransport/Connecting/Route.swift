@@ -61,9 +61,7 @@ extension clws_details {
     }
 
     private var issuerName: String? {
-        let name = withUnsafeBytes(of: self.issuer) { bytes in
-            String(printing: bytes.prefix { $0 != 0 }, byteCountLimit: Int(CLWS_ISSUER_LIMIT))
-        }
+        let name = withUnsafeBytes(of: self.issuer) { String(printingName: $0) }
         return name.isEmpty ? nil : name
     }
 }

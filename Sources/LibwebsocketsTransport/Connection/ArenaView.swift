@@ -1,4 +1,4 @@
-/// The service thread's state of a connection's arena between two reads.
+/// The service thread's last knowledge of an arena: a lower bound of its room, and the consumer to resume.
 ///
 /// It belongs to the service thread.
 struct ArenaView {

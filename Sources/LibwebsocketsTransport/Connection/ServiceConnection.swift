@@ -1,7 +1,5 @@
-import CLibwebsocketsShim
 import HTTPProtocol
 import StreamTransport
-import WebSocketProtocol
 
 /// One exchange on the service thread, between its sockets and its arena.
 ///

@@ -66,15 +66,13 @@ struct PayloadDecoder {
     /// lie in an `InboundBuffer`, which has room for that.
     mutating func decode(_ bytes: UnsafeRawBufferPointer, as piece: MessagePiece?) throws(Failure) -> InboundPayload? {
         guard let piece else { return try self.decodeBody(bytes) }
+        if self.lends(piece, byteCount: bytes.count) {
+            return InboundPayload(kind: piece.kind.payloadKind, bytes: bytes)
+        }
         if piece.isCompressed {
             return piece.isWhole ? try self.inflateWhole(bytes, as: piece.kind) : try self.inflate(bytes, of: piece)
         }
-        if !piece.isWhole {
-            try self.validate(bytes, of: piece)
-        } else if bytes.count <= self.limit {
-            // The usual case: a whole message that needs no assembly and no check here.
-            return InboundPayload(kind: piece.kind.payloadKind, bytes: bytes)
-        }
+        if !piece.isWhole { try self.validate(bytes, of: piece) }
         do throws(FrameError) {
             guard let message = try self.assembler.append(piece, bytes: bytes) else { return nil }
             return InboundPayload(kind: message.kind.payloadKind, bytes: message.bytes)
@@ -83,7 +81,7 @@ struct PayloadDecoder {
         }
     }
 
-    /// Indicates whether `decode` lends these bytes as a message, and does nothing else.
+    /// Indicates the usual case: a whole message that needs no assembly and no check here, and is lent as it is.
     func lends(_ piece: MessagePiece, byteCount: Int) -> Bool {
         piece.isFirst && piece.isLast && !piece.isCompressed && byteCount <= self.limit
     }

@@ -13,14 +13,10 @@ package struct TLSCertificate: Sendable, Equatable {
     package let locatesIssuer: Bool
 
     init(_ certificate: clws_certificate) {
-        self.subject = withUnsafeBytes(of: certificate.subject) { Self.text(in: $0) }
-        self.issuer = withUnsafeBytes(of: certificate.issuer) { Self.text(in: $0) }
+        self.subject = withUnsafeBytes(of: certificate.subject) { String(printingName: $0) }
+        self.issuer = withUnsafeBytes(of: certificate.issuer) { String(printingName: $0) }
         self.timeLeft = .seconds(certificate.seconds_left)
         self.locatesIssuer = certificate.locates_issuer
-    }
-
-    private static func text(in bytes: UnsafeRawBufferPointer) -> String {
-        String(printing: bytes.prefix { $0 != 0 }, byteCountLimit: Int(CLWS_ISSUER_LIMIT))
     }
 }
 

@@ -22,7 +22,7 @@ package struct TLSSession: Sendable, Equatable {
     }
 
     private static func text(in bytes: UnsafeRawBufferPointer) -> String? {
-        let text = String(printing: bytes.prefix { $0 != 0 }, byteCountLimit: Int(CLWS_ISSUER_LIMIT))
+        let text = String(printingName: bytes)
         return text.isEmpty ? nil : text
     }
 }

@@ -44,10 +44,11 @@ public final class WebSocketConnection: Sendable {
 
     let exchange: any OwnedWebSocket
     let state = LockedValue(State())
-    // Beside the state, as they are used for each message.
-    /// Indicates whether a task receives; the one that sets it does.
+    // Outside the lock, because every message uses them.
+    /// Indicates whether a task receives; set with acquire and cleared with release, so that successive receivers see each
+    /// other's reads of the exchange.
     let isReceiving = Atomic(false)
-    /// Indicates whether the state has an `endOfMessages`.
+    /// A hint that the state has an `endOfMessages`, written under the state's lock; the lock decides.
     let hasEndOfMessages = Atomic(false)
     /// The number of received messages, which the task that receives changes.
     let receivedMessageCount = Atomic(0)

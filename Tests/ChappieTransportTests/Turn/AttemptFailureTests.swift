@@ -51,7 +51,7 @@ import Testing
         #expect(failure == expected)
     }
 
-    @Test func documentInPlaceOfAnEventStreamIsNone() {
+    @Test func documentInPlaceOfAnEventStreamIsAnUnexpectedContentType() {
         var reader = self.reader()
         var attempt = self.attempt(.httpSSE, 200, #"{"error":{"message":"no such model"}}"#)
         let failures = [

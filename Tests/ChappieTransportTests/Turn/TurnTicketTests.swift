@@ -52,7 +52,7 @@ import Testing
         #expect(self.isClosed)
     }
 
-    @Test func contentOfAnyOtherTurnAnswersNothing() {
+    @Test func contentOfATurnThatIsNoProbeIsNotReportedToTheBreaker() {
         var ticket = TurnTicket(self.engine, self.control())
         #expect(ticket.ask() == nil)
         ticket.serverAnswered()

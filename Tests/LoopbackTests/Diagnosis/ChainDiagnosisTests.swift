@@ -30,7 +30,7 @@ import Testing
         return ([report.sentence] + causes + report.steps.map(\.words)).joined(separator: "\n")
     }
 
-    /// The second examination resumes a session, whose certificates are those of the first handshake.
+    /// The second examination may resume a session, whose certificates are those of the first handshake.
     @Test func aWholeChainIsTold() async throws {
         let server = try Self.server(.sent)
         for _ in 1...2 {
