@@ -36,6 +36,8 @@ PORT := 8000
 # How long a soak is; `make soak SECONDS=n` says otherwise. Which benchmarks `make bench` runs: part of a name.
 SOAK_SECONDS := $(if $(filter command line,$(origin SECONDS)),$(SECONDS),3600)
 FILTER :=
+# `make soak CLIENTS=1` runs WebSocketClient and EventSource in place of the engine.
+CLIENTS :=
 # Which cases `make doctor-faults` runs: words of their names; all when it is empty.
 WORDS :=
 # Which results.json `make bench-report` and `make bench-readme` read: the last one when it is empty.
@@ -270,9 +272,9 @@ SAMPLES := torture-sample promise-sample soak-sample autobahn-quick
 samples: install ### A sample of the torture, the promise, the soak and the Autobahn suite, at the same time
 	@Scripts/at-once.sh $(SAMPLES)
 
-soak: install ### Run streams whose consumers stop and start, for an hour or SECONDS=n, and see that nothing is lost or kept
+soak: install ### Run streams whose consumers stop and start, for an hour or SECONDS=n, and see that nothing is lost or kept; CLIENTS=1 for the clients
 	swift build -c release --product soak
-	"$$(swift build -c release --show-bin-path)/soak" --seconds $(SOAK_SECONDS)
+	"$$(swift build -c release --show-bin-path)/soak" $(if $(CLIENTS),--clients) --seconds $(SOAK_SECONDS)
 
 # Some seconds more than it says, for the streams that are still running then.
 soak-sample: install ### The same for less than a minute

@@ -168,7 +168,10 @@ let package = Package(
             dependencies: ["ChappieTestServer", "ChappieTransport", "PromiseRecord", "StreamTransport"],
             path: "Tests/Torture", swiftSettings: baseSettings),
         .executableTarget(
-            name: "soak", dependencies: ["ChappieTestServer", "ChappieTransport", "StreamTransport"],
+            name: "soak",
+            dependencies: [
+                "ChappieTestServer", "ChappieTransport", "EventSource", "StreamTransport", "WebSocketClient",
+            ],
             path: "Tests/Soak", swiftSettings: baseSettings),
         .executableTarget(
             name: "connection-churn",

@@ -27,31 +27,27 @@ struct SoakCommand {
         // A short run first makes what is made once, before resources are counted.
         try await Self.warmUp(options)
         let before = try await ProcessUse.atRest(notAbove: nil)
-        let record = SoakRecord()
+        let record = SoakRecord(others: options.kind.others)
         let violations: [String]
         do {
-            let site = try SoakSite()
-            violations = try await SoakRunner(options, site: site, record: record).run() + site.violations
+            let streams = try options.kind.init()
+            violations = try await SoakRunner(options, streams: streams, record: record).run() + streams.violations
         }
         let after = try await ProcessUse.atRest(notAbove: before)
         Console.line("\(record.counts)")
         Console.line("at the beginning: \(before); at the end: \(after)")
-        var all = violations + record.violations + record.counts.omissions(seconds: options.seconds)
-        if after.descriptors > before.descriptors { all.append("descriptors were kept: \(before), and now \(after)") }
+        let all =
+            violations + record.violations + record.counts.omissions(seconds: options.seconds)
+            + after.violations(since: before)
         for violation in all { Console.line("VIOLATION: \(violation)") }
         Console.line("soak: \(all.isEmpty ? "nothing was lost, stuck or kept" : "\(all.count) violations")")
         return all.isEmpty
     }
 
     private static func warmUp(_ options: SoakOptions) async throws {
-        let site = try SoakSite()
-        let record = SoakRecord()
-        await withTaskGroup(of: Void.self) { group in
-            for (index, lane) in SoakLane.all.enumerated() {
-                let plan = StreamPlan(lane: lane, kind: .steady, seed: options.seed &+ UInt64(index))
-                group.addTask { await SoakStream(plan: plan, site: site, record: record).run() }
-            }
-        }
+        let streams = try options.kind.init()
+        let record = SoakRecord(others: [])
+        await streams.warmUp(seed: options.seed, record)
         if let violation = record.violations.first { throw SoakOptions.Problem(description: violation) }
     }
 }

@@ -13,18 +13,22 @@ struct SoakOptions: Sendable {
     private(set) var seed: UInt64 = 1
     /// The number of concurrent streams.
     private(set) var streams = 48
+    /// The kind of streams.
+    private(set) var kind: any SoakStreams.Type = SoakSite.self
     /// By how much the memory may grow after a quarter of the time, in MiB; nil for a program whose sanitizer keeps what
     /// is freed.
     private(set) var memorySlack: Int? = 24
     private(set) var wantsHelp = false
 
     static let usage = """
-        usage: soak [--seconds N] [--seed S] [--streams N] [--memory-slack MIB | --any-memory]
+        usage: soak [--clients] [--seconds N] [--seed S] [--streams N] [--memory-slack MIB | --any-memory]
 
         Runs streams over both transports, with TLS and without, compressed and not, through faults, with consumers
         that pause, cancel, and read event by event or by the batch; and checks that every text is right, that nothing
         is stuck, and that memory and descriptors stay what they are.
 
+          --clients            connections of WebSocketClient and EventSource instead, whose messages and events are
+                               checked at both ends, with closes, pings and reconnections
           --seconds N          how long (3600)
           --seed S             another seed, other streams (1)
           --streams N          how many at a time (48)
@@ -38,6 +42,7 @@ struct SoakOptions: Sendable {
         while let argument = arguments.next() {
             switch argument {
             case "--help", "-h": self.wantsHelp = true
+            case "--clients": self.kind = ClientSite.self
             case "--any-memory": self.memorySlack = nil
             case "--seconds": self.seconds = try Self.number(arguments.next(), of: argument)
             case "--seed": self.seed = UInt64(try Self.number(arguments.next(), of: argument))

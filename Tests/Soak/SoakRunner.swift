@@ -1,16 +1,34 @@
 // Runs the streams of a soak, and watches the process meanwhile.
 import Foundation
 
+/// The streams of a soak, and the servers that they are to.
+protocol SoakStreams: Sendable {
+    /// Starts the servers.
+    init() throws
+
+    /// The names of what has to occur in a run beside the counts that every run has.
+    static var others: [String] { get }
+
+    /// Runs the stream that a seed stands for to its end; what is wrong goes into the record.
+    func run(seed: UInt64, _ record: SoakRecord) async
+
+    /// Runs streams of every sort, so that what is made once is made.
+    func warmUp(seed: UInt64, _ record: SoakRecord) async
+
+    /// The violations that the servers have seen.
+    var violations: [String] { get }
+}
+
 /// One soak.
 struct SoakRunner: Sendable {
     private let options: SoakOptions
-    private let site: SoakSite
+    private let streams: any SoakStreams
     private let record: SoakRecord
     private let end: ContinuousClock.Instant
 
-    init(_ options: SoakOptions, site: SoakSite, record: SoakRecord) {
+    init(_ options: SoakOptions, streams: any SoakStreams, record: SoakRecord) {
         self.options = options
-        self.site = site
+        self.streams = streams
         self.record = record
         self.end = .now + .seconds(options.seconds)
     }
@@ -28,8 +46,7 @@ struct SoakRunner: Sendable {
     private func work(_ worker: Int) async {
         var random = SoakRandom(seed: self.options.seed &* 1_000_003 &+ UInt64(worker))
         while ContinuousClock.now < self.end {
-            let plan = StreamPlan(seed: random.next())
-            await SoakStream(plan: plan, site: self.site, record: self.record).run()
+            await self.streams.run(seed: random.next(), self.record)
         }
     }
 

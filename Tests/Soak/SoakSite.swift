@@ -7,7 +7,7 @@ import StreamTransport
 /// Everything that streams connect to.
 ///
 /// The servers end with it.
-final class SoakSite: Sendable {
+final class SoakSite: SoakStreams {
     private struct Place: Sendable {
         let server: ChappieTestServer
         /// The file with the certificate; nil without TLS.
@@ -70,6 +70,23 @@ final class SoakSite: Sendable {
             configuration.eventsPerSecond = 1.2
         }
         return configuration
+    }
+
+    // MARK: Streams
+
+    static var others: [String] { [] }
+
+    func run(seed: UInt64, _ record: SoakRecord) async {
+        await SoakStream(plan: StreamPlan(seed: seed), site: self, record: record).run()
+    }
+
+    func warmUp(seed: UInt64, _ record: SoakRecord) async {
+        await withTaskGroup(of: Void.self) { group in
+            for (index, lane) in SoakLane.all.enumerated() {
+                let plan = StreamPlan(lane: lane, kind: .steady, seed: seed &+ UInt64(index))
+                group.addTask { await SoakStream(plan: plan, site: self, record: record).run() }
+            }
+        }
     }
 
     // MARK: Responses
@@ -173,6 +190,8 @@ final class SoakSite: Sendable {
 enum SoakTimes {
     static let pingInterval = Duration.milliseconds(500)
     static let pongTimeout = Duration.milliseconds(2_000)
+    /// The pings of a server whose streams are short.
+    static let serverPingInterval = Duration.milliseconds(100)
     /// Longer than both together.
     static let longPause = Duration.milliseconds(2_900)
     /// The time limits `firstEvent` and `idle`; three silent attempts, the most in a plan, take less than `stuck`.

@@ -26,31 +26,13 @@ struct SoakStream: Sendable {
     // MARK: Faults
 
     private func readThroughProxy(_ number: Int) async throws {
-        var random = SoakRandom(seed: self.plan.seed &+ 1)
-        let faults = (1...random.number(in: 1...3)).map { connection in
-            FaultProxy.Fault(self.action(&random, of: connection), connections: connection...connection)
-        }
         let proxy = try FaultProxy(
-            upstream: .init(host: "127.0.0.1", port: self.site.port(of: self.plan.lane)), plan: .init(faults))
+            upstream: .init(host: "127.0.0.1", port: self.site.port(of: self.plan.lane)),
+            plan: .drawn(
+                seed: self.plan.seed &+ 1, byteCount: self.plan.byteCount, hasPings: self.plan.lane.isWebSocket))
         defer { proxy.stop() }
         self.record.count { $0.faultyStreams += 1 }
         try await self.read(from: try self.site.makeInstance(for: self.plan.lane, port: proxy.port), number)
-    }
-
-    private func action(_ random: inout SoakRandom, of connection: Int) -> FaultProxy.Action {
-        // Mostly behind the handshakes, and in those of one connection at most: two broken ones in a row end a turn.
-        let isEarly = random.chance(20) && connection == 1
-        let offset = random.number(in: isEarly ? 0...2_000 : 2_000...2_000 + self.plan.byteCount)
-        switch random.number(in: 0...6) {
-        case 0: return .cut(atByte: offset)
-        case 1: return .reset(atByte: offset)
-        case 2: return .stall(atByte: offset, for: .milliseconds(random.number(in: 1...1_500)))
-        case 3: return .slice(byteCount: random.number(in: 1...100), fromByte: offset)
-        case 4: return .throttle(bytesPerSecond: 400_000, fromByte: offset)
-        // Only a WebSocket's pings detect that the peer is gone.
-        case 5 where self.plan.lane.isWebSocket: return .halfOpen(atByte: max(4_000, offset))
-        default: return .delay(.milliseconds(random.number(in: 1...300)))
-        }
     }
 
     // MARK: Reading
@@ -60,7 +42,12 @@ struct SoakStream: Sendable {
         let prompt = self.site.serve(response, number: number)
         defer { self.site.withdraw(number) }
         let handle = instance.streamHandle(ChappieTransportRequest(prompt: prompt, model: "m"))
-        self.record.opened(number, handle)
+        self.record.opened(number) {
+            let attempts = handle.report.attempts.map { attempt in
+                "\(attempt.transport), \(attempt.receivedByteCount) bytes, \(attempt.outcome ?? "running")"
+            }
+            return "attempts: \(attempts)"
+        }
         var reading = Reading(self, number: number, handle: handle, text: response.text)
         do {
             if self.plan.isBatched {
@@ -166,11 +153,7 @@ struct Reading {
 
     private mutating func pause() async throws {
         if self.stream.plan.kind == .cancelled { return self.cancel() }
-        let isLong = self.random.chance(40)
-        self.stream.record.progress(self.number, waits: false)
-        if isLong { self.stream.record.count { $0.longPauses += 1 } }
-        try await Task.sleep(for: isLong ? SoakTimes.longPause : .milliseconds(self.random.number(in: 1...200)))
-        self.stream.record.progress(self.number, waits: true)
+        try await self.stream.record.pause(self.number, &self.random)
     }
 
     private mutating func cancel() {
