@@ -37,7 +37,8 @@ final class RawClient {
     /// The number of received bytes.
     private(set) var receivedByteCount = 0
 
-    init(port: Int, receiveTimeout: Int = 10) throws {
+    /// Connects; a read waits for `receiveTimeout` seconds, which are long enough for a machine with much else to do.
+    init(port: Int, receiveTimeout: Int = 60) throws {
         self.descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
         var timeout = timeval(tv_sec: receiveTimeout, tv_usec: 0)
         setsockopt(self.descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
