@@ -109,7 +109,7 @@ public final class EventSource: AsyncSequence, Sendable {
     /// may begin with; empty for none.
     public var lastEventID: String { self.shared.withLock { $0.lastEventID } }
 
-    /// The reconnection time: that of the policy, or the one that the stream has set before it was lost.
+    /// The reconnection time: that of the policy, or the one that a stream has set before its connection ended.
     public var reconnectionTime: Duration { self.shared.withLock { $0.reconnectionTime } }
 
     /// The status code and the fields of the newest answer; nil before the first.

@@ -352,7 +352,7 @@ import TransportSurface
     @Test(arguments: [true, false])
     func programCanReconnectAtOnce(_ isConnected: Bool) async throws {
         let server = ScriptedServer(
-            [.events, .body("id: 1\ndata: a\n\n")] + (isConnected ? [.hang] : [.end()]),
+            [.events, .body("id: 1\nretry: 10\ndata: a\n\n")] + (isConnected ? [.hang] : [.end()]),
             [.events, .body("data: b\n\n"), .hang], sleepsForEver: true)
         let source = EventSource(server)
         let task = Task { await source.all() }
@@ -360,6 +360,7 @@ import TransportSurface
         source.reconnect()
         await server.hung()
         #expect(Self.field("last-event-id", of: server.requests.last) == "1")
+        #expect(source.reconnectionTime == .milliseconds(10))
         #expect(server.requests.count == 2)
         source.close()
         #expect(await task.value.events.map(\.data) == ["a", "b"])

@@ -34,8 +34,7 @@ struct EventSourceSoak: Sendable {
         guard try await events.next() == nil, source.readyState == .closed, source.response?.statusCode == 204,
             source.lastEventID == String(self.plan.receivedCount)
         else { throw WrongContent("another end: \(source.report)") }
-        // A stream that the program has dropped was not lost, and may have been the only one.
-        guard self.plan.kind == .interrupted || source.reconnectionTime == .milliseconds(self.plan.retryMilliseconds)
+        guard source.reconnectionTime == .milliseconds(self.plan.retryMilliseconds)
         else { throw WrongContent("another reconnection time: \(source.reconnectionTime)") }
         self.record.count { $0.completed += 1 }
     }

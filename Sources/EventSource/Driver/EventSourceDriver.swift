@@ -178,6 +178,7 @@ import TransportSurface
             return
         }
         self.closeAttempt(outcome: "restarted")
+        self.shared.withLock { $0.reconnectionTime = self.session.reconnectionTime ?? $0.reconnectionTime }
         self.action = action
     }
 
