@@ -58,7 +58,10 @@ struct clws_tls {
     int certificate_depth;
     int alert;
     bool is_key_not_pinned;
+    bool is_alert_received;
     bool is_answered_in_http;
+    bool is_not_tls;
+    bool has_received;
     bool has_failed;
 };
 

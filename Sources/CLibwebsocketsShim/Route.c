@@ -47,7 +47,9 @@ clws_trust *clws_trust_create(const char *file) {
 
 static void noticed(const SSL *ssl, int where, int value) {
     clws_tls *tls = clws_tls_of(ssl);
-    if ((where & SSL_CB_ALERT) && value >> 8 == SSL3_AL_FATAL && tls && !tls->alert) tls->alert = value & 0xFF;
+    if (!(where & SSL_CB_ALERT) || value >> 8 != SSL3_AL_FATAL || !tls || tls->alert) return;
+    tls->alert = value & 0xFF;
+    tls->is_alert_received = where & SSL_CB_READ;
 }
 
 static int session_made(SSL *ssl, SSL_SESSION *session) {

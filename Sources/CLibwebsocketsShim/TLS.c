@@ -131,10 +131,18 @@ static bool is_response(const uint8_t *bytes, size_t count) {
     return count >= sizeof version - 1 && memcmp(bytes, version, sizeof version - 1) == 0;
 }
 
+// Returns whether bytes may begin a record (RFC 8446 section 5.1): with its type, and the first byte of its version.
+static bool may_be_record(const uint8_t *bytes, size_t count) {
+    bool has_type = bytes[0] >= SSL3_RT_CHANGE_CIPHER_SPEC && bytes[0] <= SSL3_RT_APPLICATION_DATA;
+    return has_type && (count < 2 || bytes[1] == SSL3_VERSION_MAJOR);
+}
+
 clws_tls_step clws_tls_receive(
     clws_tls *tls, const uint8_t *bytes, size_t count, uint8_t *plaintext, size_t plaintext_capacity,
     uint8_t *ciphertext, size_t ciphertext_capacity) {
     size_t total = 0;
+    if (count > 0 && !tls->has_received) tls->is_not_tls = !may_be_record(bytes, count);
+    tls->has_received = tls->has_received || count > 0;
     begin(tls, bytes, count, ciphertext, ciphertext_capacity);
     while (!tls->has_failed && total < plaintext_capacity) {
         size_t taken = 0;
@@ -172,7 +180,9 @@ clws_details clws_tls_details(const clws_tls *tls) {
         .alert = tls->alert,
         .certificate_depth = tls->certificate_depth,
         .is_key_not_pinned = tls->is_key_not_pinned,
+        .is_alert_received = tls->is_alert_received,
         .is_answered_in_http = tls->is_answered_in_http,
+        .is_not_tls = tls->is_not_tls,
     };
     if (tls->issuer) memcpy(details.issuer, tls->issuer, strlen(tls->issuer));
     return details;

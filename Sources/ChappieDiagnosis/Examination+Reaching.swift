@@ -212,9 +212,17 @@ extension TLSFacts {
             let sent = rejection.certificates.map { CertificateChain.Certificate($0) }
             self.init(failure.handshake, chain: CertificateChain(sent, rejectedDepth: rejection.depth))
         case .answeredInHTTP?: self.init(.answeredInHTTP)
-        case .secured?, nil: self.init(failure.handshake)
+        case .notTLS?: self.init(.notTLS)
+        case .alerted(let alert, isByServer: false)? where Self.alertsToOtherBytes.contains(alert): self.init(.notTLS)
+        case .closed?: self.init(.closed)
+        case .reset?: self.init(.reset)
+        case .alerted?, .secured?, nil: self.init(failure.handshake)
         }
     }
+
+    /// The alerts that this side sends to bytes that are not TLS, or not as its rules say (RFC 8446 section 6.2):
+    /// unexpected_message, bad_record_mac, record_overflow and decode_error.
+    private static let alertsToOtherBytes: Set<UInt8> = [10, 20, 22, 50]
 }
 
 extension CertificateChain.Certificate {

@@ -132,11 +132,12 @@ class Bench:
         subprocess.run([*before, "openssl", *words], cwd=self.folder, check=True, stdin=subprocess.DEVNULL,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=30)
 
-    def certificate(self, name="IP:127.0.0.1", subject="/CN=server", moved=None, intermediate=None):
+    def certificate(self, name="IP:127.0.0.1", subject="/CN=server", moved=None, intermediate=None,
+                    authority="Doctor Faults Intermediate"):
         """Makes server.pem, server.key and both.pem, signed by ca.pem; `moved` is the time of faketime, such as -9d.
 
-        An `intermediate` authority signs it in the place of ca.pem: its certificate is in both.pem ("sent" or "expired"),
-        or not ("missing").
+        An `intermediate` authority, named `authority`, signs it in the place of ca.pem: its certificate is in both.pem
+        ("sent" or "expired"), or not ("missing").
         """
         before = [program("faketime"), "-f", moved] if moved else []
         curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
@@ -147,7 +148,7 @@ class Bench:
         issuer = "ca"
         if intermediate:
             issuer = "intermediate"
-            self.intermediate(is_expired=intermediate == "expired")
+            self.intermediate(authority, is_expired=intermediate == "expired")
             self.write("extensions", f"subjectAltName={name}\n"
                        "authorityInfoAccess=caIssuers;URI:http://ca.test/intermediate.cer\n")
         self.openssl("x509", "-req", "-in", "server.csr", "-CA", issuer + ".pem", "-CAkey", issuer + ".key",
@@ -159,10 +160,10 @@ class Bench:
                     both.write(file.read())
         os.chmod(self.path("server.key"), 0o644)
 
-    def intermediate(self, is_expired):
+    def intermediate(self, authority, is_expired):
         """Makes intermediate.pem and intermediate.key, signed by ca.pem for two days, or for two days that are over."""
         self.openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj",
-                     "/CN=Doctor Faults Intermediate", "-keyout", "intermediate.key", "-out", "intermediate.csr")
+                     f"/CN={authority}", "-keyout", "intermediate.key", "-out", "intermediate.csr")
         self.write("authority", "basicConstraints=critical,CA:TRUE\nkeyUsage=critical,keyCertSign\n")
         self.openssl("x509", "-req", "-in", "intermediate.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial",
                      "-days", "2", "-extfile", "authority", "-out", "intermediate.pem",

@@ -131,6 +131,21 @@ def banner(connection):
     connection.sendall(b"220 mail.test ESMTP ready\r\n" * 8)
 
 
+def greeting(connection):
+    """Speaks first, and then waits."""
+    connection.sendall(b"SSH-2.0-OpenSSH_9.2\r\n")
+    silent(connection)
+
+
+def alerting(code):
+    """Returns a server that answers everything with a fatal alert of TLS (RFC 8446 section 6)."""
+    def serve(connection):
+        connection.recv(65536)
+        connection.sendall(bytes([0x15, 3, 3, 0, 2, 2, code]))
+        silent(connection)
+    return serve
+
+
 def static(text):
     """Returns a server that gives the same answer to every request."""
     def serve(connection):

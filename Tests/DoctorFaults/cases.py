@@ -324,11 +324,15 @@ def wrong_name(bench):
 
 @fault("openssl s_server: a client's certificate is demanded", "tls.refused")
 def client_certificate(bench):
+    return s_server(bench, "-Verify", "1", "-verify_return_error", "-CAfile", "ca.pem")
+
+
+def s_server(bench, *options):
+    """A server of OpenSSL with a certificate."""
     bench.certificate()
     port = free_port()
     bench.listen("s_server", ["openssl", "s_server", "-accept", f"127.0.0.1:{port}", "-cert", "both.pem", "-key",
-                              "server.key", "-Verify", "1", "-verify_return_error", "-CAfile", "ca.pem", "-quiet"],
-                 port)
+                              "server.key", "-quiet", *options], port)
     return secure(bench, port)
 
 
@@ -337,7 +341,7 @@ def not_tls(bench):
     return Path(f"https://127.0.0.1:{bench.probe()}/v1")
 
 
-@fault("a server of mail, with https", "tls.cut")
+@fault("a server of mail, with https", "tls.not-tls")
 def mail_not_tls(bench):
     return Path(f"https://127.0.0.1:{bench.listener(boxes.banner)}/v1")
 
@@ -346,6 +350,36 @@ def mail_not_tls(bench):
 def tls_reset(bench):
     url = bench.serve("--upstream", f"https://127.0.0.1:{bench.secure_probe()}", "--fault", "reset@300:to-client")
     return secure(bench, port_of(url))
+
+
+@fault("a server of SSH, which speaks first, with https", "tls.not-tls")
+def ssh_not_tls(bench):
+    return Path(f"https://127.0.0.1:{bench.listener(boxes.greeting)}/v1")
+
+
+@fault("a server that closes at the handshake, with https", "tls.cut")
+def closes_at_handshake(bench):
+    return Path(f"https://127.0.0.1:{bench.listener(lambda connection: connection.recv(65536))}/v1")
+
+
+@fault("a server that does not know the name, with https", "tls.refused")
+def unrecognized_name(bench):
+    return Path(f"https://127.0.0.1:{bench.listener(boxes.alerting(112))}/v1")
+
+
+@fault("openssl s_server: HTTP/2 alone", "tls.refused")
+def http2_alone(bench):
+    return s_server(bench, "-alpn", "h2")
+
+
+@fault("openssl s_server: TLS 1.1 alone", "tls.refused")
+def old_tls(bench):
+    return s_server(bench, "-tls1_1", "-cipher", "ALL:@SECLEVEL=0")
+
+
+@fault("nginx: an authority with the name of a root and an address", "tls.unknown-issuer")
+def private_root(bench):
+    return served_by_nginx(bench, intermediate="missing", authority="Doctor Faults Root")
 
 
 @fault("TLS that is not answered", "tls.no-answer")

@@ -264,6 +264,29 @@ import Testing
         pair.receive(Array(text.utf8))
         #expect(pair.state == .failed)
         #expect(pair.client.details.is_answered_in_http == isInHTTP)
+        #expect(pair.client.details.is_not_tls)
+    }
+
+    /// One byte of another protocol is enough, and a record may come in pieces.
+    @Test(arguments: TLSVersion.allCases) func theFirstBytesOfAnAnswerTellItsProtocol(_ version: TLSVersion) throws {
+        let other = try TLSPair(version)
+        other.receive([UInt8(ascii: "S")])
+        #expect(other.client.details.is_not_tls && other.state == .handshaking)
+        let pair = try TLSPair(version)
+        for byte in pair.exchange() { pair.receive([byte]) }
+        #expect(!pair.client.details.is_not_tls && pair.state != .failed)
+    }
+
+    /// A fatal alert handshake_failure, and bytes after which this side sends one.
+    @Test(arguments: [
+        ([0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x28], true), ([0x17, 0x03, 0x03, 0x00, 0x01, 0x00], false),
+    ] as [([UInt8], Bool)])
+    func theSenderOfAnAlertIsReported(bytes: [UInt8], isReceived: Bool) throws {
+        let pair = try TLSPair(.version13)
+        pair.receive(bytes)
+        #expect(pair.state == .failed && pair.alert != 0)
+        #expect(pair.client.details.is_alert_received == isReceived)
+        #expect(!pair.client.details.is_not_tls)
     }
 
     // MARK: Resumption

@@ -56,6 +56,29 @@ import Testing
         #expect(report.causes.map(\.name) == ["tls.unknown-issuer"])
     }
 
+    /// Its certificates may have an address of its own; public roots sign no certificate of a server.
+    @Test(arguments: [
+        ("CN=Priv Root", "tls.unknown-issuer"), ("CN=Example Root CA,O=Example", "tls.unknown-issuer"),
+        ("CN=Grassroots CA", "tls.incomplete-chain"), ("CN=Example Intermediate Root", "tls.incomplete-chain"),
+        ("CN=Root Issuing 2", "tls.incomplete-chain"), ("CN=corp-DC01-CA,DC=corp", "tls.incomplete-chain"),
+    ])
+    func anAuthorityWithTheNameOfARootIsNoMissingIntermediate(issuer: String, name: String) {
+        var own = CertificateChain.Certificate.ofServer
+        own.issuer = issuer
+        let report = Self.report(.certificate(.unknownIssuer, issuer: issuer), .init([own], rejectedDepth: 0))
+        #expect(report.causes.map(\.name) == [name])
+        let isRoot = name == "tls.unknown-issuer"
+        #expect(report.causes.first?.evidence.last?.contains("the name of a root") == isRoot)
+        // Where nothing tells them apart, both are named.
+        let text = ([report.sentence] + (report.causes.first?.remedies ?? [])).joined()
+        #expect(isRoot || text.contains("a private root.") && text.contains("tells them apart"))
+        #expect(text.contains("intermediate"))
+        // This machine trusts it: nothing is missing.
+        let trusted = Self.report(
+            .established(version: "TLSv1.3", protocol: nil, issuer: issuer), .init([own]))
+        #expect(trusted.result(of: .tls)?.words.hasSuffix("its issuer's is not sent") == !isRoot)
+    }
+
     @Test func anInspectingDeviceIsNamedFirst() {
         #expect(Self.name(.unknownIssuer, [.ofServer], issuer: "CN=Zscaler Intermediate") == "tls.inspected")
     }

@@ -142,7 +142,8 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
             .tls(.certificate(.unknownIssuer, issuer: "CN=Our own CA"))),
         .init(
             "tls.incomplete-chain", .tls, .fails,
-            "The server does not send the certificate of the authority that has signed its own.",
+            "The server does not send the certificate of the authority that has signed its own, an intermediate one or a "
+                + "private root.",
             .tls(
                 .certificate(.unknownIssuer, issuer: "CN=Example Intermediate"),
                 chain: .init([.ofServer], rejectedDepth: 0))),
@@ -161,6 +162,8 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         .init(
             "tls.plain-http", .tls, .fails,
             "The server has no TLS on this port, and the base URL begins with https.", .tls(.answeredInHTTP)),
+        .init("tls.not-tls", .tls, .fails, "What answers on this port does not speak TLS.", .tls(.notTLS)),
+        .init("tls.refused", .tls, .fails, "The server refuses the TLS handshake.", .tls(.alert(112))),
         .init("tls.cut", .tls, .fails, "The connection is cut during the TLS handshake.", .tls(.cut)),
         .init("tls.no-answer", .tls, .fails, "The TLS handshake is not answered.", .tls(.timedOut)),
     ]

@@ -206,8 +206,12 @@ typedef struct clws_details {
     int certificate_depth;
     /// Indicates whether no key of the chain is a pinned one.
     bool is_key_not_pinned;
+    /// Indicates whether the peer has sent the alert.
+    bool is_alert_received;
     /// Indicates whether the peer has answered the handshake with an HTTP response, as far as one read shows it.
     bool is_answered_in_http;
+    /// Indicates whether the peer's first bytes begin no record of TLS.
+    bool is_not_tls;
     /// The issuer of the rejected certificate, as the certificate names it (RFC 4514), NUL-terminated and possibly cut.
     char issuer[CLWS_ISSUER_LIMIT + 1];
 } clws_details;

@@ -34,6 +34,8 @@ final class Link {
     private var sentCount = 0
     /// Indicates whether the peer accepts no more bytes; it may have sent some before.
     @exclusivity(unchecked) private(set) var isDeaf = false
+    /// Indicates whether the connection was reset (RFC 9293 section 3.5.2).
+    @exclusivity(unchecked) private var isReset = false
     /// Indicates whether reading is suspended until the consumer has caught up.
     @exclusivity(unchecked) var isPaused = false
 
@@ -57,9 +59,20 @@ final class Link {
     var tlsFailure: TLSOutcome? {
         guard !self.isAtProxy, let tls = self.stack.tls else { return nil }
         let details = tls.details
-        guard details.certificate_code != 0 else { return details.is_answered_in_http ? .answeredInHTTP : nil }
-        return .rejected(TLSRejection(certificates: tls.certificates, depth: Int(details.certificate_depth)))
+        if details.certificate_code != 0 {
+            return .rejected(TLSRejection(certificates: tls.certificates, depth: Int(details.certificate_depth)))
+        }
+        if details.is_key_not_pinned { return nil }
+        if details.is_answered_in_http { return .answeredInHTTP }
+        if details.is_not_tls { return .notTLS }
+        if details.alert != 0 {
+            return .alerted(UInt8(truncatingIfNeeded: details.alert), isByServer: details.is_alert_received)
+        }
+        if tls.state == .failed { return nil }
+        return self.isReset ? .reset : .closed
     }
+    /// Indicates whether the server has answered a handshake with other bytes than those of TLS.
+    var hasOtherProtocol: Bool { !self.isAtProxy && self.stack.tls?.details.is_not_tls ?? false }
     /// The details of a failure of TLS with the server.
     var details: clws_details? { self.stack.tls?.details }
     /// The failure that the end of the connection means before every layer is established.
@@ -90,7 +103,10 @@ final class Link {
     private func readThroughLayers(atMost count: Int, into memory: UnsafeMutableRawBufferPointer) -> Reading {
         let incoming = self.service.scratch.incoming
         let taken = clws_socket_read(self.socket.descriptor, incoming.baseAddress, min(count, incoming.count))
-        guard taken > 0 else { return Self.reading(endingWith: taken, isWhole: self.stack.hasEndInOrder) }
+        guard taken > 0 else {
+            if -taken == Int(ECONNRESET) { self.isReset = true }
+            return Self.reading(endingWith: taken, isWhole: self.stack.hasEndInOrder)
+        }
         let bytes = UnsafeRawBufferPointer(rebasing: incoming[..<taken])
         let (byteCount, outcome) = self.stack.receive(bytes, into: memory)
         return self.reading(outcome, byteCount: byteCount)

@@ -26,8 +26,16 @@ package enum TLSOutcome: Sendable, Equatable {
     case secured(TLSSession)
     /// It has failed because of a certificate.
     case rejected(TLSRejection)
+    /// It has ended with this alert (RFC 8446 section 6), which the server or this side has sent.
+    case alerted(UInt8, isByServer: Bool)
     /// The server has answered it with an HTTP response.
     case answeredInHTTP
+    /// The server has answered it with other bytes than those of TLS.
+    case notTLS
+    /// The server has closed the connection, without an alert.
+    case closed
+    /// The connection was reset.
+    case reset
 }
 
 /// The certificates of a handshake that has failed because of one of them, for an examination of the path.

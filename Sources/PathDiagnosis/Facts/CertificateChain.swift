@@ -38,8 +38,21 @@ package struct CertificateChain: Sendable, Equatable {
     /// Indicates whether the certificate that the server's own was signed with is missing.
     ///
     /// Where an authority signs the certificates of servers without an intermediate one, only its own is absent, which
-    /// servers seldom send. Such an authority is private, and its certificates have no address of the issuer's.
-    var lacksIntermediate: Bool {
+    /// servers seldom send. Such an authority is private. Its certificates seldom have an address of the issuer's; where
+    /// they have one, and its name is not that of a root, nothing in them tells it from an intermediate authority.
+    var lacksIntermediate: Bool { self.lacksIssuer && !self.isSignedByRoot }
+
+    /// Indicates whether an authority with the name of a root has signed the server's own certificate, which is absent.
+    ///
+    /// Public roots sign the certificates of authorities alone.
+    var isSignedByRoot: Bool {
+        guard self.lacksIssuer, let issuer = self.sent.first?.issuer.lowercased() else { return false }
+        let words = issuer.split { !$0.isLetter && !$0.isNumber }
+        return words.contains("root") && !words.contains("intermediate") && !words.contains("issuing")
+    }
+
+    /// Indicates whether the server's own certificate has an address of its issuer's, which was not sent.
+    private var lacksIssuer: Bool {
         guard let own = self.sent.first, own.subject != own.issuer, own.locatesIssuer else { return false }
         return !self.sent.dropFirst().contains { $0.subject == own.issuer }
     }

@@ -180,7 +180,13 @@ package struct TLSFacts: Sendable, Equatable {
         case alert(UInt8)
         /// The server has answered with an HTTP response.
         case answeredInHTTP
-        /// The connection was cut, or the peer's bytes are not TLS.
+        /// The server has answered with other bytes than those of TLS.
+        case notTLS
+        /// The server has closed the connection, without an alert.
+        case closed
+        /// The connection was reset.
+        case reset
+        /// The connection was cut, and it is not known how.
         case cut
         /// No answer came in the step's time.
         case timedOut

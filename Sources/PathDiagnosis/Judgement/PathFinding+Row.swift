@@ -14,7 +14,7 @@ extension PathFinding {
             .proxyProtocol, .proxyCertificate, .proxySilent, .proxyCut:
             self.rowOfProxy
         case .inspected, .unknownIssuer, .incompleteChain, .expired, .authorityExpired, .notYetValid, .wrongHost,
-            .certificate, .plainHTTP, .tlsRefused, .tlsCut, .tlsSilent:
+            .certificate, .plainHTTP, .notTLS, .tlsRefused, .tlsCut, .tlsSilent:
             self.rowOfTLS
         case .captivePortal, .signInPage, .blockPage, .wrongAddress, .redirected, .gatewayError, .serverError,
             .needsTLS, .notHTTP, .httpCut, .httpSilent, .credentialRefused, .credentialForbidden,
@@ -193,15 +193,20 @@ extension PathFinding {
                 .tls, .everything, "the authority that signed the server's certificate is not trusted",
                 [
                     "Set SSL_CERT_FILE to a PEM file with that authority, if it is one that you know.",
-                    "If it is not, check the base URL.",
+                    "If it is a public one, the server may not send an intermediate certificate: tell its operator.",
+                    "If it is neither, check the base URL, and open any page in a browser: a captive portal may answer.",
                 ],
                 set: [.variable("SSL_CERT_FILE")])
         case .incompleteChain:
             Row(
-                .tls, .everything, "the server does not send the certificate of the authority that has signed its own",
+                .tls, .everything,
+                "the server does not send the certificate of the authority that has signed its own, an intermediate one or"
+                    + " a private root",
                 [
                     "If it is an intermediate authority, tell the server's operator: its file needs that certificate too.",
                     "Until then, or for a private root, set SSL_CERT_FILE to a PEM file with it and the system's.",
+                    "The server's certificate has the address of the other one (openssl x509 -text, CA Issuers), which tells"
+                        + " them apart: a root is its own issuer.",
                 ],
                 set: [.variable("SSL_CERT_FILE")])
         case .authorityExpired:
@@ -238,6 +243,13 @@ extension PathFinding {
                     "Check the port: if the server has no TLS there, the base URL begins with http.",
                     "A captive portal may answer in its place: open any page in a browser.",
                 ])
+        case .notTLS:
+            Row(
+                .tls, .everything, "what answers on this port does not speak TLS",
+                [
+                    "Check the port: if the server has no TLS there, the base URL begins with http.",
+                    "A firewall or a captive portal may answer in its place: ask the network's operator.",
+                ])
         case .tlsRefused:
             Row(
                 .tls, .everything, "the server refuses the TLS handshake",
@@ -255,7 +267,10 @@ extension PathFinding {
         case .tlsSilent:
             Row(
                 .tls, .everything, "the TLS handshake is not answered",
-                ["A firewall may drop it: ask the network's operator, or set HTTPS_PROXY."])
+                [
+                    "Check the port: if the server has no TLS there, the base URL begins with http.",
+                    "A firewall may drop it: ask the network's operator, or set HTTPS_PROXY.",
+                ])
         default: Self.missing
         }
     }

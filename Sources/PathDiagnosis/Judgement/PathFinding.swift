@@ -41,6 +41,7 @@ package enum PathFinding: String, Sendable, CaseIterable {
     case wrongHost = "tls.wrong-host"
     case certificate = "tls.certificate"
     case plainHTTP = "tls.plain-http"
+    case notTLS = "tls.not-tls"
     case tlsRefused = "tls.refused"
     case tlsCut = "tls.cut"
     case tlsSilent = "tls.no-answer"

@@ -129,11 +129,29 @@ extension StepJudge {
             let finding = Self.finding(for: fault, issuer: issuer, in: facts.chain)
             let evidence = [words] + Self.evidence(of: finding, issuer: issuer, in: facts.chain)
             return .fault(finding, words, evidence: evidence, full: facts.chain?.fullWords ?? [])
-        case .alert(let code): return .fault(.tlsRefused, "alert \(code)")
+        case .alert(let code): return .fault(.tlsRefused, Self.words(forAlert: code))
         case .answeredInHTTP: return .fault(.plainHTTP, "answered in plain HTTP")
-        case .cut: return .fault(.tlsCut, "cut, or not TLS")
+        case .notTLS: return .fault(.notTLS, "the answer is not TLS")
+        case .closed: return .fault(.tlsCut, "closed by the peer, without an alert")
+        case .reset: return .fault(.tlsCut, "reset")
+        case .cut: return .fault(.tlsCut, "cut")
         case .timedOut: return .fault(.tlsSilent, "no answer in time")
         }
+    }
+
+    /// Returns an alert (RFC 8446 section 6.2), with its usual reason.
+    private static func words(forAlert code: UInt8) -> String {
+        let reason: String? =
+            switch code {
+            case 40: "no cipher suite in common, or a client certificate is demanded"
+            case 42, 43, 44, 45, 46, 48, 49, 116: "about the client's certificate"
+            case 70: "the server speaks other versions of TLS"
+            case 80: "an error inside the server"
+            case 112: "the server does not know the name in the base URL"
+            case 120: "the server does not speak HTTP/1.1 on this port"
+            default: nil
+            }
+        return "alert \(code)\(reason.map { ": \($0)" } ?? "")"
     }
 
     private static func finding(
@@ -159,6 +177,8 @@ extension StepJudge {
         case .inspected where !InspectionAuthority.hasShape(issuer):
             chain?.inspector.map { ["an authority of its chain: \($0)"] } ?? []
         case .incompleteChain: chain.map { [$0.wordsOfAbsence] } ?? []
+        case .unknownIssuer where chain?.isSignedByRoot == true:
+            ["its issuer has the name of a root, whose certificate servers need not send"]
         case .authorityExpired: chain?.wordsOfRejection.map { [$0] } ?? []
         default: []
         }

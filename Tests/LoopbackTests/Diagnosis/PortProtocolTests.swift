@@ -1,0 +1,68 @@
+// Examinations of ports that speak another protocol than the base URL says.
+import ChappieDiagnosis
+import PathDiagnosis
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct PortProtocolTests {
+    /// The answer to the first bytes of a connection.
+    enum Answer: Sendable {
+        case text(String)
+        /// A fatal alert of TLS (RFC 8446 section 6).
+        case alert(UInt8)
+        case close
+        case reset
+
+        fileprivate func give(to peer: RawPeer) async {
+            switch self {
+            case .text(let text): peer.write(text)
+            case .alert(let code): peer.write([0x15, 0x03, 0x03, 0x00, 0x02, 0x02, code])
+            case .close: return peer.endWriting()
+            case .reset: return peer.reset()
+            }
+            // The connection stays open.
+            _ = await peer.readToEnd()
+        }
+    }
+
+    /// A server on loopback whose answer depends on whether TLS is tried.
+    private final class Port: Sendable {
+        private let server: RawServer
+        private let task: Task<Void, Never>
+
+        init(hello: Answer, plain: Answer) throws {
+            let server = try RawServer()
+            self.server = server
+            self.task = Task {
+                while let peer = try? await server.accept(), !Task.isCancelled {
+                    Task {
+                        guard case .bytes(let bytes) = await peer.receive() else { return }
+                        await (bytes.first == 0x16 ? hello : plain).give(to: peer)
+                    }
+                }
+            }
+        }
+
+        deinit {
+            self.task.cancel()
+            _ = RawServer.connectAndClose(to: self.server.port)
+        }
+
+        func report(_ scheme: String) async throws -> ChappieDiagnosis.Report {
+            try await ChappieDiagnosis.run(.loopback("\(scheme)://127.0.0.1:\(self.server.port)/v1"), extent: .fast)
+        }
+    }
+
+    @Test(
+        arguments: [
+            (.text("SSH-2.0-OpenSSH_9.2\r\n"), "tls.not-tls", "the answer is not TLS"),
+            (.text("<html>no</html>"), "tls.not-tls", "the answer is not TLS"),
+            (.text("no"), "tls.not-tls", "the answer is not TLS"),
+            (.close, "tls.cut", "closed by the peer, without an alert"), (.reset, "tls.cut", "reset"),
+            (.alert(112), "tls.refused", "alert 112: the server does not know the name in the base URL"),
+        ] as [(Answer, String, String)])
+    func theAnswerToAHandshakeIsTold(answer: Answer, name: String, words: String) async throws {
+        let report = try await Port(hello: answer, plain: .close).report("https")
+        #expect(report.causes.map(\.name) == [name], "\(report)")
+        #expect(report.result(of: .tls)?.words == words)
+    }
+}
