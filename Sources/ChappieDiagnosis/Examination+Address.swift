@@ -1,5 +1,7 @@
 import ChappieTransport
+import LibwebsocketsTransport
 import PathDiagnosis
+import StreamTransport
 
 /// The questions about the base URL itself, after an answer that may be due to it.
 extension Examination {
@@ -7,15 +9,17 @@ extension Examination {
 
     /// Tries TLS where the URL has none, and the answer may be that of a server with TLS; no request is sent.
     mutating func examineScheme() async throws {
-        guard !self.requests.endpoint.isSecure, case .found(let http, let time) = self.facts.http, http.mayNeedTLS,
-            let budget = self.budget
+        guard !self.requests.endpoint.isSecure, case .found(let http, let time) = self.facts.http, http.mayNeedTLS
         else { return }
+        if http.demandsTLS { self.facts.http = .found(.init(.needsTLS), time) }
+        guard !http.demandsTLS, let budget = self.budget else { return }
         var endpoint = self.requests.endpoint
         endpoint.isSecure = true
+        let observed = LockedValue<TLSOutcome?>(nil)
         let outcome = try await ProbeExchange.establish(
             endpoint, by: self.requests.transport(through: self.proxy), within: min(budget, ExaminationPace.otherScheme)
-        )
-        if outcome.hasTLS { self.facts.http = .found(.init(.needsTLS), time) }
+        ) { made in observed.withLock { $0 = made } }
+        if outcome.hasTLS(observed.withLock { $0 }) { self.facts.http = .found(.init(.needsTLS), time) }
     }
 
     // MARK: The path
@@ -30,11 +34,46 @@ extension Examination {
         let outcome = try await ProbeExchange.answer(to: request, by: self.transport, within: budget)
         guard case .answered(let head, let body) = outcome else { return }
         let answer = self.answer(head, body)
-        guard answer.body == .json || answer.asksForToken, [400, 401, 403, 415, 422].contains(answer.statusCode) else {
-            return
+        if answer.body == .json || answer.asksForToken {
+            guard [400, 401, 403, 415, 422].contains(answer.statusCode) else { return }
+            http.hasResponses = true
+        } else {
+            // No API has a success for a request without content: this server says the same to everything.
+            guard answer.body == .other, [http.statusCode, answer.statusCode].allSatisfy(\.isSuccess) else { return }
+            http.hasResponses = false
         }
-        http.hasResponses = true
         self.facts.http = .found(http, time)
+    }
+
+    // MARK: The credential
+
+    /// Asks with the credential where a page may ask for it, if the server may be told it.
+    mutating func examineInquiry() async throws {
+        guard case .found(var http, let time) = self.facts.http, http.mayAskForCredential, let budget = self.budget
+        else { return }
+        http.inquiry = .withheld
+        if self.requests.endpoint.isSecure || self.isOnThisMachine {
+            http.inquiry = try await self.answerToCredential(within: budget)
+        }
+        self.facts.http = .found(http, time)
+    }
+
+    private func answerToCredential(within budget: Duration) async throws -> HTTPFacts.Inquiry? {
+        guard let credential = try await self.requests.credential() else { return .impossible }
+        guard
+            let request = self.requests.document(
+                at: "/models", credential: credential, capturing: Self.capturedFieldNames),
+            case .answered(let head, let body) = try await ProbeExchange.answer(
+                to: request, by: self.transport, within: budget)
+        else { return nil }
+        return HTTPFacts(.answered(self.answer(head, body))).mayAskForCredential ? .refused : .met
+    }
+
+    /// Indicates whether nothing stands between here and the server, which is on the same machine.
+    private var isOnThisMachine: Bool {
+        let host = self.requests.endpoint.host
+        let isLoopback = AddressLookup.isNumeric(host) ? host.hasPrefix("127.") || host == "::1" : host == "localhost"
+        return isLoopback && self.proxy == nil
     }
 
     /// Asks whether the path of the responses exists, where the server has neither a list of models nor a WebSocket.
@@ -57,13 +96,26 @@ extension Examination {
 }
 
 extension ProbeExchange.Establishment {
-    /// Indicates whether the server has TLS: its handshake was completed, or failed because of its certificate.
+    /// Returns whether the server has TLS: its handshake was completed, or failed because of its certificate, or ended with
+    /// its alert.
     ///
-    /// An alert is no evidence, because this side sends one to a server whose answer is not TLS.
-    fileprivate var hasTLS: Bool {
-        switch self {
-        case .established: true
-        case .failed(let failure): failure.hasCertificate
+    /// An alert of this side is no evidence, because it sends one to a server whose answer is not TLS.
+    fileprivate func hasTLS(_ outcome: TLSOutcome?) -> Bool {
+        switch (self, outcome) {
+        case (.established, _), (.failed, .alerted(_, isByServer: true)?): true
+        case (.failed(let failure), _): failure.hasCertificate
         }
     }
+}
+
+extension HTTPFacts {
+    /// The status code of the answer; nil without one.
+    fileprivate var statusCode: Int? {
+        if case .answered(let answer) = self.exchange { answer.statusCode } else { nil }
+    }
+}
+
+extension Int? {
+    /// Indicates whether a status code is that of a success.
+    fileprivate var isSuccess: Bool { self.map { (200..<300).contains($0) } ?? false }
 }

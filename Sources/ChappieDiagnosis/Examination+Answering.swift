@@ -9,16 +9,17 @@ import TransportSurface
 
 /// The steps from HTTP upwards.
 extension Examination {
-    private static let capturedFieldNames = [
+    static let capturedFieldNames = [
         "content-type", "date", "location", "www-authenticate", Self.probeFieldName,
     ]
 
     /// Examines HTTP, the credential and the WebSocket.
     mutating func examineAnswering() async throws {
         try await self.examineHTTP()
-        try await self.examineScheme()
         try await self.examineOtherRoute()
-        guard PathJudge(self.facts).mayAsk else {
+        try await self.examineScheme()
+        try await self.examineInquiry()
+        guard PathJudge(self.facts).mayAsk, self.facts.http.facts?.inquiry != .withheld else {
             self.facts.credential = .skipped(.notTrusted)
             self.facts.upgrade = .skipped(.notTrusted)
             self.facts.skipAboveUpgrade(.notTrusted)
@@ -85,7 +86,8 @@ extension Examination {
         return HTTPFacts.Answer(
             statusCode: head.statusCode, body: kind,
             redirection: redirection.map { .init(location: $0, host: self.requests.endpoint.host) },
-            asksForToken: head.value(of: "www-authenticate")?.lowercased().hasPrefix("bearer") ?? false)
+            asksForToken: head.value(of: "www-authenticate")?.lowercased().hasPrefix("bearer") ?? false,
+            demand: kind == .json ? nil : .init(statusCode: head.statusCode, text: text))
     }
 
     private mutating func noteClock(_ date: String?) {
@@ -170,9 +172,11 @@ extension Examination {
     private func reasonToSkip(
         _ handshake: UpgradeFacts.Handshake, _ credential: ChappieCredential?
     ) -> SkipReason? {
-        guard case .refused(let code, false) = handshake else { return nil }
+        guard case .refused(let code, let isPage) = handshake else { return nil }
         if code == 429 { return .limited }
         guard credential == nil, case .answered(let answer)? = self.facts.http.facts?.exchange else { return nil }
+        // The page with which the server has asked for the credential before.
+        if isPage { return code == 401 && self.facts.http.facts?.inquiry == .impossible ? .needsCredential : nil }
         return code == 401 || code == 403 && [401, 403].contains(answer.statusCode) ? .needsCredential : nil
     }
 

@@ -282,13 +282,13 @@ def unknown_issuer(bench):
     return Path(f"https://127.0.0.1:{bench.secure_probe()}/v1")
 
 
-def nginx_with_tls(bench, answer="return 404;", addresses=("127.0.0.1",), **certificate):
+def nginx_with_tls(bench, answer="return 404;", addresses=("127.0.0.1",), more="", **certificate):
     """The port of a server of nginx with a certificate."""
     bench.certificate(**certificate)
     tls = free_port()
     listens = " ".join(f"listen {address}:{tls} ssl;" for address in addresses)
     bench.nginx(answer, f"{listens} ssl_certificate {bench.path('both.pem')};"
-                f" ssl_certificate_key {bench.path('both.pem')};")
+                f" ssl_certificate_key {bench.path('both.pem')}; {more}")
     return tls
 
 
@@ -325,6 +325,12 @@ def wrong_name(bench):
 @fault("openssl s_server: a client's certificate is demanded", "tls.refused")
 def client_certificate(bench):
     return s_server(bench, "-Verify", "1", "-verify_return_error", "-CAfile", "ca.pem")
+
+
+@fault("nginx: a client's certificate is demanded", "tls.refused")
+def nginx_client_certificate(bench):
+    authority = f"ssl_client_certificate {bench.path('ca.pem')}; ssl_verify_client on;"
+    return secure(bench, nginx_with_tls(bench, more=authority))
 
 
 def s_server(bench, *options):
@@ -423,6 +429,45 @@ def bad_gateway(bench):
     return plain(bench.nginx(f"proxy_pass http://127.0.0.1:{free_port()};"))
 
 
+@fault("a balancer whose JSON says that it waited in vain", "http.gateway-error")
+def balancer_json(bench):
+    text = boxes.answer("504 Gateway Timeout", '{"message":"Endpoint request timed out"}')
+    return plain(bench.listener(boxes.static(text)))
+
+
+@fault("a page that tries for a browser", "http.block-page")
+def challenge(bench):
+    return plain(bench.listener(page("503 Service Unavailable", "Checking your browser before accessing api.test.")))
+
+
+@fault("a page about too many requests", "http.limited")
+def limited(bench):
+    return plain(bench.listener(page("429 Too Many Requests", "You are being rate limited.")))
+
+
+@fault("a server that says OK to everything", "http.wrong-address")
+def says_ok(bench):
+    return plain(bench.listener(boxes.static(boxes.answer("200 OK", "OK", "text/plain"))))
+
+
+def asking(bench):
+    """The port of nginx in front of an API, which answers a request without the key with its own page."""
+    behind = port_of(bench.serve())
+    return bench.nginx('if ($http_authorization != "Bearer sk-fake") { return 401; } '
+                       f"proxy_pass http://127.0.0.1:{behind}; proxy_buffering off; {UPGRADE}")
+
+
+@fault("nginx: a page that asks for the key, elsewhere and without TLS", "http.asks-credential", verdict=DEGRADED,
+       place=NAMESPACE)
+def asked_elsewhere(bench):
+    return named("only4", asking(bench), "--api-key", "sk-fake")
+
+
+@fault("nginx: a page that asks for the key, and a wrong one", "credential.refused")
+def asked_in_vain(bench):
+    return plain(asking(bench), "--api-key", "sk-wrong")
+
+
 @fault("nginx: no API at the path", "http.wrong-address")
 def wrong_path(bench):
     return plain(bench.nginx("return 404;"))
@@ -436,6 +481,17 @@ def not_plain(bench):
 @fault("nginx: TLS, with http", "http.needs-tls")
 def nginx_not_plain(bench):
     return plain(nginx_with_tls(bench))
+
+
+@fault("a server with TLS that does not know the name, with http", "http.needs-tls")
+def alert_to_plain(bench):
+    return plain(bench.listener(boxes.alerting(112)))
+
+
+@fault("Go's words for TLS, with http", "http.needs-tls")
+def words_for_tls(bench):
+    text = boxes.answer("400 Bad Request", "Client sent an HTTP request to an HTTPS server.\n", "text/plain")
+    return plain(bench.listener(boxes.static(text)))
 
 
 @fault("an API, at another path", "http.wrong-address")
@@ -664,6 +720,16 @@ def healthy_api(bench):
 @healthy("an API without a key")
 def healthy_api_without_key(bench):
     return Path(bench.serve("--guard"))
+
+
+@healthy("nginx: a page that asks for the key")
+def healthy_asking(bench):
+    return plain(asking(bench), "--api-key", "sk-fake")
+
+
+@healthy("nginx: a page that asks for the key, and none is given")
+def healthy_asking_without_key(bench):
+    return plain(asking(bench))
 
 
 @healthy("an API with TLS and compression")

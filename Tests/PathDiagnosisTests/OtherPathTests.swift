@@ -56,9 +56,19 @@ import Testing
             (.answered(.init(statusCode: 400, body: .other)), true), (.timedOut, false), (.needsTLS, false),
             (.answered(.init(statusCode: 400)), false), (.answered(.init(statusCode: 200)), false),
             (.answered(.init(statusCode: 404, body: .page)), false),
+            (.answered(.init(statusCode: 497, body: .page, demand: .tls)), true),
         ] as [(HTTPFacts.Exchange, Bool)])
     func answersOfServersWithTLSAreNoticed(exchange: HTTPFacts.Exchange, mayNeedTLS: Bool) {
         #expect(HTTPFacts(exchange).mayNeedTLS == mayNeedTLS)
+    }
+
+    /// A port may speak both protocols, and its API answer one route with status code 400 and no content.
+    @Test func anAPIWithoutTLSNeedsNone() {
+        let answer = HTTPFacts.Exchange.answered(.init(statusCode: 400, body: .other))
+        #expect(HTTPFacts(answer).mayBeOfOneRoute)
+        let facts = HTTPFacts(answer, hasResponses: true)
+        #expect(!facts.mayNeedTLS)
+        #expect(PathJudge(PathFacts.http(answer).with { $0.http = .found(facts) }).report.causes.isEmpty)
     }
 
     @Test(
@@ -85,6 +95,7 @@ import Testing
             .answered(.init(statusCode: 200, body: .page)), .answered(.init(statusCode: 403, body: .page)),
             .answered(.init(statusCode: 302, redirection: .otherHost)), .answered(.init(statusCode: 503)),
             .answered(.init(statusCode: 404)), .answered(.init(statusCode: 404, body: .blockPage)), .cut, .timedOut,
+            .answered(.init(statusCode: 400, body: .page, demand: .tls)),
         ] as [HTTPFacts.Exchange])
     func otherAnswersAreNotOfOneRoute(exchange: HTTPFacts.Exchange) {
         #expect(!HTTPFacts(exchange).mayBeOfOneRoute)
@@ -95,8 +106,20 @@ import Testing
             let answer = HTTPFacts.Answer(statusCode: 401, body: .page, asksForToken: asksForToken)
             return PathJudge(PathFacts.http(.answered(answer))).report.causes.map(\.name)
         }
-        #expect(causes(false) == ["http.block-page"])
+        #expect(causes(false) == ["http.asks-credential"])
         #expect(causes(true).isEmpty)
+    }
+
+    /// A server that says the same to everything has no API.
+    @Test func aSuccessWithoutContentIsNoAPIsWhereEverythingIsOne() {
+        let answer = HTTPFacts.Exchange.answered(.init(statusCode: 204, body: .other))
+        #expect(HTTPFacts(answer).mayBeOfOneRoute)
+        func report(_ hasResponses: Bool?) -> ChappieDiagnosis.Report {
+            PathJudge(PathFacts.http(answer).with { $0.http = .found(.init(answer, hasResponses: hasResponses)) }).report
+        }
+        #expect(report(nil).causes.isEmpty && report(true).causes.isEmpty)
+        #expect(report(false).causes.map(\.name) == ["http.wrong-address"])
+        #expect(report(false).causes.first?.evidence == ["status code 204, and for the responses too"])
     }
 
     @Test func aProbeServerAnswersAtItsPath() {

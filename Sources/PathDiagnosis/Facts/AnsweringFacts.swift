@@ -26,16 +26,28 @@ package struct HTTPFacts: Sendable, Equatable {
         package var redirection: Redirection?
         /// Indicates whether the answer asks for a bearer token (RFC 6750 section 3).
         package var asksForToken: Bool
+        /// The other connection that the answer demands; nil for none.
+        package var demand: Demand?
 
         /// Creates an answer.
         package init(
-            statusCode: Int, body: Body = .json, redirection: Redirection? = nil, asksForToken: Bool = false
+            statusCode: Int, body: Body = .json, redirection: Redirection? = nil, asksForToken: Bool = false,
+            demand: Demand? = nil
         ) {
             self.statusCode = statusCode
             self.body = body
             self.redirection = redirection
             self.asksForToken = asksForToken
+            self.demand = demand
         }
+    }
+
+    /// The other connection that a server demands in an error about this one.
+    package enum Demand: Sendable, Equatable {
+        /// One with TLS.
+        case tls
+        /// One with a certificate of the client.
+        case clientCertificate
     }
 
     /// The kind of a body.
@@ -70,23 +82,30 @@ package struct HTTPFacts: Sendable, Equatable {
     package var seen: Seen?
     /// Indicates whether the path of the responses exists; nil when that was not asked.
     package var hasResponses: Bool?
+    /// The outcome of the same request with the credential; nil when it was not examined.
+    package var inquiry: Inquiry?
 
     /// Creates facts.
-    package init(_ exchange: Exchange, isProbe: Bool = false, seen: Seen? = nil, hasResponses: Bool? = nil) {
+    package init(
+        _ exchange: Exchange, isProbe: Bool = false, seen: Seen? = nil, hasResponses: Bool? = nil,
+        inquiry: Inquiry? = nil
+    ) {
         self.exchange = exchange
         self.isProbe = isProbe
         self.seen = seen
         self.hasResponses = hasResponses
+        self.inquiry = inquiry
     }
 
     /// Indicates whether the answer to a request without TLS may be that of a server with TLS.
     ///
     /// Such a server cuts the connection, answers with an alert, or with status code 400, as nginx does. JSON is the
-    /// answer of an API.
+    /// answer of an API, which may have another route that answers without content.
     package var mayNeedTLS: Bool {
         switch self.exchange {
         case .cut, .notHTTP: true
-        case .answered(let answer): answer.statusCode == 400 && answer.body != .json
+        case .answered(let answer):
+            self.demandsTLS || answer.statusCode == 400 && answer.body != .json && self.hasResponses != true
         case .timedOut, .needsTLS: false
         }
     }
@@ -95,14 +114,50 @@ package struct HTTPFacts: Sendable, Equatable {
     ///
     /// Pages with other status codes are those of somebody else, and a gateway answers for all routes.
     package var mayBeOfOneRoute: Bool {
-        guard !self.isProbe, case .answered(let answer) = self.exchange else { return false }
+        guard !self.isProbe, case .answered(let answer) = self.exchange, answer.demand == nil else { return false }
+        if self.mayAskForCredential, answer.statusCode == 401 { return true }
         switch (answer.redirection, answer.body, answer.statusCode) {
         case (.signIn, _, _), (.otherHost, _, _), (_, .signInPage, _), (_, .blockPage, _): return false
         case (.sameHost, _, _): return true
         case (nil, .page, 400), (nil, .page, 404), (nil, .page, 405), (nil, .other, 404): return true
+        case (nil, .other, 200..<300), (nil, .other, 400): return true
         case (nil, _, 500), (nil, _, 501): return true
         default: return false
         }
+    }
+
+    /// Indicates whether the answer is a page that may ask for the credential: no challenge says for which.
+    ///
+    /// A gateway in front of an API answers so to a request without one, and so may something else on the path.
+    package var mayAskForCredential: Bool {
+        guard case .answered(let answer) = self.exchange, answer.redirection == nil, answer.demand == nil,
+            !answer.asksForToken
+        else { return false }
+        switch (answer.body, answer.statusCode) {
+        case (.page, 401), (.blockPage, 401), (.page, 403): return self.hasResponses != true
+        default: return false
+        }
+    }
+}
+
+// MARK: Further questions
+
+extension HTTPFacts {
+    /// Indicates whether the answer itself demands TLS.
+    package var demandsTLS: Bool {
+        if case .answered(let answer) = self.exchange { answer.demand == .tls } else { false }
+    }
+
+    /// The outcome of the same request with the credential, after a page that may ask for one.
+    package enum Inquiry: Sendable, Equatable {
+        /// The answer is another.
+        case met
+        /// The answer is such a page again.
+        case refused
+        /// There is no credential to ask with.
+        case impossible
+        /// The server is not verified, so that it is not told the credential.
+        case withheld
     }
 }
 

@@ -5,7 +5,11 @@ extension HTTPFacts.Body {
     package init(page: String) {
         let text = page.lowercased()
         let signIn = ["type=\"password\"", "type='password'", "single sign-on", "samlrequest"]
-        let block = ["blocked", "access denied", "web filter", "not permitted", "policy violation"]
+        // The last ones are those of pages that try whether a person uses a browser.
+        let block = [
+            "blocked", "access denied", "web filter", "not permitted", "policy violation", "just a moment...",
+            "checking your browser", "enable javascript and cookies",
+        ]
         self =
             if signIn.contains(where: { text.contains($0) }) {
                 .signInPage
@@ -19,6 +23,29 @@ extension HTTPFacts.Body {
         let isJSON = contentType?.lowercased().contains("json") ?? false
         let first = text.first { !$0.isWhitespace }
         self = isJSON || first == "{" || first == "[" ? .json : .other
+    }
+}
+
+extension HTTPFacts.Demand {
+    /// Creates the demand of an error about the connection, from its status code and its text; nil for any other answer.
+    ///
+    /// The words are those of nginx and of the balancers that are made from it, of Apache, Go, and Tomcat.
+    package init?(statusCode: Int, text: String) {
+        // 495 to 497 are nginx's own, which it sends as 400.
+        guard statusCode == 400 || (495...497).contains(statusCode) else { return nil }
+        let text = text.lowercased()
+        let ofTLS = [
+            "plain http request was sent to https port", "speaking plain http to an ssl-enabled server port",
+            "client sent an http request to an https server", "combination of host and port requires tls",
+        ]
+        let ofCertificate = ["no required ssl certificate was sent", "the ssl certificate error"]
+        if ofTLS.contains(where: { text.contains($0) }) {
+            self = .tls
+        } else if ofCertificate.contains(where: { text.contains($0) }) {
+            self = .clientCertificate
+        } else {
+            return nil
+        }
     }
 }
 

@@ -16,9 +16,9 @@ extension PathFinding {
         case .inspected, .unknownIssuer, .incompleteChain, .expired, .authorityExpired, .notYetValid, .wrongHost,
             .certificate, .plainHTTP, .notTLS, .tlsRefused, .tlsCut, .tlsSilent:
             self.rowOfTLS
-        case .captivePortal, .signInPage, .blockPage, .wrongAddress, .redirected, .gatewayError, .serverError,
-            .needsTLS, .notHTTP, .httpCut, .httpSilent, .credentialRefused, .credentialForbidden,
-            .credentialUnavailable:
+        case .captivePortal, .signInPage, .blockPage, .asksCredential, .limited, .wrongAddress, .redirected,
+            .gatewayError, .serverError, .needsTLS, .notHTTP, .httpCut, .httpSilent, .credentialRefused,
+            .credentialForbidden, .credentialUnavailable:
             self.rowOfHTTP
         case .webSocketNotOffered, .webSocketBlocked, .webSocketAltered, .webSocketCut, .webSocketSilent,
             .compressionBroken, .closedEarly, .largeMessages, .everyMessage, .damagedMessages, .pingsUnanswered,
@@ -295,6 +295,21 @@ extension PathFinding {
                     "Try another network or region, without a VPN.",
                     "If that does not help, ask the server's operator, or the network's.",
                 ])
+        case .asksCredential:
+            Row(
+                .http, .quality,
+                "a web page asks for a credential, which may be the server's or that of something on the path",
+                [
+                    "Use https, if the server has it: a server that is not verified is not told the credential here.",
+                    "If the page is not the server's, sign in with a browser on this network.",
+                ])
+        case .limited:
+            Row(
+                .http, .everything, "a web page says that there were too many requests",
+                [
+                    "Try again in a few minutes.",
+                    "If it stays so, try another network: the limit may be on an address that many share.",
+                ])
         case .wrongAddress:
             Row(
                 .http, .everything, "the API is not at this address",
@@ -314,7 +329,10 @@ extension PathFinding {
         case .needsTLS:
             Row(
                 .http, .everything, "the server has TLS on this port, and the base URL begins with http",
-                ["Check the port: if the server has TLS there, the base URL begins with https."])
+                [
+                    "Check the port: if the server has TLS there, the base URL begins with https.",
+                    "If a gateway of your own is at this port, have it use TLS with the server behind it.",
+                ])
         case .notHTTP:
             Row(
                 .http, .everything, "what answers does not speak HTTP/1.1",

@@ -49,6 +49,8 @@ package enum PathFinding: String, Sendable, CaseIterable {
     case captivePortal = "http.captive-portal"
     case signInPage = "http.sign-in-page"
     case blockPage = "http.block-page"
+    case asksCredential = "http.asks-credential"
+    case limited = "http.limited"
     case wrongAddress = "http.wrong-address"
     case redirected = "http.redirected"
     case gatewayError = "http.gateway-error"

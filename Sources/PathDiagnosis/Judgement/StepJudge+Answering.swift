@@ -18,11 +18,11 @@ extension StepJudge {
         // A probe server has an answer at its own path.
         if facts.isProbe, answer.statusCode == 404 { return .fault(.wrongAddress, "\(words), of a probe server") }
         if facts.hasResponses == false {
+            let isSame = answer.statusCode == 404 || (200..<300).contains(answer.statusCode)
             return .fault(
-                .wrongAddress,
-                answer.statusCode == 404 ? "\(words), and for the responses too" : "\(words), and 404 for the responses"
-            )
+                .wrongAddress, isSame ? "\(words), and for the responses too" : "\(words), and 404 for the responses")
         }
+        if facts.mayAskForCredential, let judgement = Self.page(answer, facts.inquiry) { return judgement }
         let finding = Self.finding(for: answer)
         if finding != nil, facts.hasResponses == true { return .ok("\(words) for the list of models alone") }
         guard let finding else {
@@ -30,13 +30,33 @@ extension StepJudge {
             return .ok("\(words), \(seen.words(besideTLS: version))", full: seen.fullWords)
         }
         let kind = answer.isPage ? ", a web page" : answer.redirection == .otherHost ? ", to another host" : ""
-        return .fault(finding, words + kind)
+        return .fault(finding, words + kind + (answer.demand?.words ?? ""))
+    }
+
+    /// Judges a page that may ask for the credential by the answer to the same request with it; nil for one that is judged
+    /// as any other.
+    ///
+    /// The status code 401 is about a credential (RFC 9110 section 15.5.2), and 403 need not be.
+    private static func page(_ answer: HTTPFacts.Answer, _ inquiry: HTTPFacts.Inquiry?) -> Judgement? {
+        let words = "status code \(answer.statusCode), a web page"
+        switch (inquiry, answer.statusCode) {
+        case (.met?, _): return .ok("\(words) to a request without a credential")
+        case (.refused?, 401), (.impossible?, 401): return .ok("\(words) that asks for a credential")
+        case (.withheld?, 401), (nil, 401): return .fault(.asksCredential, words)
+        default: return nil
+        }
     }
 
     /// Returns the fault of an answer; nil for an API's, whatever it says of the request.
     private static func finding(for answer: HTTPFacts.Answer) -> PathFinding? {
         // RFC 6585 section 6.
         if answer.statusCode == 511 { return .captivePortal }
+        switch answer.demand {
+        // Over TLS it is the answer of a server to the gateway that ends TLS.
+        case .tls: return .gatewayError
+        case .clientCertificate: return .tlsRefused
+        case nil: break
+        }
         switch answer.redirection {
         case .signIn: return .signInPage
         case .otherHost: return answer.statusCode == 301 || answer.statusCode == 308 ? .redirected : .captivePortal
@@ -45,12 +65,18 @@ extension StepJudge {
         }
         switch (answer.body, answer.statusCode) {
         case (.signInPage, _): return .signInPage
+        case (.page, 429), (.blockPage, 429): return .limited
         case (.blockPage, _): return .blockPage
         case (.page, 200..<300): return .captivePortal
         case (.page, 401) where answer.asksForToken: return nil
-        case (.page, 401), (.page, 403), (.page, 451): return .blockPage
-        case (.page, 502), (.page, 503), (.page, 504), (.other, 502), (.other, 503), (.other, 504): return .gatewayError
+        case (.page, 401), (.page, 403), (.page, 451), (.page, 407), (.other, 407): return .blockPage
+        // RFC 9110 sections 15.6.3 and 15.6.5.
+        case (_, 502), (_, 504), (.page, 503), (.other, 503): return .gatewayError
+        // Cloudflare's, of a server that it does not reach; those with JSON are an API's own.
+        case (.page, 520...530), (.other, 520...530): return .gatewayError
         case (.page, 404), (.page, 405): return .wrongAddress
+        // Another protocol, or another version of HTTP, is demanded (RFC 9110 sections 15.5.22 and 15.6.6).
+        case (.page, 426), (.other, 426), (_, 505): return .notHTTP
         case (_, 500...): return .serverError
         case (.page, _): return .blockPage
         // A server without a list of models answers 404 in JSON, as an API does.
@@ -113,6 +139,16 @@ extension StepJudge {
         guard let code = facts.closeCode else { return .ok("stays open") }
         let end = code == 1006 ? "cut without a close frame" : "closed with code \(code)"
         return .fault(.closedEarly, "\(end) at once")
+    }
+}
+
+extension HTTPFacts.Demand {
+    /// The end of a clause about the answer.
+    fileprivate var words: String {
+        switch self {
+        case .tls: " that demands TLS"
+        case .clientCertificate: " that demands a client's certificate"
+        }
     }
 }
 

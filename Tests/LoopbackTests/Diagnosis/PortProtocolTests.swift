@@ -1,5 +1,6 @@
 // Examinations of ports that speak another protocol than the base URL says.
 import ChappieDiagnosis
+import ChappieTransport
 import PathDiagnosis
 import Testing
 
@@ -29,14 +30,25 @@ import Testing
         private let server: RawServer
         private let task: Task<Void, Never>
 
-        init(hello: Answer, plain: Answer) throws {
+        /// `plain` has the answer to the head of a request without TLS.
+        convenience init(hello: Answer, plain: @escaping @Sendable (_ head: String) -> String) throws {
+            try self.init(hello) { .text(plain($0)) }
+        }
+
+        convenience init(hello: Answer, plain: Answer) throws {
+            try self.init(hello) { _ in plain }
+        }
+
+        private init(_ hello: Answer, _ plain: @escaping @Sendable (String) -> Answer) throws {
             let server = try RawServer()
             self.server = server
             self.task = Task {
                 while let peer = try? await server.accept(), !Task.isCancelled {
                     Task {
                         guard case .bytes(let bytes) = await peer.receive() else { return }
-                        await (bytes.first == 0x16 ? hello : plain).give(to: peer)
+                        // A head without content is one read on loopback.
+                        let isHello = bytes.first == 0x16
+                        await (isHello ? hello : plain(String(decoding: bytes, as: UTF8.self))).give(to: peer)
                     }
                 }
             }
@@ -64,5 +76,35 @@ import Testing
         let report = try await Port(hello: answer, plain: .close).report("https")
         #expect(report.causes.map(\.name) == [name], "\(report)")
         #expect(report.result(of: .tls)?.words == words)
+    }
+
+    private static let empty = AnsweringServer.response("400 Bad Request")
+    private static let sentence = AnsweringServer.response(
+        "400 Bad Request", ["Content-Type: text/plain"], body: "Client sent an HTTP request to an HTTPS server.\n")
+
+    /// A server with TLS refuses plain HTTP by an alert, by closing, or in words, and may refuse the handshake too.
+    @Test(
+        arguments: [
+            (.alert(112), .alert(70), "http.needs-tls"), (.alert(112), .close, "http.needs-tls"),
+            (.alert(112), .text(empty), "http.needs-tls"), (.close, .text(sentence), "http.needs-tls"),
+            (.text(sentence), .text(sentence), "http.needs-tls"),
+            (.close, .text("SSH-2.0-OpenSSH_9.2\r\n"), "http.not-http"),
+        ] as [(Answer, Answer, String)])
+    func aPortWithTLSIsNamedWhereTheURLHasNone(hello: Answer, plain: Answer, name: String) async throws {
+        let report = try await Port(hello: hello, plain: plain).report("http")
+        #expect(report.causes.map(\.name) == [name], "\(report)")
+        #expect(report.result(of: .credential)?.outcome == .skipped)
+    }
+
+    /// Its list of models is broken, and no demand for TLS.
+    @Test func anAPIOnAPortOfBothProtocolsIsFound() async throws {
+        let port = try Port(hello: .alert(40)) { head in
+            head.hasPrefix("POST ")
+                ? AnsweringServer.response("401 Unauthorized", ["Content-Type: application/json"], body: "{}")
+                : Self.empty
+        }
+        let report = try await port.report("http")
+        #expect(report.result(of: .http)?.words == "status code 400")
+        #expect(report.result(of: .http)?.outcome == .ok)
     }
 }

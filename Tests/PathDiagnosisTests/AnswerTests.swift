@@ -1,0 +1,115 @@
+// Answers that are about the connection or the credential, or come from something in front of the API.
+import PathDiagnosis
+import Testing
+
+@Suite struct AnswerTests {
+    private static func report(_ facts: HTTPFacts) -> ChappieDiagnosis.Report {
+        PathJudge(PathFacts.http(facts.exchange).with { $0.http = .found(facts) }).report
+    }
+
+    private static func names(_ answer: HTTPFacts.Answer) -> [String] {
+        Self.report(.init(.answered(answer))).causes.map(\.name)
+    }
+
+    // MARK: Another connection
+
+    @Test(
+        arguments: [
+            (400, "<title>400 The plain HTTP request was sent to HTTPS port</title>", .tls),
+            (400, "Reason: You're speaking plain HTTP to an SSL-enabled server port.<br />", .tls),
+            (400, "Client sent an HTTP request to an HTTPS server.\n", .tls),
+            (400, "Bad Request\r\nThis combination of host and port requires TLS.\r\n", .tls),
+            (497, "The plain HTTP request was sent to HTTPS port", .tls),
+            (400, "<center>No required SSL certificate was sent</center>", .clientCertificate),
+            (400, "<center>The SSL certificate error</center>", .clientCertificate),
+            (400, "<center><h1>400 Bad Request</h1></center>", nil), (400, "", nil),
+            (404, "The plain HTTP request was sent to HTTPS port", nil),
+        ] as [(Int, String, HTTPFacts.Demand?)])
+    func theWordsOfServersAreKnown(statusCode: Int, text: String, demand: HTTPFacts.Demand?) {
+        #expect(HTTPFacts.Demand(statusCode: statusCode, text: text) == demand)
+    }
+
+    @Test func anAnswerThatDemandsTLSIsNoAPIs() {
+        let answer = HTTPFacts.Answer(statusCode: 400, body: .page, demand: .tls)
+        let facts = HTTPFacts(.answered(answer))
+        #expect(facts.demandsTLS && facts.mayNeedTLS && !facts.mayBeOfOneRoute && !facts.mayAskForCredential)
+        #expect(!HTTPFacts(.cut).demandsTLS && !HTTPFacts(.answered(.init(statusCode: 400))).demandsTLS)
+        // Over TLS a server says it to the gateway in front of it.
+        #expect(Self.names(answer) == ["http.gateway-error"])
+        #expect(
+            Self.report(facts).causes.first?.evidence == ["status code 400, a web page that demands TLS"])
+    }
+
+    @Test func aDemandForACertificateIsARefusalOfTLS() {
+        let report = Self.report(
+            .init(.answered(.init(statusCode: 400, body: .page, demand: .clientCertificate))))
+        #expect(report.causes.map(\.name) == ["tls.refused"])
+        #expect(report.causes.first?.evidence == ["status code 400, a web page that demands a client's certificate"])
+        #expect(report.causes.first?.remedies.first?.contains("client certificate") == true)
+    }
+
+    // MARK: The credential
+
+    @Test(
+        arguments: [
+            (401, .met, []), (401, .refused, []), (401, .impossible, []), (401, .withheld, ["http.asks-credential"]),
+            (401, nil, ["http.asks-credential"]), (403, .met, []), (403, .refused, ["http.block-page"]),
+            (403, .impossible, ["http.block-page"]), (403, .withheld, ["http.block-page"]),
+            (403, nil, ["http.block-page"]),
+        ] as [(Int, HTTPFacts.Inquiry?, [String])])
+    func theAnswerWithTheCredentialDecides(statusCode: Int, inquiry: HTTPFacts.Inquiry?, names: [String]) {
+        let answer = HTTPFacts.Answer(statusCode: statusCode, body: .page)
+        let report = Self.report(.init(.answered(answer), inquiry: inquiry))
+        #expect(report.causes.map(\.name) == names)
+        #expect(HTTPFacts(.answered(answer)).mayBeOfOneRoute == (statusCode == 401))
+        // Another route of the API says enough.
+        #expect(Self.report(.init(.answered(answer), hasResponses: true)).causes.isEmpty)
+        #expect(!HTTPFacts(.answered(answer), hasResponses: true).mayAskForCredential)
+    }
+
+    @Test func aPageThatAsksForACredentialBlocksNothing() {
+        let report = Self.report(
+            .init(.answered(.init(statusCode: 401, body: .blockPage)), inquiry: .withheld))
+        #expect(
+            report.sentence
+                == "HTTP works, but a web page asks for a credential, which may be the server's or that of something on the path."
+        )
+        #expect(report.verdict == .degraded && report.advice.isEmpty)
+    }
+
+    @Test(
+        arguments: [
+            .init(statusCode: 401), .init(statusCode: 401, body: .other), .init(statusCode: 401, body: .signInPage),
+            .init(statusCode: 401, body: .page, asksForToken: true), .init(statusCode: 403, body: .blockPage),
+            .init(statusCode: 404, body: .page), .init(statusCode: 401, body: .page, redirection: .sameHost),
+        ] as [HTTPFacts.Answer])
+    func otherAnswersAreJudgedWithoutTheCredential(answer: HTTPFacts.Answer) {
+        #expect(!HTTPFacts(.answered(answer)).mayAskForCredential)
+    }
+
+    // MARK: In front of the API
+
+    @Test(
+        arguments: [
+            (.init(statusCode: 502), ["http.gateway-error"]), (.init(statusCode: 504), ["http.gateway-error"]),
+            (.init(statusCode: 503), ["http.server-error"]), (.init(statusCode: 529), ["http.server-error"]),
+            (.init(statusCode: 522, body: .page), ["http.gateway-error"]),
+            (.init(statusCode: 530, body: .other), ["http.gateway-error"]),
+            (.init(statusCode: 429, body: .page), ["http.limited"]), (.init(statusCode: 429), []),
+            (.init(statusCode: 429, body: .other), []), (.init(statusCode: 407, body: .other), ["http.block-page"]),
+            (.init(statusCode: 426, body: .page), ["http.not-http"]), (.init(statusCode: 426), []),
+            (.init(statusCode: 505), ["http.not-http"]),
+        ] as [(HTTPFacts.Answer, [String])])
+    func whoHasAnsweredIsKnownByTheStatusCode(answer: HTTPFacts.Answer, names: [String]) {
+        #expect(Self.names(answer) == names)
+    }
+
+    @Test(arguments: [
+        "<title>Just a moment...</title>", "Checking your browser before accessing api.test.",
+        "<noscript>Enable JavaScript and cookies to continue</noscript>",
+    ])
+    func aPageThatTriesForAPersonBlocks(page: String) {
+        #expect(HTTPFacts.Body(page: "<!DOCTYPE html>\(page)") == .blockPage)
+        #expect(Self.names(.init(statusCode: 503, body: .blockPage)) == ["http.block-page"])
+    }
+}
