@@ -19,7 +19,8 @@ extension ChappieDiagnosis {
     /// Where the GET and the opening handshake are answered 404, or no WebSocket is to be opened, it sends a POST
     /// without content to `/responses`, with the credential if there is one; without it where only the answer to the
     /// GET looks wrong. Where a request without TLS fails as it would at a port with TLS, it tries a TLS handshake
-    /// there.
+    /// there. Where the opening handshake is refused, and not by the server beyond doubt, it sends a GET of `/responses`,
+    /// which is the same without the upgrade.
     ///
     /// No request asks a model. The closures of the configuration other than `credential` are not called, and that is given up after the time
     /// of a step.

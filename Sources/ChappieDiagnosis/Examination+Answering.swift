@@ -144,12 +144,27 @@ extension Examination {
         if let reason = self.reasonToSkip(first.handshake, credential) { return self.skipWebSocket(reason) }
         self.note(first, since: start)
         if first.isOpen { return try await self.examineOpen(first) }
+        try await self.examineWithoutUpgrade(credential)
         if isOffered, first.mayFailByCompression, try await self.examineUncompressed(credential, first, since: start) {
             return
         }
         if first.handshake == .established {
             self.facts.earlyClose = .found(.init(closeCode: first.closeCode), first.timeOfClose(self))
         }
+    }
+
+    /// Asks at the same path without the upgrade, where a refusal may be the server's or that of something on the path.
+    private mutating func examineWithoutUpgrade(_ credential: ChappieCredential?) async throws {
+        guard case .found(var upgrade, let time) = self.facts.upgrade, upgrade.mayBeOfEither,
+            case .refused(let code, let isPage) = upgrade.handshake, let budget = self.budget,
+            let request = self.requests.document(
+                at: "/responses", credential: credential, capturing: Self.capturedFieldNames),
+            case .answered(let head, _) = try await ProbeExchange.answer(
+                to: request, by: self.transport, within: budget)
+        else { return }
+        let isSamePage = WebPage.isContentType(head.value(of: "content-type")) == isPage
+        upgrade.isSameWithoutUpgrade = head.statusCode == code && isSamePage
+        self.facts.upgrade = .found(upgrade, time)
     }
 
     private func open(

@@ -548,6 +548,12 @@ def upgrade_blocked(bench):
     return plain(bench.listener(box))
 
 
+@fault("nginx: a page at the path of WebSockets", "web-socket.not-offered", verdict=DEGRADED)
+def upgrade_page(bench):
+    return plain(bench.nginx("if ($uri = /v1/responses) { return 404; } "
+                             f"proxy_pass http://127.0.0.1:{bench.probe()}; proxy_buffering off; {UPGRADE}"))
+
+
 @fault("a middle box that alters the handshake", "web-socket.altered", verdict=DEGRADED)
 def upgrade_altered(bench):
     return plain(bench.listener(boxes.api(boxes.altered)))

@@ -212,17 +212,35 @@ package struct UpgradeFacts: Sendable, Equatable {
     /// Indicates whether a WebSocket that failed with an offer of compression works without it; nil when that was not
     /// tried.
     package var worksUncompressed: Bool?
+    /// Indicates whether the same request without the upgrade has the same answer; nil when that was not tried.
+    package var isSameWithoutUpgrade: Bool?
 
     /// Creates facts.
     package init(
         _ handshake: Handshake, offersCompression: Bool = true, isCompressed: Bool = false,
-        worksUncompressed: Bool? = nil
+        worksUncompressed: Bool? = nil, isSameWithoutUpgrade: Bool? = nil
     ) {
         self.handshake = handshake
         self.offersCompression = offersCompression
         self.isCompressed = isCompressed
         self.worksUncompressed = worksUncompressed
+        self.isSameWithoutUpgrade = isSameWithoutUpgrade
     }
+
+    /// Indicates whether a refusal may be that of the server or of something on the path: the same request without the
+    /// upgrade tells more.
+    ///
+    /// Pages come from both. Without a page, the status codes of a server that has no WebSocket at the path are its own.
+    package var mayBeOfEither: Bool {
+        guard case .refused(let code, let isPage) = self.handshake else { return false }
+        let isAboutRequest = (400..<500).contains(code) || code == 501
+        return isAboutRequest && (isPage || !Self.codesOfServer.contains(code))
+    }
+
+    /// The status codes of servers that know the path and not the upgrade.
+    ///
+    /// A server that received a plain GET, because an intermediary has removed the upgrade, gives the same ones.
+    static let codesOfServer: Set<Int> = [400, 404, 405, 426, 501]
 }
 
 /// The facts of the time after an opening handshake.

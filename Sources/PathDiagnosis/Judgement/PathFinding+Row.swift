@@ -20,9 +20,9 @@ extension PathFinding {
             .gatewayError, .serverError, .needsTLS, .notHTTP, .httpCut, .httpSilent, .credentialRefused,
             .credentialForbidden, .credentialUnavailable:
             self.rowOfHTTP
-        case .webSocketNotOffered, .webSocketBlocked, .webSocketAltered, .webSocketCut, .webSocketSilent,
-            .compressionBroken, .closedEarly, .largeMessages, .everyMessage, .damagedMessages, .pingsUnanswered,
-            .pingsSlow:
+        case .webSocketNotOffered, .webSocketBlocked, .webSocketRefused, .webSocketAltered, .webSocketCut,
+            .webSocketSilent, .compressionBroken, .closedEarly, .largeMessages, .everyMessage, .damagedMessages,
+            .pingsUnanswered, .pingsSlow:
             self.rowOfWebSocket
         case .buffered, .whole, .eventsCut, .eventsSilent, .eventsRefused, .idleCut:
             self.rowOfStreaming
@@ -82,7 +82,10 @@ extension PathFinding {
         case .noNameServer:
             Row(
                 .resolve, .everything, "no name server answers",
-                ["Check the network connection, the firewall, and the name servers in /etc/resolv.conf."])
+                [
+                    "Check the network connection, the firewall, and the name servers in /etc/resolv.conf.",
+                    "If names are found after a while, the first of those name servers may be dead: list another one first.",
+                ])
         case .blockedName:
             Row(
                 .resolve, .everything,
@@ -381,6 +384,10 @@ extension PathFinding {
             return Row(
                 .webSocket, .webSocket, "the upgrade is refused by something on the path", [http, allow],
                 set: [.httpOnly])
+        case .webSocketRefused:
+            return Row(
+                .webSocket, .webSocket, "the upgrade is refused, by the server or by something on the path",
+                [http, allow], set: [.httpOnly])
         case .webSocketAltered:
             return Row(
                 .webSocket, .webSocket, "something on the path alters the opening handshake", [http, allow],

@@ -65,6 +65,7 @@ package enum PathFinding: String, Sendable, CaseIterable {
     // WebSocket.
     case webSocketNotOffered = "web-socket.not-offered"
     case webSocketBlocked = "web-socket.blocked"
+    case webSocketRefused = "web-socket.refused"
     case webSocketAltered = "web-socket.altered"
     case webSocketCut = "web-socket.cut"
     case webSocketSilent = "web-socket.no-answer"

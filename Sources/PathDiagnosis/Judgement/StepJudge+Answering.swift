@@ -108,19 +108,33 @@ extension StepJudge {
         case .established: return .ok("established")
         case .refused(let code, let isPage):
             let words = "status code \(code)\(isPage ? ", a web page" : "")"
-            return .fault(Self.isOfServer(code, isPage: isPage) ? .webSocketNotOffered : .webSocketBlocked, words)
+            return Self.refusal(facts, isOfServer: UpgradeFacts.codesOfServer.contains(code), isPage: isPage, words)
         case .altered(let part): return .fault(.webSocketAltered, "101 with a wrong \(part) field")
         case .cut: return .fault(.webSocketCut, "cut before the answer")
         case .timedOut: return .fault(.webSocketSilent, "no answer in time")
         }
     }
 
-    /// Returns whether a refusal is that of a server without WebSockets at the address.
+    /// Judges a refusal; `isOfServer` tells whether its status code is that of a server without WebSockets at the address.
     ///
-    /// 400, 404, 405, 426 and 501 are answers of servers that know the path and not the upgrade. A server that received a
-    /// plain GET, because an intermediary has removed the upgrade, gives the same ones.
-    private static func isOfServer(_ code: Int, isPage: Bool) -> Bool {
-        !isPage && [400, 404, 405, 426, 501].contains(code)
+    /// An answer that is the same without the upgrade is not about the upgrade.
+    private static func refusal(
+        _ facts: UpgradeFacts, isOfServer: Bool, isPage: Bool, _ words: String
+    ) -> Judgement {
+        guard facts.mayBeOfEither else {
+            return .fault(isOfServer && !isPage ? .webSocketNotOffered : .webSocketBlocked, words)
+        }
+        switch (facts.isSameWithoutUpgrade, isOfServer) {
+        case (true?, _):
+            return .fault(
+                isOfServer ? .webSocketNotOffered : .webSocketRefused, words,
+                evidence: [words, "the answer without the upgrade is the same"])
+        case (false?, _):
+            return .fault(
+                .webSocketBlocked, words, evidence: [words, "the answer without the upgrade is another"])
+        case (nil, true): return .fault(.webSocketRefused, words)
+        case (nil, false): return .fault(.webSocketBlocked, words)
+        }
     }
 
     /// Judges the offer of compression and its answer.

@@ -103,6 +103,9 @@ extension StepJudge {
         case .established: nil
         case .loginMissing: (.proxyLoginMissing, "a login is demanded, and none was given")
         case .loginRefused: (.proxyLoginRefused, "the login was refused")
+        // RFC 9110 section 15.6 and RFC 1928 section 6.
+        case .refused(let code) where [502, 503, 504, 3, 4, 5, 6].contains(code):
+            (.proxyRefused, "the tunnel was refused with code \(code): the proxy does not reach the server")
         case .refused(let code): (.proxyRefused, "the tunnel was refused with code \(code)")
         case .otherProtocol: (.proxyProtocol, "the answer is not that of such a proxy")
         case .certificate(let fault, let issuer):

@@ -321,6 +321,27 @@ import Testing
         #expect(ChappieStreamingTransportPolicy(suggestedBy: report) == .httpSSEOnly)
     }
 
+    /// A page may be the server's own answer to every GET at the path, or that of something that refuses the upgrade.
+    @Test(
+        arguments: [
+            ("404 Not Found", true, "web-socket.not-offered"), ("403 Forbidden", true, "web-socket.refused"),
+            ("404 Not Found", false, "web-socket.blocked"), ("403 Forbidden", false, "web-socket.blocked"),
+        ])
+    func aPageInPlaceOfAWebSocketIsComparedWithThatOfAGET(
+        status: String, isSame: Bool, name: String
+    ) async throws {
+        let server = try AnsweringServer { head in
+            let isUpgrade = head.lowercased().contains("\r\nupgrade: websocket\r\n")
+            if head.hasPrefix("GET /v1/responses "), isUpgrade || isSame {
+                return AnsweringServer.response(status, ["Content-Type: text/html"], body: "<html>no</html>")
+            }
+            return AnsweringServer.response("200 OK", ["Content-Type: application/json"], body: "{}")
+        }
+        let report = try await Self.report(server.baseURL)
+        Self.expect(name, .degraded, in: report)
+        #expect(report.causes.first?.evidence.last == "the answer without the upgrade is \(isSame ? "the same" : "another")")
+    }
+
     @Test func aWebSocketThatFailsWithCompressionAloneIsTriedWithoutIt() async throws {
         // The first and third handshakes are cut, as by a device that cannot inflate; the second offers no compression.
         let faults = [1, 3].map {

@@ -1,0 +1,58 @@
+// Refused opening handshakes: the server's, or those of something on the path.
+import PathDiagnosis
+import Testing
+
+@Suite struct UpgradeRefusalTests {
+    private static func cause(
+        _ statusCode: Int, isPage: Bool, isSame: Bool?
+    ) -> (name: String?, evidence: [String]) {
+        let facts = PathFacts.upgrade(.refused(statusCode: statusCode, isPage: isPage)).with {
+            $0.upgrade = .found(
+                .init(.refused(statusCode: statusCode, isPage: isPage), isSameWithoutUpgrade: isSame))
+        }
+        let report = PathJudge(facts).report
+        #expect(report.verdict == .degraded && report.advice.usesHTTPOnly)
+        return (report.causes.first?.name, report.causes.first?.evidence ?? [])
+    }
+
+    @Test(
+        arguments: [
+            (404, true, true, "web-socket.not-offered"), (405, true, true, "web-socket.not-offered"),
+            (404, true, false, "web-socket.blocked"), (403, true, false, "web-socket.blocked"),
+            (403, false, false, "web-socket.blocked"), (403, true, true, "web-socket.refused"),
+            (403, false, true, "web-socket.refused"), (404, true, nil, "web-socket.refused"),
+            (403, true, nil, "web-socket.blocked"), (403, false, nil, "web-socket.blocked"),
+            (404, false, nil, "web-socket.not-offered"), (426, false, nil, "web-socket.not-offered"),
+            (502, true, nil, "web-socket.blocked"), (200, false, nil, "web-socket.blocked"),
+        ] as [(Int, Bool, Bool?, String)])
+    func theAnswerWithoutTheUpgradeDecides(statusCode: Int, isPage: Bool, isSame: Bool?, name: String) {
+        let cause = Self.cause(statusCode, isPage: isPage, isSame: isSame)
+        #expect(cause.name == name)
+        let words = "status code \(statusCode)\(isPage ? ", a web page" : "")"
+        let more = isSame.map { "the answer without the upgrade is \($0 ? "the same" : "another")" }
+        #expect(cause.evidence == [words] + (more.map { [$0] } ?? []))
+        let facts = UpgradeFacts(.refused(statusCode: statusCode, isPage: isPage))
+        let isDoubtful = (400..<500).contains(statusCode) && (isPage || statusCode == 403)
+        #expect(facts.mayBeOfEither == isDoubtful)
+    }
+
+    /// The sentence names both where nothing tells them apart.
+    @Test func aDoubtfulRefusalNamesBoth() {
+        let facts = PathFacts.upgrade(.refused(statusCode: 404, isPage: true))
+        #expect(
+            PathJudge(facts).report.sentence
+                == "HTTP works, but WebSockets do not: the upgrade is refused, by the server or by something on the path.")
+    }
+
+    @Test(arguments: [UpgradeFacts.Handshake.established, .cut, .timedOut, .altered("accept")])
+    func otherOutcomesAreNotInDoubt(handshake: UpgradeFacts.Handshake) {
+        #expect(!UpgradeFacts(handshake).mayBeOfEither)
+    }
+
+    /// The code of a proxy or of a SOCKS reply (RFC 1928 section 6).
+    @Test(arguments: [(502, true), (504, true), (4, true), (403, false), (2, false)])
+    func aProxyThatDoesNotReachTheServerIsTold(code: Int, isUnreached: Bool) {
+        let words = PathJudge(.proxy(.refused(code: code))).report.result(of: .proxy)?.words
+        #expect(words == "the tunnel was refused with code \(code)\(isUnreached ? ": the proxy does not reach the server" : "")")
+    }
+}
