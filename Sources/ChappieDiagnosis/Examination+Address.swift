@@ -85,10 +85,11 @@ extension Examination {
             let budget = self.budget, let request = self.requests.emptyPost(credential: credential)
         else { return }
         let answer = try await ProbeExchange.answer(to: request, by: self.transport, within: budget)
-        guard case .answered(let head, _) = answer else { return }
-        http.hasResponses = head.statusCode != 404
+        guard case .answered(let head, let body) = answer else { return }
+        let isMissing = head.statusCode == 404 && !HTTPFacts.isAboutModel(String(decoding: body, as: UTF8.self))
+        http.hasResponses = !isMissing
         self.facts.http = .found(http, time)
-        guard head.statusCode == 404 else { return }
+        guard isMissing else { return }
         // The refusal says nothing about WebSockets.
         self.facts.upgrade = .skipped(.notReached)
         self.facts.skipAboveUpgrade(.notReached)

@@ -76,18 +76,20 @@ extension Examination {
     func answer(_ head: ResponseHead, _ body: [UInt8]) -> HTTPFacts.Answer {
         let text = String(decoding: body, as: UTF8.self)
         let type = head.value(of: "content-type")
+        // Some APIs give their JSON the type of a page.
+        let isPage = WebPage(text) != nil || WebPage.isContentType(type) && HTTPFacts.Body(contentType: nil, text: text) != .json
         let kind: HTTPFacts.Body =
             if WebPage(text) == .cloudflareBlock {
                 .blockPage
-            } else if WebPage.isContentType(type)
-                || WebPage(text) != nil
-            { .init(page: text) } else { .init(contentType: type, text: text) }
+            } else if isPage { .init(page: text) } else { .init(contentType: type, text: text) }
+        let challenge = head.value(of: "www-authenticate")
         let redirection = (300..<400).contains(head.statusCode) ? head.value(of: "location") : nil
         return HTTPFacts.Answer(
             statusCode: head.statusCode, body: kind,
             redirection: redirection.map { .init(location: $0, host: self.requests.endpoint.host) },
-            asksForToken: head.value(of: "www-authenticate")?.lowercased().hasPrefix("bearer") ?? false,
-            demand: kind == .json ? nil : .init(statusCode: head.statusCode, text: text))
+            asksForToken: challenge?.lowercased().hasPrefix("bearer") ?? false,
+            demand: kind == .json ? nil : .init(statusCode: head.statusCode, text: text),
+            login: challenge.flatMap { .init(challenge: $0) })
     }
 
     private mutating func noteClock(_ date: String?) {

@@ -154,7 +154,7 @@ def static(text):
     return serve
 
 
-def api(upgrade=None, date=None):
+def api(upgrade=None, date=None, kind="application/json"):
     """Returns an API with a list of models; `upgrade` takes the connection and the head of an upgrade."""
     fields = [f"Date: {time.strftime('%a, %d %b %Y %H:%M:%S GMT', time.gmtime(time.time() + date))}"] if date else []
 
@@ -163,7 +163,7 @@ def api(upgrade=None, date=None):
             if upgrade and is_upgrade(head):
                 upgrade(connection, head)
                 return
-            connection.sendall(answer("200 OK", '{"object":"list","data":[]}', fields=fields))
+            connection.sendall(answer("200 OK", '{"object":"list","data":[]}', kind, fields))
     return serve
 
 

@@ -450,6 +450,12 @@ def says_ok(bench):
     return plain(bench.listener(boxes.static(boxes.answer("200 OK", "OK", "text/plain"))))
 
 
+@fault("a gateway that asks for a user name", "credential.refused")
+def basic(bench):
+    text = boxes.answer("401 Unauthorized", "<html>401</html>", "text/html", ['WWW-Authenticate: Basic realm="api"'])
+    return plain(bench.listener(boxes.static(text)), "--api-key", "sk-fake")
+
+
 def asking(bench):
     """The port of nginx in front of an API, which answers a request without the key with its own page."""
     behind = port_of(bench.serve())
@@ -726,6 +732,11 @@ def healthy_api(bench):
 @healthy("an API without a key")
 def healthy_api_without_key(bench):
     return Path(bench.serve("--guard"))
+
+
+@healthy("an API whose JSON has the type of a page")
+def healthy_type(bench):
+    return plain(bench.listener(boxes.api(boxes.answering, kind="text/html")))
 
 
 @healthy("nginx: a page that asks for the key")

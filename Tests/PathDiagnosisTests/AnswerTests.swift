@@ -87,6 +87,31 @@ import Testing
         #expect(!HTTPFacts(.answered(answer)).mayAskForCredential)
     }
 
+    @Test(
+        arguments: [
+            ("Basic realm=\"api\"", .basic), ("NTLM", .ntlm), ("negotiate, Basic realm=\"x\"", .negotiate),
+            ("Digest realm=\"x\"", .digest), ("Bearer", nil), ("", nil), ("Basically", nil),
+        ] as [(String, HTTPFacts.Login?)])
+    func anotherLoginIsEvidence(challenge: String, login: HTTPFacts.Login?) {
+        #expect(HTTPFacts.Login(challenge: challenge) == login)
+        let facts = PathFacts.healthy.with {
+            $0.http = .found(.init(.answered(.init(statusCode: 401, login: login))))
+            $0.credential = .found(.init(statusCode: 401))
+        }
+        let words = login.map { ["the server asks for a login by \($0.rawValue), and not for a key"] } ?? []
+        #expect(PathJudge(facts).report.causes.first?.evidence == ["status code 401"] + words)
+    }
+
+    @Test(
+        arguments: [
+            (#"{"error":{"message":"The model `` does not exist","code":"model_not_found"}}"#, true),
+            (#"{"error":{"message":"model '' not found"}}"#, true), (#"{"detail":"Not Found"}"#, false),
+            (#"{"error":{"message":"Invalid URL (POST /v1/models/responses)"}}"#, false), ("", false),
+        ])
+    func aPathExistsWhoseAnswerIsAboutAModel(text: String, isAboutModel: Bool) {
+        #expect(HTTPFacts.isAboutModel(text) == isAboutModel)
+    }
+
     // MARK: In front of the API
 
     @Test(

@@ -50,9 +50,12 @@ import Testing
     }
 
     /// The code of a proxy or of a SOCKS reply (RFC 1928 section 6).
-    @Test(arguments: [(502, true), (504, true), (4, true), (403, false), (2, false)])
-    func aProxyThatDoesNotReachTheServerIsTold(code: Int, isUnreached: Bool) {
+    @Test(arguments: [
+        (502, ": the proxy does not reach the server"), (504, ": the proxy does not reach the server"),
+        (4, ": the proxy does not reach the server"), (405, ", as by a server that is no proxy"), (403, ""), (2, ""),
+    ])
+    func theReasonOfARefusedTunnelIsTold(code: Int, reason: String) {
         let words = PathJudge(.proxy(.refused(code: code))).report.result(of: .proxy)?.words
-        #expect(words == "the tunnel was refused with code \(code)\(isUnreached ? ": the proxy does not reach the server" : "")")
+        #expect(words == "the tunnel was refused with code \(code)\(reason)")
     }
 }

@@ -28,18 +28,29 @@ package struct HTTPFacts: Sendable, Equatable {
         package var asksForToken: Bool
         /// The other connection that the answer demands; nil for none.
         package var demand: Demand?
+        /// The scheme of another login than a bearer token for which the answer asks (RFC 9110 section 11.6.1); nil for none.
+        package var login: Login?
 
         /// Creates an answer.
         package init(
             statusCode: Int, body: Body = .json, redirection: Redirection? = nil, asksForToken: Bool = false,
-            demand: Demand? = nil
+            demand: Demand? = nil, login: Login? = nil
         ) {
             self.statusCode = statusCode
             self.body = body
             self.redirection = redirection
             self.asksForToken = asksForToken
             self.demand = demand
+            self.login = login
         }
+    }
+
+    /// A scheme of authentication by a user name, which no API with a key has.
+    package enum Login: String, Sendable, Equatable, CaseIterable {
+        case basic = "Basic"
+        case digest = "Digest"
+        case negotiate = "Negotiate"
+        case ntlm = "NTLM"
     }
 
     /// The other connection that a server demands in an error about this one.

@@ -26,6 +26,24 @@ extension HTTPFacts.Body {
     }
 }
 
+extension HTTPFacts.Login {
+    /// Creates the scheme of the first challenge in the field `WWW-Authenticate`; nil for any other.
+    package init?(challenge: String) {
+        let scheme = challenge.prefix { $0 != " " && $0 != "," }.lowercased()
+        guard let login = Self.allCases.first(where: { $0.rawValue.lowercased() == scheme }) else { return nil }
+        self = login
+    }
+}
+
+extension HTTPFacts {
+    /// Returns whether the text of an answer with status code 404 is about a model, so that its path exists.
+    package static func isAboutModel(_ text: String) -> Bool {
+        let text = text.lowercased()
+        return ["model_not_found", "the model ", "model '", "model \\\"", "model `", "no model"]
+            .contains { text.contains($0) }
+    }
+}
+
 extension HTTPFacts.Demand {
     /// Creates the demand of an error about the connection, from its status code and its text; nil for any other answer.
     ///

@@ -339,7 +339,10 @@ extension PathFinding {
         case .notHTTP:
             Row(
                 .http, .everything, "what answers does not speak HTTP/1.1",
-                ["Check the scheme and the port of the base URL; a proxy or a sign-in page may stand in between."])
+                [
+                    "Check the scheme and the port of the base URL; a proxy or a sign-in page may stand in between.",
+                    "If the server speaks HTTP/2 alone, have it speak HTTP/1.1 too.",
+                ])
         case .httpCut:
             Row(
                 .http, .http, "the connection is cut before an answer to HTTP",
@@ -357,6 +360,7 @@ extension PathFinding {
                 [
                     "Check the key (CHAPPIE_API_KEY, OPENAI_API_KEY), and that it is one for this server.",
                     "If it is that of an account, sign in again (chappie login).",
+                    "If another login is asked for, a gateway stands before the API: ask its operator for the API's address.",
                 ])
         case .credentialForbidden:
             Row(

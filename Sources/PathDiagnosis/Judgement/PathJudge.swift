@@ -51,7 +51,7 @@ package struct PathJudge {
         case .proxy: return facts.proxy.judged(StepJudge.proxy)
         case .tls: return facts.tls.judged(StepJudge.tls)
         case .http: return facts.http.judged { StepJudge.http($0, overTLS: self.versionOfTLS) }
-        case .credential: return facts.credential.judged(StepJudge.credential)
+        case .credential: return facts.credential.judged { StepJudge.credential($0, askedFor: self.login) }
         case .webSocket: return facts.upgrade.judged(StepJudge.upgrade)
         case .compression: return self.compression
         case .earlyClose: return facts.earlyClose.judged(StepJudge.earlyClose)
@@ -98,6 +98,12 @@ package struct PathJudge {
     private var versionOfTLS: String? {
         guard case .established(let version, _, _)? = self.facts.tls.facts?.handshake else { return nil }
         return version
+    }
+
+    /// The login for which the server has asked; nil for none, or for a key.
+    private var login: HTTPFacts.Login? {
+        guard case .answered(let answer)? = self.facts.http.facts?.exchange else { return nil }
+        return answer.login
     }
 
     /// Indicates whether the dialled host is a proxy.

@@ -85,8 +85,8 @@ extension StepJudge {
         }
     }
 
-    /// Judges the same request with the credential.
-    static func credential(_ facts: CredentialFacts) -> Judgement {
+    /// Judges the same request with the credential; `login` is what was asked for without it.
+    static func credential(_ facts: CredentialFacts, askedFor login: HTTPFacts.Login?) -> Judgement {
         let code: Int
         switch facts.outcome {
         case .answered(let statusCode): code = statusCode
@@ -95,7 +95,10 @@ extension StepJudge {
         }
         let words = "status code \(code)"
         return switch code {
-        case 401: .fault(.credentialRefused, words)
+        case 401:
+            .fault(
+                .credentialRefused, words,
+                evidence: [words] + (login.map { ["the server asks for a login by \($0.rawValue), and not for a key"] } ?? []))
         case 403: .fault(.credentialForbidden, words)
         default: .ok(code == 429 ? "\(words): accepted, and limited" : "\(words): not refused")
         }

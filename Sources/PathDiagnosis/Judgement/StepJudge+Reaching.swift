@@ -106,6 +106,9 @@ extension StepJudge {
         // RFC 9110 section 15.6 and RFC 1928 section 6.
         case .refused(let code) where [502, 503, 504, 3, 4, 5, 6].contains(code):
             (.proxyRefused, "the tunnel was refused with code \(code): the proxy does not reach the server")
+        // Web servers without tunnels answer a CONNECT so.
+        case .refused(let code) where [400, 404, 405, 501].contains(code):
+            (.proxyRefused, "the tunnel was refused with code \(code), as by a server that is no proxy")
         case .refused(let code): (.proxyRefused, "the tunnel was refused with code \(code)")
         case .otherProtocol: (.proxyProtocol, "the answer is not that of such a proxy")
         case .certificate(let fault, let issuer):

@@ -293,6 +293,25 @@ import Testing
         #expect(report.result(of: .http)?.words == "status code \(status.prefix(3)) for the list of models alone")
     }
 
+    /// Its only fault is the type of its answers.
+    @Test func jsonWithTheTypeOfAPageIsNoPage() async throws {
+        let server = try AnsweringServer(
+            AnsweringServer.response("200 OK", ["Content-Type: text/html"], body: #"{"object":"list"}"#))
+        let report = try await Self.report(server.baseURL)
+        #expect(report.result(of: .http)?.outcome == .ok)
+        #expect(report.causes.allSatisfy { $0.name.hasPrefix("web-socket.") })
+    }
+
+    /// An API may answer a POST without content as one for a model that does not exist.
+    @Test func aModelThatDoesNotExistIsNoPathThatDoesNot() async throws {
+        let server = try AnsweringServer { head in
+            let error = head.hasPrefix("POST ") ? #"{"error":{"code":"model_not_found"}}"# : "{}"
+            return AnsweringServer.response("404 Not Found", ["Content-Type: application/json"], body: error)
+        }
+        let report = try await Self.report(server.baseURL)
+        #expect(report.causes.map(\.name) == ["web-socket.not-offered"])
+    }
+
     @Test func aClockThatIsWrongIsNoticed() async throws {
         let server = try AnsweringServer(
             AnsweringServer.response(
