@@ -14,7 +14,7 @@ extension ChappieDiagnosis {
     ///
     /// It looks up addresses, connects, and asks the proxy; sends a GET of `/models` without the credential and, if that is
     /// answered by an API, with it; and opens a WebSocket, on which it sends pings and no request.
-    /// A page with status code 401 or 403 is answered with the same GET and the credential, where the certificate is
+    /// After a page with status code 401 or 403 it sends the same GET with the credential, where the certificate is
     /// verified or the server is on this machine.
     /// Where the GET and the opening handshake are answered 404, or no WebSocket is to be opened, it sends a POST
     /// without content to `/responses`, with the credential if there is one; without it where only the answer to the

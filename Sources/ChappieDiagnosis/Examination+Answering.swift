@@ -19,8 +19,9 @@ extension Examination {
         try await self.examineOtherRoute()
         try await self.examineScheme()
         try await self.examineInquiry()
-        guard PathJudge(self.facts).mayAsk, self.facts.http.facts?.inquiry != .withheld else {
-            self.facts.credential = .skipped(.notTrusted)
+        let inquiry = self.facts.http.facts?.inquiry
+        guard PathJudge(self.facts).mayAsk, inquiry != .withheld else {
+            self.facts.credential = .skipped(inquiry == .refused ? .notReached : .notTrusted)
             self.facts.upgrade = .skipped(.notTrusted)
             self.facts.skipAboveUpgrade(.notTrusted)
             return
@@ -77,7 +78,8 @@ extension Examination {
         let text = String(decoding: body, as: UTF8.self)
         let type = head.value(of: "content-type")
         // Some APIs give their JSON the type of a page.
-        let isPage = WebPage(text) != nil || WebPage.isContentType(type) && HTTPFacts.Body(contentType: nil, text: text) != .json
+        let isTypedAsPage = WebPage.isContentType(type) && HTTPFacts.Body(contentType: nil, text: text) != .json
+        let isPage = isTypedAsPage || WebPage(text) != nil
         let kind: HTTPFacts.Body =
             if WebPage(text) == .cloudflareBlock {
                 .blockPage
