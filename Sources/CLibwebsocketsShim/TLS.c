@@ -101,7 +101,8 @@ static clws_tls_state state_of(const clws_tls *tls) {
 static bool goes_on(clws_tls *tls, int result) {
     int error = SSL_get_error(tls->ssl, result);
     if (error == SSL_ERROR_WANT_READ) return true;
-    if (error != SSL_ERROR_ZERO_RETURN) tls->has_failed = true;
+    // The end of the data is none of a handshake.
+    if (error != SSL_ERROR_ZERO_RETURN || !SSL_is_init_finished(tls->ssl)) tls->has_failed = true;
     return false;
 }
 

@@ -277,10 +277,19 @@ import Testing
         #expect(!pair.client.details.is_not_tls && pair.state != .failed)
     }
 
+    /// close_notify, a warning, ends the handshake before it is complete.
+    @Test(arguments: TLSVersion.allCases) func theEndOfDataEndsNoHandshake(_ version: TLSVersion) throws {
+        let pair = try TLSPair(version)
+        pair.receive([0x15, 0x03, 0x03, 0x00, 0x02, 0x01, 0x00])
+        #expect(pair.state == .failed)
+        #expect(pair.alert == 0)
+    }
+
     /// A fatal alert handshake_failure, and bytes after which this side sends one.
-    @Test(arguments: [
-        ([0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x28], true), ([0x17, 0x03, 0x03, 0x00, 0x01, 0x00], false),
-    ] as [([UInt8], Bool)])
+    @Test(
+        arguments: [
+            ([0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x28], true), ([0x17, 0x03, 0x03, 0x00, 0x01, 0x00], false),
+        ] as [([UInt8], Bool)])
     func theSenderOfAnAlertIsReported(bytes: [UInt8], isReceived: Bool) throws {
         let pair = try TLSPair(.version13)
         pair.receive(bytes)

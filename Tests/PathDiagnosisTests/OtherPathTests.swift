@@ -115,7 +115,8 @@ import Testing
         let answer = HTTPFacts.Exchange.answered(.init(statusCode: 204, body: .other))
         #expect(HTTPFacts(answer).mayBeOfOneRoute)
         func report(_ hasResponses: Bool?) -> ChappieDiagnosis.Report {
-            PathJudge(PathFacts.http(answer).with { $0.http = .found(.init(answer, hasResponses: hasResponses)) }).report
+            PathJudge(PathFacts.http(answer).with { $0.http = .found(.init(answer, hasResponses: hasResponses)) })
+                .report
         }
         #expect(report(nil).causes.isEmpty && report(true).causes.isEmpty)
         #expect(report(false).causes.map(\.name) == ["http.wrong-address"])

@@ -41,7 +41,8 @@ import Testing
         let facts = PathFacts.upgrade(.refused(statusCode: 404, isPage: true))
         #expect(
             PathJudge(facts).report.sentence
-                == "HTTP works, but WebSockets do not: the upgrade is refused, by the server or by something on the path.")
+                == "HTTP works, but WebSockets do not: the upgrade is refused, by the server or by something on the path."
+        )
     }
 
     @Test(arguments: [UpgradeFacts.Handshake.established, .cut, .timedOut, .altered("accept")])

@@ -98,7 +98,8 @@ extension StepJudge {
         case 401:
             .fault(
                 .credentialRefused, words,
-                evidence: [words] + (login.map { ["the server asks for a login by \($0.rawValue), and not for a key"] } ?? []))
+                evidence: [words]
+                    + (login.map { ["the server asks for a login by \($0.rawValue), and not for a key"] } ?? []))
         case 403: .fault(.credentialForbidden, words)
         default: .ok(code == 429 ? "\(words): accepted, and limited" : "\(words): not refused")
         }

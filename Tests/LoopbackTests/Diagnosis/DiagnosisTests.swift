@@ -358,7 +358,9 @@ import Testing
         }
         let report = try await Self.report(server.baseURL)
         Self.expect(name, .degraded, in: report)
-        #expect(report.causes.first?.evidence.last == "the answer without the upgrade is \(isSame ? "the same" : "another")")
+        #expect(
+            report.causes.first?.evidence.last == "the answer without the upgrade is \(isSame ? "the same" : "another")"
+        )
     }
 
     @Test func aWebSocketThatFailsWithCompressionAloneIsTriedWithoutIt() async throws {

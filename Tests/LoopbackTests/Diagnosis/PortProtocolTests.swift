@@ -10,6 +10,8 @@ import Testing
         case text(String)
         /// A fatal alert of TLS (RFC 8446 section 6).
         case alert(UInt8)
+        /// The end of the data (close_notify, RFC 8446 section 6.1).
+        case closeNotify
         case close
         case reset
 
@@ -17,6 +19,7 @@ import Testing
             switch self {
             case .text(let text): peer.write(text)
             case .alert(let code): peer.write([0x15, 0x03, 0x03, 0x00, 0x02, 0x02, code])
+            case .closeNotify: peer.write([0x15, 0x03, 0x03, 0x00, 0x02, 0x01, 0x00])
             case .close: return peer.endWriting()
             case .reset: return peer.reset()
             }
@@ -70,6 +73,7 @@ import Testing
             (.text("<html>no</html>"), "tls.not-tls", "the answer is not TLS"),
             (.text("no"), "tls.not-tls", "the answer is not TLS"),
             (.close, "tls.cut", "closed by the peer, without an alert"), (.reset, "tls.cut", "reset"),
+            (.closeNotify, "tls.cut", "cut"),
             (.alert(112), "tls.refused", "alert 112: the server does not know the name in the base URL"),
         ] as [(Answer, String, String)])
     func theAnswerToAHandshakeIsTold(answer: Answer, name: String, words: String) async throws {
