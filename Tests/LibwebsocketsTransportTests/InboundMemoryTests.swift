@@ -21,22 +21,59 @@ import Testing
         }
     }
 
-    @Test func memoryIsScarceWhileManyLargeBuffersExist() {
+    /// The number of large buffers that may be in use before memory is scarce for so many streams.
+    private static func plentifulCount(forStreams streamCount: Int) -> Int {
+        InboundMemory.plentifulByteCount(forStreams: streamCount) / InboundBuffer.largeByteCount
+    }
+
+    @Test(arguments: [0, 1, 100, 150, 10_000, .max])
+    func memoryIsScarceWhileManyLargeBuffersAreInUse(streamCount: Int) {
         let pool = InboundBufferPool()
-        let plentifulCount = InboundMemory.plentifulByteCount / InboundBuffer.largeByteCount
-        var buffers = (0..<plentifulCount).map { _ in pool.take() }
-        #expect(pool.memory.share == .max)
+        var share: Int { pool.memory.share(ofStreams: streamCount) }
+        var buffers = (0..<Self.plentifulCount(forStreams: streamCount)).map { _ in pool.take() }
+        #expect(share == .max)
         buffers.append(pool.take())
-        #expect(pool.memory.share == InboundMemory.scarceShare)
-        // The pool keeps some, which count as well.
-        for buffer in buffers { pool.giveBack(buffer) }
-        buffers = []
-        #expect(pool.memory.share == .max)
-        buffers = (0...plentifulCount).map { _ in pool.take() }
-        #expect(pool.memory.share == InboundMemory.scarceShare)
+        #expect(share == InboundMemory.scarceShare)
+        // What the pool keeps is there to be taken.
+        pool.giveBack(buffers.removeLast())
+        #expect(share == .max)
+        buffers.append(pool.take())
+        #expect(share == InboundMemory.scarceShare)
         // A buffer that is dropped is not given back.
         buffers.removeLast()
-        #expect(pool.memory.share == .max)
+        #expect(share == .max)
+    }
+
+    @Test(arguments: [0, 1, 10, 50, 100, 112])
+    func streamsAndLargeBuffersTogetherHaveALimit(streamCount: Int) {
+        let largeByteCount = InboundMemory.plentifulByteCount(forStreams: streamCount)
+        #expect(largeByteCount + streamCount * InboundMemory.streamByteCount == InboundMemory.byteCount)
+        #expect(largeByteCount >= InboundMemory.leastByteCount)
+    }
+
+    @Test(arguments: [113, 1_000, .max])
+    func someLargeBuffersAreThereForAnyNumberOfStreams(streamCount: Int) {
+        #expect(InboundMemory.plentifulByteCount(forStreams: streamCount) == InboundMemory.leastByteCount)
+    }
+
+    /// One stream that floods among many that wait is read as if it were alone.
+    @Test(arguments: [1, 100, 1_000_000])
+    func oneStreamHasItsWatermarksAmongAnyNumberOfStreams(streamCount: Int) {
+        let limits = TransportLimits()
+        let unread = (limits.highWatermark + InboundBuffer.largeByteCount - 1) / InboundBuffer.largeByteCount
+        // The consumer reads one more.
+        #expect(Self.plentifulCount(forStreams: streamCount) >= unread + 1)
+    }
+
+    /// A pool that counted what it keeps would leave memory scarce for streams that come after a flood.
+    @Test func theBuffersOfAFloodThatIsOverDoNotCount() {
+        let pool = InboundBufferPool()
+        let buffers = (0..<50).map { _ in pool.take() }
+        #expect(pool.memory.share(ofStreams: 1) == InboundMemory.scarceShare)
+        for buffer in buffers { pool.giveBack(buffer) }
+        let taken = (0..<Self.plentifulCount(forStreams: .max)).map { _ in pool.take() }
+        #expect(pool.memory.share(ofStreams: .max) == .max)
+        withExtendedLifetime(taken) {}
     }
 
     @Test func aShareLimitsWhatIsUnread() throws {

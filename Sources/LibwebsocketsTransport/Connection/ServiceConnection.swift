@@ -156,7 +156,7 @@ final class ServiceConnection {
     /// Reads the available bytes, unless the arena waits for the consumer, into a buffer that becomes the arena's when
     /// no other has room; while memory is scarce the arena copies them instead.
     private func read(from link: Link) {
-        let share = self.service.buffers.memory.share
+        let share = self.service.inboundShare
         let isScarce = share != .max
         let room = self.arenaView.room(of: self.plan.arena, sharing: share)
         link.isPaused = room == 0

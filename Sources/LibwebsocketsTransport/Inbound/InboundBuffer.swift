@@ -35,14 +35,17 @@ final class InboundBuffer: @unchecked Sendable {
     /// The pieces, in order; no access leads to another, so that exclusivity is not checked at run time.
     @exclusivity(unchecked) private(set) var records: [Record] = []
     private let memory: PaddedBuffer
-    /// The count of the large buffers of a thread that it belongs to; nil for one that is not counted.
-    private let account: InboundMemory?
+    /// The count of the large buffers in use that it belongs to; nil for one that is not counted.
+    var account: InboundMemory? {
+        didSet {
+            oldValue?.subtract(self.memory.capacity)
+            self.account?.add(self.memory.capacity)
+        }
+    }
 
-    /// Creates a buffer with room for `byteCount` bytes, which `account` counts.
-    init(byteCount: Int = InboundBuffer.smallByteCount, account: InboundMemory? = nil) {
+    /// Creates a buffer with room for `byteCount` bytes.
+    init(byteCount: Int = InboundBuffer.smallByteCount) {
         self.memory = PaddedBuffer(capacity: byteCount, keptCapacity: byteCount)
-        self.account = account
-        account?.add(byteCount)
     }
 
     deinit { self.account?.subtract(self.memory.capacity) }

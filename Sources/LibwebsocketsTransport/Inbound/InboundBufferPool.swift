@@ -10,10 +10,13 @@ final class InboundBufferPool: Sendable {
         var isUsed = false
     }
 
-    /// The largest number of buffers that are kept: the most that one stream may leave unread, and one read.
-    private static let limit = 3
+    /// The largest number of buffers that are kept: about as many as many streams use, so that none is freed in a flood.
+    ///
+    /// The allocator of the C library keeps freed memory of this size among smaller allocations, which share it, and
+    /// takes new memory for the next buffer.
+    private static let limit = 6
 
-    /// The memory of the buffers that were made here, also of those that were taken.
+    /// The memory of the buffers that were taken and not given back.
     let memory = InboundMemory()
     private let state = LockedValue(State())
 
@@ -23,12 +26,15 @@ final class InboundBufferPool: Sendable {
             state.isUsed = true
             return state.buffers.popLast()
         }
-        return kept ?? InboundBuffer(byteCount: InboundBuffer.largeByteCount, account: self.memory)
+        let buffer = kept ?? InboundBuffer(byteCount: InboundBuffer.largeByteCount)
+        buffer.account = self.memory
+        return buffer
     }
 
     /// Keeps a large buffer for the next reader.
     func giveBack(_ buffer: InboundBuffer) {
         buffer.removeAll()
+        buffer.account = nil
         self.state.withLock { state in
             if state.buffers.count < Self.limit { state.buffers.append(buffer) }
         }

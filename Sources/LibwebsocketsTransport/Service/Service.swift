@@ -259,6 +259,9 @@ final class Service: @unchecked Sendable {
         while let connection = self.waking.popLast() { connection.resumeWaiter() }
     }
 
+    /// The number of bytes that each connection may have unread, if its watermarks allow more; `Int.max` without a limit.
+    var inboundShare: Int { self.buffers.memory.share(ofStreams: self.connections.count) }
+
     /// Takes a large buffer, empty.
     func takeReserve() -> InboundBuffer { self.reserve.take() ?? self.buffers.take() }
 
