@@ -313,6 +313,8 @@ if Context.environment["CHAPPIE_BENCHMARKS"] != nil {
                 "LibwebsocketsTransport", "ServerSentEvents", "StreamTransport", "WebSocketClient", "WebSocketProtocol",
             ]),
 
+        // The start of a process, beside that of the command line.
+        benchmark("empty-program", []),
         // The cost of recovery, against the test server of the package.
         benchmark("recovery-figures", ["BenchmarkResults", "Chappie", "ChappieTestServer", "ChappieTransport"]),
         // The facts that peers must find in that server's responses, and one of the peers.

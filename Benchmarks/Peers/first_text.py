@@ -5,9 +5,9 @@ Usage: first_text.py --chappie FILE --bin FOLDER --python FILE --codex FILE [--r
 
 `chappie serve` answers with a short text in one delta. `cold`: a connection of its own; `warm`: a connection that has
 had a response; `refused-upgrade`: each upgrade is answered 426; `black-holed-upgrade`: each is accepted by TCP and
-never answered. All are measured in rounds; FOLDER has recovery-figures, which measures this package. codex prints whole
-items, so its time is that of the answer, which has one delta. With `black-holed-upgrade` it waits for minutes, and is
-not measured.
+never answered. All are measured in rounds; FOLDER has recovery-figures, which measures this package, and empty-program,
+beside which the command line has a bar in each round. codex prints whole items, so its time is that of the answer, which
+has one delta. With `black-holed-upgrade` it waits for minutes, and is not measured.
 """
 
 import argparse
@@ -49,10 +49,13 @@ class Subject:
 
 
 OWN = Subject("chappie", "", "own", ("cold", "warm"))
+STREAM = Subject("chappie", "chappie stream, process included", "chappie",
+                 ("cold", "refused-upgrade", "black-holed-upgrade"))
+EMPTY = Subject("machine", "empty program with Foundation", "empty", ("cold",))
+# The largest ratio of the two.
+START_LIMIT = 1.5
 SUBJECTS = [
-    OWN,
-    Subject("chappie", "chappie stream, process included", "chappie",
-            ("cold", "refused-upgrade", "black-holed-upgrade")),
+    OWN, EMPTY, STREAM,
     Subject("codex", "exec --json, whole answer, process included", "codex", ("cold", "refused-upgrade")),
     Subject("openai", "responses.connect()", "openai-websocket", tuple(SCENARIOS)),
     Subject("openai", "responses.create(stream=True)", "openai-sse", ("cold", "warm")),
@@ -131,6 +134,10 @@ def time_chappie(options, url, folder):
     return timed(words, lambda output: TEXT in output)
 
 
+def time_empty(options, url, folder):
+    return timed([options.bin / "empty-program"], bool)
+
+
 def says_text(output):
     """Returns whether the output of codex has a whole line with its message."""
     for line in output.split("\n")[:-1]:
@@ -158,7 +165,7 @@ def time_openai_process(transport):
     return run
 
 
-TIMERS = {"chappie": time_chappie, "codex": time_codex, "openai-websocket-process": time_openai_process("websocket"),
+TIMERS = {"chappie": time_chappie, "empty": time_empty, "codex": time_codex, "openai-websocket-process": time_openai_process("websocket"),
           "openai-sse-process": time_openai_process("sse")}
 
 
@@ -212,6 +219,11 @@ def measure(options, results, subjects, workload, recording, folder):
         if subject != OWN:
             record(options, results, subject, workload, runs[subject])
         report(", ".join(part for part in [subject.name, subject.way] if part), runs[subject], "ms")
+    ratios = [own / empty for own, empty in zip(runs.get(STREAM, []), runs.get(EMPTY, []))]
+    if ratios:
+        results.figure(group="first-text", workload=workload, subject=STREAM.name, way=STREAM.way,
+                       measure="time beside an empty program", unit="×", better="lower", runs=ratios,
+                       bar={"atMost": START_LIMIT})
 
 
 def record(options, results, subject, workload, runs):

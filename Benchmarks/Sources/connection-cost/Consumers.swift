@@ -17,19 +17,25 @@ struct Consumer {
         case eventsOnMainActor
         /// The same over `events(_:)`.
         case sequenceOnMainActor
+        /// The same on the service thread: its task prefers the transport's executor.
+        case sequenceOnExecutor
 
         /// Makes an interface of its name on the command line; nil when there is none of that name.
         init?(name: String) {
             let kinds: [String: Self] = [
                 "events": .events, "batches": .batches, "sequence": .sequence,
-                "sequence-main-actor": .sequenceOnMainActor,
+                "sequence-main-actor": .sequenceOnMainActor, "sequence-executor": .sequenceOnExecutor,
             ]
             guard let kind = kinds[name] else { return nil }
             self = kind
         }
 
-        /// Indicates whether it runs on the main actor, where one consumer at a time is measured.
+        /// Indicates whether it runs on the main actor.
         var isOnMainActor: Bool { self == .eventsOnMainActor || self == .sequenceOnMainActor }
+
+        /// Indicates whether it runs on a chosen thread, where one consumer at a time is measured: the main or a service
+        /// thread.
+        var isOnChosenThread: Bool { self.isOnMainActor || self == .sequenceOnExecutor }
     }
 
     let kind: Kind
@@ -46,6 +52,7 @@ struct Consumer {
         case .sequence: "events()"
         case .eventsOnMainActor: "for try await, main actor"
         case .sequenceOnMainActor: "events(), main actor"
+        case .sequenceOnExecutor: "events(), executor"
         }
     }
 
@@ -75,7 +82,18 @@ struct Consumer {
         from instance: ChappieStreamingTransport, by kind: Kind, _ expected: ExpectedResponse, isThorough: Bool
     ) async throws {
         let actor: (any Actor)? = kind.isOnMainActor ? MainActor.shared : nil
-        try await Self.tally(of: instance, by: kind, isThorough: isThorough, on: actor).check(against: expected)
+        let tally = try await Self.on(kind == .sequenceOnExecutor ? instance.executor : nil) {
+            try await Self.tally(of: instance, by: kind, isThorough: isThorough, on: actor)
+        }
+        try tally.check(against: expected)
+    }
+
+    /// Runs a reader with a preference for an executor; nil is no preference, which changes of executors do not search.
+    static func on<Result: Sendable>(
+        _ executor: (any TaskExecutor)?, _ read: @Sendable () async throws -> Result
+    ) async throws -> Result {
+        guard let executor else { return try await read() }
+        return try await withTaskExecutorPreference(executor) { try await read() }
     }
 
     private static func tally(
@@ -87,7 +105,7 @@ struct Consumer {
             for try await batch in instance.batches(Self.request) {
                 for event in batch { tally.take(event) }
             }
-        case .sequence, .sequenceOnMainActor:
+        case .sequence, .sequenceOnMainActor, .sequenceOnExecutor:
             for try await event in instance.events(Self.request) { tally.take(event) }
         case .events, .eventsOnMainActor:
             for try await event in instance.stream(Self.request) { tally.take(event) }

@@ -47,7 +47,7 @@ final class Crowd {
                 switch kind {
                 case .events, .eventsOnMainActor:
                     for try await event in instance.stream(Consumer.request) { take(event) }
-                case .sequence, .sequenceOnMainActor:
+                case .sequence, .sequenceOnMainActor, .sequenceOnExecutor:
                     for try await event in instance.events(Consumer.request) { take(event) }
                 case .batches:
                     for try await batch in instance.batches(Consumer.request) { batch.forEach(take) }

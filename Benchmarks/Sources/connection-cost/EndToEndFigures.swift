@@ -31,7 +31,7 @@ enum EndToEndFigures {
     /// Reads responses with pauses, and checks that they are complete and that no batch spans a pause.
     private static func checkPauses(_ wire: Wire) async throws {
         let expected = ExpectedResponse(messageCount: 2_000)
-        for kind in Consumer.Kind.allCases where !kind.isOnMainActor {
+        for kind in Consumer.Kind.allCases where !kind.isOnChosenThread {
             let server = try StreamServer(
                 .flood(messageCount: expected.messageCount, pauseAfter: 600), compresses: wire.form.isCompressed)
             let pauses = Pauses(streamCount: wire.streamCount, first: 600, last: expected.messageCount)
@@ -51,7 +51,7 @@ enum EndToEndFigures {
         let expected = ExpectedResponse(messageCount: messageCount)
         let server = try StreamServer(
             .flood(messageCount: expected.messageCount), isSecure: wire.isSecure, compresses: wire.form.isCompressed)
-        let kinds = Consumer.Kind.allCases.filter { !$0.isOnMainActor || wire.isPlainWebSocket }
+        let kinds = Consumer.Kind.allCases.filter { !$0.isOnChosenThread || wire.isPlainWebSocket }
         let consumers = kinds.map { Consumer(kind: $0, server: server, form: wire.form) }
         for consumer in consumers { try await consumer.read(wire.streamCount, expected, isThorough: true) }
         var times = consumers.map { _ in [RunTimes]() }
@@ -93,7 +93,7 @@ enum EndToEndFigures {
             switch kind {
             case .events: (self.throughput, self.processorTime) = (1.5e6, 650)
             case .batches, .sequence: (self.throughput, self.processorTime) = (3.5e6, 300)
-            case .eventsOnMainActor, .sequenceOnMainActor: break
+            case .eventsOnMainActor, .sequenceOnMainActor, .sequenceOnExecutor: break
             }
             if wire.form != .webSocket { self.processorTime = nil }
         }

@@ -27,7 +27,7 @@ struct Iterations {
         if let way = ClientIterations.Way(rawValue: self.way) {
             return try await ClientIterations(way: way, count: self.count, countBefore: self.countBefore).run()
         }
-        guard let kind = Consumer.Kind(name: self.way), !kind.isOnMainActor else {
+        guard let kind = Consumer.Kind(name: self.way), !kind.isOnChosenThread else {
             throw UsageError("'\(self.way)' is neither events, sequence, batches nor a way of the clients")
         }
         if let cold = ColdIterations.Workload(self.workload) {

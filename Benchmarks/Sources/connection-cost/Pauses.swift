@@ -77,7 +77,7 @@ extension Consumer {
                 if tally.deltaCount > pause { throw WrongResultError("the server did not pause") }
                 if tally.deltaCount == pause { pause = pauses.arrive(at: pause) }
             }
-        case .sequence, .sequenceOnMainActor:
+        case .sequence, .sequenceOnMainActor, .sequenceOnExecutor:
             for try await event in instance.events(Self.request) {
                 tally.take(event)
                 if tally.deltaCount == pause { pause = pauses.arrive(at: pause) }

@@ -187,7 +187,11 @@ extension Consumer {
         return try await withThrowingTaskGroup(of: PacedTally.self) { group in
             for index in 0..<count {
                 if index > 0, index.isMultiple(of: Self.openedAtOnce) { try await Task.sleep(for: Self.openingPause) }
-                group.addTask { try await Self.tally(of: instance, by: kind, paced: meter) }
+                group.addTask {
+                    try await Self.on(kind == .sequenceOnExecutor ? instance.executor : nil) {
+                        try await Self.tally(of: instance, by: kind, paced: meter)
+                    }
+                }
             }
             return try await group.reduce(into: []) { $0.append($1) }
         }
@@ -202,7 +206,7 @@ extension Consumer {
             for try await batch in instance.batches(Self.request) {
                 for event in batch { tally.take(event, meter) }
             }
-        case .sequence, .sequenceOnMainActor:
+        case .sequence, .sequenceOnMainActor, .sequenceOnExecutor:
             for try await event in instance.events(Self.request) { tally.take(event, meter) }
         case .events, .eventsOnMainActor:
             for try await event in instance.stream(Self.request) { tally.take(event, meter) }
