@@ -23,8 +23,9 @@ extension ServerErrorFacts {
 extension JSONDocumentValue {
     fileprivate var wordsForPeople: String? {
         let error = self["error"]
-        return error?["message"]?.nonEmptyString ?? error?.nonEmptyString ?? self["detail"]?.detailWords
-            ?? error?["detail"]?.detailWords ?? self["message"]?.nonEmptyString ?? self["title"]?.nonEmptyString
+        if let words = error?["message"]?.nonEmptyString ?? error?.nonEmptyString { return words }
+        if let words = self["detail"]?.detailWords ?? error?["detail"]?.detailWords { return words }
+        return self["message"]?.nonEmptyString ?? self["title"]?.nonEmptyString
     }
 
     private var nonEmptyString: String? { self.string.flatMap { $0.isEmpty ? nil : $0 } }
