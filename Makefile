@@ -9,7 +9,7 @@ SHELL := /bin/bash
 # A crashing test otherwise waits for a symbolicating child process that holds the output open.
 export SWIFT_BACKTRACE := enable=no
 
-# The index costs a fifth of the time, and stays: the package manager looks in it for tests.
+# The index stays: the package manager looks in it for tests, and a build without it takes as long.
 BUILD_FLAGS := --explicit-target-dependency-import-check error
 # Debian's swiftlang has this overlay's module and not its library, so nothing that imports it could be linked.
 SWIFT_LIBRARIES = $(dir $(realpath $(shell command -v swift)))../lib/swift/linux
