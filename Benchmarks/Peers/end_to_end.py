@@ -8,12 +8,16 @@ The folders have the programs of the benchmarks, and those of native. In each ro
 client reads the largest response that it can read in the time of a run, the same in all rounds. Its counts are compared
 with those of stream-facts: with a checksum in a first pass, events and bytes or characters alone in each timed pass. A
 client that fails or differs is named.
+
+The messages of WebSocketClient are read without JSON. A bar applies to the ratio of their throughput to that of the
+fastest peer which does not decode either, in the same round, in the median of all rounds.
 """
 
 import argparse
 import dataclasses
 import json
 import pathlib
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -28,8 +32,8 @@ ROUNDS = 5
 RUN_COUNT = 4
 # The longest time of a run, in seconds.
 SECONDS = 0.2
-# The subject of a figure that is a bound for all programs, as in ../Runner/figures.py.
-MACHINE = "machine"
+# The subjects of this package, and of a figure that is a bound for all programs, as in ../Runner/figures.py.
+OWN, MACHINE = "chappie", "machine"
 # A run is this many times as long for a client with a just-in-time compiler and a garbage collector.
 LONG = 3
 # The seconds after which a client counts as hanging, for all its runs.
@@ -51,7 +55,10 @@ class Client:
 SOCKET, DEFLATE, SOCKET_TLS, SOCKETS = (
     "websocket-plain-1", "websocket-deflate-plain-1", "websocket-tls-1", "websocket-plain-100")
 SSE, GZIP, SSE_TLS, SSES = "sse-plain-1", "sse-gzip-plain-1", "sse-tls-1", "sse-plain-100"
+MESSAGES = Client(OWN, "WebSocketClient, for try await", False, "own", "messages", (SOCKET,))
 CLIENTS = [
+    MESSAGES,
+    Client(OWN, "WebSocketClient, borrowed", False, "own", "borrowed-messages", (SOCKET,)),
     Client("picows", "callback", False, "python", "picows-bare", (SOCKET, DEFLATE, SOCKET_TLS, SOCKETS)),
     Client("picows", "callback, json.loads", True, "python", "picows-json", (SOCKET, SOCKETS)),
     Client("picows", "callback, orjson", True, "python", "picows-orjson", (SOCKET, SOCKET_TLS, SOCKETS)),
@@ -78,6 +85,8 @@ CLIENTS = [
     Client("Go", "net/http", True, "native", "go-peers http", (SSE, GZIP, SSE_TLS, SSES)),
     Client("libcurl", "simdjson", True, "native", "curl", (SSE, GZIP, SSE_TLS, SSES)),
 ]
+# The least throughput of MESSAGES as a multiple of that of the fastest peer which does not decode.
+LEAST_RATIO = 1.0
 
 
 class Servers:
@@ -137,6 +146,9 @@ def is_built(options, client):
 
 
 def command(options, client, task):
+    if client.program == "own":
+        # Its threads go to the client's core by themselves, with the width that they have on the whole machine.
+        return [options.bin / "connection-cost", "--peer", client.name, json.dumps(task)]
     program, *words = client.name.split() or [""]
     programs = {
         "python": [options.python, FOLDER / "stream_peers.py", client.name],
@@ -188,7 +200,7 @@ def record(results, client, workload, answer, task, version, turn):
     rates = [count / run["seconds"] for run in answer["runs"]]
     costs = [run["processorSeconds"] * 1e9 / count for run in answer["runs"]]
     common = {"group": "end-to-end", "workload": workload, "subject": client.subject, "way": client.way,
-              "decodes": client.decodes, "version": version, "turn": turn}
+              "decodes": client.decodes, "version": version or None, "turn": turn}
     results.figure(measure="throughput", unit="events/s", better="higher", runs=rates, **common)
     results.figure(measure="processor-time", unit="ns/event", better="lower", runs=costs, **common)
     return rates
@@ -223,18 +235,45 @@ class Peer:
         self.task = None
         self.name = client.subject
         self.rates = {f"{client.subject}, {client.way}": []}
+        # The runs of each round.
+        self.rounds = {}
 
     def measure(self, results, turn):
         self.task = self.task or task_for(self.client, self.workload, self.servers)
         answer = ask(self.options, self.client, self.task)
         expected = self.facts[answer["deltaCount"]]
-        if wrong := judge(answer, self.task, expected):
+        # This package's program compares every byte itself.
+        if self.client.subject != OWN and (wrong := judge(answer, self.task, expected)):
             raise RuntimeError(f"wrong: {wrong}")
         # Later rounds keep the size that the first one chose.
         self.task["sizes"] = [size for size in self.task["sizes"] if size[0] == answer["deltaCount"]]
-        version = answer["version"] or self.options.foundation_version
+        version = answer["version"] or (self.options.foundation_version if self.client.subject != OWN else "")
         rates = record(results, self.client, self.workload, answer, self.task, version, turn)
         self.rates[f"{self.client.subject}, {self.client.way}"] += rates
+        self.rounds[turn] = rates
+
+
+def write_bar(results, workload, peers):
+    """Appends the ratios of MESSAGES to the fastest peer that does not decode, a round each, with their bar."""
+    own = next((peer for peer in peers if peer.client == MESSAGES and peer.rounds), None)
+    others = [peer for peer in peers if peer.client.subject != OWN and not peer.client.decodes and peer.rounds]
+    if not own:
+        return
+    if not others:
+        results.missing(f"{OWN}, {MESSAGES.way}", f"{workload}: no verdict: no peer that does not decode")
+        return
+    middle = statistics.median
+    best = max(others, key=lambda peer: middle(run for runs in peer.rounds.values() for run in runs))
+    ratios = [middle(runs) / middle(best.rounds[turn]) for turn, runs in own.rounds.items() if turn in best.rounds]
+    if not ratios:
+        results.missing(f"{OWN}, {MESSAGES.way}", f"{workload}: no verdict: no round in common")
+        return
+    results.figure(group="end-to-end", workload=workload, subject=OWN, way=MESSAGES.way,
+                   measure="throughput beside the fastest peer without JSON", unit="×", better="higher", runs=ratios,
+                   bar={"atLeast": LEAST_RATIO})
+    report(f"{OWN}, {MESSAGES.way}, beside {best.client.subject}, {best.client.way}", ratios, "×")
+    verdict = "ok" if middle(ratios) >= LEAST_RATIO else "MISSED"
+    print(f"  the bar is {LEAST_RATIO:g} × or more: {verdict}", flush=True)
 
 
 def arguments():
@@ -283,14 +322,15 @@ def main():
         try:
             for workload, clients in chosen(options.filter).items():
                 print(f"end-to-end {workload}", flush=True)
-                subjects = [Ours(options, workload)]
-                subjects += [Peer(options, facts, servers, client, workload) for client in clients
-                             if is_built(options, client)]
+                peers = [Peer(options, facts, servers, client, workload) for client in clients
+                         if is_built(options, client)]
+                subjects = [Ours(options, workload), *peers]
                 in_rounds(ROUNDS, subjects, lambda subject, turn: subject.measure(results, turn),
                           lambda subject, error: results.missing(subject.name, f"{workload}: {error}"))
                 for subject in subjects:
                     for name, rates in subject.rates.items():
                         report(name, rates, "events/s")
+                write_bar(results, workload, peers)
         finally:
             servers.close()
 

@@ -24,7 +24,7 @@ import sys
 import tempfile
 
 import end_to_end
-from end_to_end import Client
+from end_to_end import OWN, Client
 from results import (
     CLIENT_CORE, SERVER_CORE, Results, end_on_request, environment, in_rounds, last_line, report, run_limited)
 
@@ -38,7 +38,6 @@ MEBIBYTE = 1 << 20
 # The share of late events from which a server is named: it sends what it has missed at once, which is other work.
 LATE_SHARE = 0.02
 
-OWN = "chappie"
 EVENTS, BATCHES, EXECUTOR, MAIN_ACTOR = (
     Client(OWN, way, True, "own", kind, ()) for way, kind in [
         ("events()", "sequence"), ("batches()", "batches"), ("events(), executor", "sequence-executor"),

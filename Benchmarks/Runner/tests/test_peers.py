@@ -43,6 +43,7 @@ class Clients(unittest.TestCase):
 
     def test_a_filter_is_a_part_of_a_name(self):
         self.assertIn("end-to-end/websocket-plain-1 picows, callback", module("end_to_end").names())
+        self.assertIn("end-to-end/websocket-plain-1 chappie, WebSocketClient, borrowed", module("end_to_end").names())
         self.assertIn("first-text/warm openai, responses.connect()", module("first_text").names())
         chosen = module("end_to_end").chosen
         self.assertEqual(list(chosen("callback, orjson")),
@@ -50,6 +51,29 @@ class Clients(unittest.TestCase):
         self.assertEqual([client.subject for client in chosen("sse-tls-1 curl")["sse-tls-1"]], ["curl"])
         self.assertEqual(list(chosen("end-to-end/sse-plain-1")), ["sse-plain-1"])
         self.assertEqual(chosen("first-text"), {})
+
+    def test_messages_are_held_against_the_fastest_peer_that_does_not_decode(self):
+        end_to_end = module("end_to_end")
+        named = {f"{client.subject}, {client.way}": client for client in end_to_end.CLIENTS}
+
+        def written(rounds):
+            peers = [argparse.Namespace(client=named[name], rounds=runs) for name, runs in rounds.items()]
+            results = unittest.mock.Mock()
+            with unittest.mock.patch("builtins.print"):
+                end_to_end.write_bar(results, end_to_end.SOCKET, peers)
+            return results
+
+        own, best = "chappie, WebSocketClient, for try await", "picows, callback"
+        rounds = {own: {1: [6, 6, 9], 2: [5]}, "chappie, WebSocketClient, borrowed": {1: [99], 2: [99]},
+                  best: {1: [4], 2: [10], 3: [10]}, "Node, WebSocket": {1: [2]}, "Boost.Beast, simdjson": {1: [99]}}
+        figure = written(rounds).figure.call_args.kwargs
+        self.assertEqual((figure["runs"], figure["bar"], figure["way"]),
+                         ([1.5, 0.5], {"atLeast": 1.0}, "WebSocketClient, for try await"))
+        self.assertEqual(written({**rounds, best: {}}).figure.call_args.kwargs["runs"], [3])
+        alone = written({own: rounds[own], best: {}})
+        alone.figure.assert_not_called()
+        self.assertIn("no verdict", alone.missing.call_args.args[1])
+        self.assertEqual(written({best: {1: [4]}}).mock_calls, [])
 
 
 class Rounds(unittest.TestCase):

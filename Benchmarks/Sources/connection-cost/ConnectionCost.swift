@@ -39,7 +39,7 @@ struct ConnectionCost {
         switch options.command {
         case .selfCheck: try await EndToEndFigures.selfCheck()
         case .iterate(let iterations): try await iterations.run()
-        case .peer(let task, let kind): try await PeerTask.run(task, by: kind)
+        case .peer(let task, let way): try await PeerTask.run(task, by: way)
         case .fill(let streamCount, let stream): try await MemoryFigures.fill(streamCount, stream)
         case .measure(figure: nil): return try Self.runAll(options)
         case .measure(let name?):

@@ -11,7 +11,7 @@ struct Options {
         /// Only reads, for programs that count instructions.
         case iterate(Iterations)
         /// Reads responses of a server that is there already, and prints what it has found.
-        case peer(task: String, kind: Consumer.Kind)
+        case peer(task: String, way: PeerTask.Way)
         /// Prints the memory of a number of open streams.
         case fill(streamCount: Int, MemoryFigures.Stream)
     }
@@ -33,6 +33,7 @@ struct Options {
                connection-cost --iterations N+N WORKLOAD events|sequence|batches
                connection-cost --iterations N+N clients \(Self.clientWays)
                connection-cost --peer events|sequence|batches|sequence-main-actor TASK
+               connection-cost --peer messages|borrowed-messages TASK
 
         NAME is a part of a figure's name; without one, all are measured:
         \(Figure.all.map { "  \($0.name): \($0.summary)" }.joined(separator: "\n"))
@@ -41,7 +42,7 @@ struct Options {
           --results FILE    append the figures to a file, a line of JSON each
           --iterations N+N  only read a workload such as websocket-plain-1, to count instructions;
                             2+4: read two passes, call cmachine_note_pause, read four, and call it again
-          --peer WAY TASK   do a task of Benchmarks/Peers/typical.py
+          --peer WAY TASK   do a task of Benchmarks/Peers: typical.py, or, by messages, end_to_end.py
         """
 
     /// Reads the arguments.
@@ -68,9 +69,9 @@ struct Options {
                 self.command = .iterate(
                     Iterations(count: counts[1], countBefore: counts[0], workload: workload, way: way))
             case "--peer":
-                guard let kind = arguments.next().flatMap({ Consumer.Kind(name: $0) }), let task = arguments.next()
+                guard let way = arguments.next().flatMap({ PeerTask.Way(name: $0) }), let task = arguments.next()
                 else { throw UsageError("--peer: a way and a task") }
-                self.command = .peer(task: task, kind: kind)
+                self.command = .peer(task: task, way: way)
             case "--repetitions": self.repetitions = try Self.count(arguments.next(), argument)
             case _ where argument.hasPrefix("-"): throw UsageError("'\(argument)' is no option")
             default: self.filter = argument

@@ -1,4 +1,4 @@
-// `connection-cost --peer`: a task of Benchmarks/Peers/typical.py, which other programs are given too.
+// `connection-cost --peer`: a task of Benchmarks/Peers, which other programs are given too.
 import BenchmarkResults
 import CBareClient
 import CStreamScript
@@ -12,62 +12,94 @@ import Synchronization
 /// the delta of all streams with the number `first` to that with the number `last`, processor time, context switches
 /// and lags are measured.
 struct PeerTask: Decodable {
+    /// The interface that reads.
+    enum Way {
+        /// One of the engine, for tasks of `typical.py`.
+        case engine(Consumer.Kind)
+        /// One of `WebSocketClient`, for tasks of `end_to_end.py`.
+        case client(PeerMessages.Kind)
+
+        /// Makes an interface of its name on the command line; nil when there is none of that name.
+        init?(name: String) {
+            if let kind = PeerMessages.Kind(rawValue: name) {
+                self = .client(kind)
+            } else if let kind = Consumer.Kind(name: name) {
+                self = .engine(kind)
+            } else {
+                return nil
+            }
+        }
+    }
+
     /// A size of response, the URL of its server, and the file of the server's certificate.
     struct Size: Decodable {
         let deltaCount: Int
-        let url: String
+        let port: UInt16
+        let isEventStream: Bool
         let certificate: String?
 
         init(from decoder: any Decoder) throws {
             var values = try decoder.unkeyedContainer()
             self.deltaCount = try values.decode(Int.self)
-            self.url = try values.decode(String.self)
+            let text = try values.decode(String.self)
+            guard let url = URLComponents(string: text), let port = url.port.flatMap({ UInt16(exactly: $0) }) else {
+                throw UsageError("--peer: '\(text)' is no URL with a port")
+            }
+            self.port = port
+            self.isEventStream = url.scheme?.hasPrefix("http") == true
             self.certificate = try values.decode(String?.self)
         }
     }
 
     let sizes: [Size]
     let streamCount: Int
-    /// The timed runs of a flood, and the responses of each when there is one stream.
+    /// The time of a run in which a client chooses its response, in seconds.
+    let seconds: Double
+    /// The timed runs of a flood, and the responses of each when there is one stream; nil is one.
     let runCount: Int
-    let responseCount: Int
+    let responseCount: Int?
     /// Numbers of deltas, from 1; nil in a flood.
     let first: Int?
     let last: Int?
 
     /// Does the task by one of the interfaces, and prints the answer.
-    static func run(_ text: String, by kind: Consumer.Kind) async throws {
+    static func run(_ text: String, by way: Way) async throws {
         Descriptors.raiseLimit()
         Cores.takeClientCore()
         let task = try JSONDecoder().decode(Self.self, from: Data(text.utf8))
-        guard let size = task.sizes.first, let url = URLComponents(string: size.url), let port = url.port else {
-            throw UsageError("--peer: no size with a URL")
-        }
-        let server = StreamServer(port: UInt16(truncatingIfNeeded: port), certificatePath: size.certificate)
-        let form = url.scheme?.hasPrefix("http") == true ? Wire.Form.eventStream : .webSocket
-        let consumer = Consumer(kind: kind, server: server, form: form, isPatient: true)
-        var answer: PeerAnswer
-        if let first = task.first, let last = task.last {
-            let meter = PacedMeter(first: first, last: last)
-            let tallies = try await consumer.read(task.streamCount, paced: meter)
-            answer = try PeerAnswer(tallies, meter, expecting: size.deltaCount)
-        } else {
-            answer = try await task.flood(consumer, ExpectedResponse(messageCount: size.deltaCount))
-        }
+        var answer =
+            switch way {
+            case .engine(let kind): try await task.answer(by: kind)
+            case .client(let kind): try await PeerMessages(kind: kind).answer(task)
+            }
         answer.memoryBytes = try ProcessUse.peakByteCount()
         Line.print(String(decoding: try JSONEncoder().encode(answer), as: UTF8.self))
     }
 
+    private func answer(by kind: Consumer.Kind) async throws -> PeerAnswer {
+        guard let size = self.sizes.first else { throw UsageError("--peer: no size") }
+        let server = StreamServer(port: size.port, certificatePath: size.certificate)
+        let form = size.isEventStream ? Wire.Form.eventStream : .webSocket
+        let consumer = Consumer(kind: kind, server: server, form: form, isPatient: true)
+        guard let first = self.first, let last = self.last else {
+            return try await self.flood(consumer, ExpectedResponse(messageCount: size.deltaCount))
+        }
+        let meter = PacedMeter(first: first, last: last)
+        let tallies = try await consumer.read(self.streamCount, paced: meter)
+        return try PeerAnswer(tallies, meter, expecting: size.deltaCount)
+    }
+
     /// Reads once with a check of every byte, and then for time.
     private func flood(_ consumer: Consumer, _ expected: ExpectedResponse) async throws -> PeerAnswer {
+        let responseCount = self.responseCount ?? 1
         try await consumer.read(self.streamCount, expected, isThorough: true)
         var answer = PeerAnswer()
-        answer.deltaCount = expected.messageCount * (self.streamCount == 1 ? self.responseCount : 1)
+        answer.deltaCount = expected.messageCount * (self.streamCount == 1 ? responseCount : 1)
         answer.runs = []
         for _ in 0..<self.runCount {
             let times = try await RunTimes {
                 try await consumer.read(
-                    self.streamCount, expected, responseCount: self.responseCount, isThorough: false)
+                    self.streamCount, expected, responseCount: responseCount, isThorough: false)
             }
             answer.runs?.append(.init(seconds: times.wall, processorSeconds: times.processor))
         }
