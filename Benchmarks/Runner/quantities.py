@@ -19,10 +19,10 @@ def number(value: float) -> str:
 
 
 def quantity(value: float, unit: str) -> str:
-    """Formats a value with its unit: bytes and events with a decimal prefix, times in the unit that suits them."""
+    """Formats a value with its unit: bytes, events and messages with a decimal prefix, times in the one that suits."""
     base, slash, per = unit.partition("/")
     factor = scale(value, unit)
-    if base in ("bytes", "events"):
+    if base in ("bytes", "events", "messages"):
         name = f"B{slash}{per}" if base == "bytes" else f" {unit}"
         prefix = dict(PREFIXES).get(factor, "")
         return f"{number(value / factor)} {prefix}{name}".replace("  ", " ")
@@ -35,7 +35,7 @@ def quantity(value: float, unit: str) -> str:
 def scale(value: float, unit: str) -> float:
     """Returns what `quantity` divides a value by before it formats it."""
     base, slash, _ = unit.partition("/")
-    if base in ("bytes", "events"):
+    if base in ("bytes", "events", "messages"):
         return next((factor for factor, _ in PREFIXES if abs(value) >= factor), 1)
     if base not in TIMES or slash:
         return 1

@@ -11,7 +11,8 @@ from .figures import MACHINE, Figure, ResultsError
 
 SCHEMA = 1
 # The order of the groups in tables; others follow.
-GROUPS = ["typical", "end-to-end", "parser", "latency", "first-text", "tool-loop", "recovery", "memory", "processor"]
+GROUPS = ["typical", "end-to-end", "sending", "parser", "latency", "first-text", "tool-loop", "recovery", "memory",
+          "processor"]
 
 
 @dataclasses.dataclass

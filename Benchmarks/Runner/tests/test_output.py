@@ -148,6 +148,7 @@ class Quantities(unittest.TestCase):
         wanted = {(16_029e6, "bytes/s"): "16.0 GB/s", (3.52e6, "events/s"): "3.52 M events/s",
                   (812, "ns/event"): "812 ns/event", (15_900, "ms"): "15.9 s", (67_000, "bytes"): "67.0 kB",
                   (0.0012, "/event"): "0.001", (0, "/event"): "0", (800, "events/s"): "800 events/s",
+                  (412_345, "messages/s"): "412 k messages/s", (2_300, "ns/message"): "2,300 ns/message",
                   (12_300, "/s"): "12,300 /s", (9.8, "KiB/stream"): "9.80 KiB/stream", (2, ""): "2.00"}
         for (value, unit), text in wanted.items():
             self.assertEqual(quantities.quantity(value, unit), text)

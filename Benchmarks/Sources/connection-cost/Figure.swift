@@ -10,7 +10,8 @@ struct Figure {
     let measure: @Sendable (Int) async throws -> [Reading]
 
     /// All of them.
-    static let all = EndToEndFigures.all + LatencyFigures.all + MemoryFigures.all + ProcessorFigures.all
+    static let all =
+        EndToEndFigures.all + SendingFigures.all + LatencyFigures.all + MemoryFigures.all + ProcessorFigures.all
 
     /// Returns the figures that a filter names, with or without the group, or else those with it in their names.
     static func matching(_ filter: String) -> [Self] {

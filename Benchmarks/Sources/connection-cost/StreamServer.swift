@@ -13,12 +13,15 @@ final class StreamServer {
         case idle
         /// `messageCount` messages, `perSecond` of them a second, with the moment of sending in each.
         case pace(messageCount: Int, perSecond: Int)
+        /// None: messages of the client are compared, counted and dropped.
+        case drop
 
         var arguments: [String] {
             switch self {
             case .flood(let count, let pause):
                 ["flood", "--messages", String(count), "--pause-after", String(pause)]
             case .idle: ["idle"]
+            case .drop: ["drop"]
             case .pace(let count, let rate): ["pace", "--messages", String(count), "--rate", String(rate)]
             }
         }

@@ -82,6 +82,7 @@ static bool has_room(connection *connection) {
 bool receive(connection *connection, const options *options, const script scripts[FORM_COUNT]) {
     // An error that another connection has left would be taken for one of this connection.
     if (connection->tls) ERR_clear_error();
+    if (options->mode == MODE_DROP && connection->state == STATE_REQUEST) return drop_messages(connection);
     while (has_room(connection)) {
         // A byte is left for the NUL of a string.
         size_t room = connection->input_capacity - connection->input_count - 1;

@@ -13,6 +13,7 @@ typedef enum {
     MODE_FLOOD, // the whole response as fast as the client reads
     MODE_IDLE,  // the beginning of a response alone
     MODE_PACE,  // a message at a time, with the moment in its text
+    MODE_DROP,  // none: messages are counted and dropped
 } mode;
 
 typedef struct {
@@ -72,6 +73,16 @@ typedef struct body {
     uint64_t remaining; // bytes of the body or of its chunk
 } body;
 
+// The messages that a client has sent to be dropped.
+typedef struct {
+    uint8_t header[14]; // the header of a frame (RFC 6455 section 5.2), as far as it has come
+    size_t header_count;
+    uint8_t key[4];
+    uint64_t remaining, position; // bytes of the payload that are to come, and that have come
+    bool is_text, is_wrong;
+    uint64_t message_count, wrong_count; // since the last answer
+} dropped;
+
 enum { SMALL_SIZE = 1024, CONTROL_SIZE = 256, FORM_OVERHEAD = 80 };
 
 typedef struct connection {
@@ -98,6 +109,7 @@ typedef struct connection {
     uint8_t small[SMALL_SIZE]; // bytes of this connection alone
     uint8_t control[CONTROL_SIZE]; // control frames that wait for the end of a frame
     size_t control_count;
+    dropped dropped;
     double next_due, wakes; // with a pace: the moments of its next message, and of its turn
     size_t place;           // in the heap of those that are paced, from 1; 0: none
     struct connection *next;
@@ -120,6 +132,9 @@ bool take_body(connection *connection);
 // WebSocket.c: the opening handshake and the frames of a client.
 void answer_upgrade(connection *connection, const char *head, const options *options);
 bool take_frames(connection *connection, const script *script);
+
+// Dropped.c: reads all that has arrived; false when the client is gone, or sends other frames than whole messages.
+bool drop_messages(connection *connection);
 
 // Connection.c: one connection, from its bytes to its bytes.
 void say(connection *connection, const void *bytes, size_t count);

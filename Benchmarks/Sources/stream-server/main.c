@@ -1,4 +1,4 @@
-// usage: stream-server flood|idle|pace [--messages N] [--pause-after N] [--rate N] [--jitter] [--held N] [--tls FILE]
+// usage: stream-server flood|idle|pace|drop [--messages N] [--pause-after N] [--rate N] [--jitter] [--held N] [--tls FILE]
 //            [--deflate] [--gzip] [--core N]
 //
 // Prints the port that it listens on at 127.0.0.1, and ends when its standard input ends. With --tls it writes its
@@ -6,7 +6,9 @@
 // with an event stream. Paced responses are not compressed, and begin when N have been requested with --held N; with
 // --jitter each interval has half to one and a half of its length. At its end the server prints the number of the paced
 // messages, the sum of their moments, modulo 2^64, and how many were a millisecond late or more. With --pause-after N a
-// flood stops after N messages, and again after the last: each time until a byte arrives on standard input.
+// flood stops after N messages, and again after the last: each time until a byte arrives on standard input. With drop, for
+// WebSockets without TLS, binary messages are compared with css_upload and dropped, and a text message is answered with
+// the number of those that have come since the last one, and of those that differed.
 #define _GNU_SOURCE
 #include "Server.h"
 
@@ -138,9 +140,9 @@ static int listen_anywhere(void) {
 
 static bool read_options(int count, char **arguments) {
     if (count < 2) return false;
-    const char *modes[] = {"flood", "idle", "pace"};
+    const char *modes[] = {"flood", "idle", "pace", "drop"};
     int found = -1;
-    for (int index = 0; index < 3; index++)
+    for (int index = 0; index < 4; index++)
         if (strcmp(arguments[1], modes[index]) == 0) found = index;
     if (found < 0) return false;
     settings.mode = (mode)found;
@@ -175,6 +177,7 @@ static bool read_options(int count, char **arguments) {
     bool can_pause = settings.pause_after == 0
                      || (settings.mode == MODE_FLOOD && settings.message_count <= CSS_BLOCK_COUNT
                          && settings.pause_after < settings.message_count);
+    if (settings.mode == MODE_DROP && settings.uses_tls) return false;
     return is_whole && can_pause && (settings.mode != MODE_PACE || settings.rate > 0);
 }
 
@@ -207,7 +210,7 @@ int main(int count, char **arguments) {
     if (!read_options(count, arguments)) {
         fprintf(
             stderr,
-            "usage: stream-server flood|idle|pace [--messages N] [--pause-after N] [--rate N] [--jitter] [--held N]\n"
+            "usage: stream-server flood|idle|pace|drop [--messages N] [--pause-after N] [--rate N] [--jitter] [--held N]\n"
             "           [--tls FILE] [--deflate] [--gzip] [--core N]\n"
             "N messages are at most %d, or a multiple of it, unless they are paced. A flood of at most %d pauses\n"
             "behind fewer than all of them, and behind all.\n",

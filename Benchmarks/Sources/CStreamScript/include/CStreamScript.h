@@ -10,6 +10,8 @@ enum {
     CSS_MESSAGE_SIZE = 250,
     /// The most bytes of a delta's text.
     CSS_TEXT_CAPACITY = 24,
+    /// The bytes of a message that a client sends to a server which drops it.
+    CSS_UPLOAD_SIZE = 1024,
     /// The number of different messages, after which they repeat.
     CSS_BLOCK_COUNT = 65536,
 };
@@ -22,6 +24,9 @@ void css_message(uint64_t number, uint8_t *message);
 
 /// Writes such an event whose text is a moment in nanoseconds, in 19 digits.
 void css_stamped_message(uint64_t number, uint64_t moment, uint8_t *message);
+
+/// Writes the `CSS_UPLOAD_SIZE` bytes of a message that is dropped.
+void css_upload(uint8_t *message);
 
 /// The moment in a text; 0 when the text is not one.
 uint64_t css_moment(const char *text, size_t count);
