@@ -1,5 +1,7 @@
 import ChappieTransport
+import PathDiagnosis
 import StreamTransport
+import TransportSurface
 
 /// The program's source of the credential, asked for a limited time, with a note of its failure.
 ///
@@ -11,12 +13,22 @@ final class CredentialInquiry: Sendable {
         case thrown
         /// The source did not answer in time.
         case late
+        /// The credential cannot be sent.
+        case unusable
     }
 
-    private let noted = LockedValue<Failure?>(nil)
+    private struct Note {
+        var failure: Failure?
+        var form: CredentialFacts.Form?
+    }
 
-    /// The failure of the source; nil when it has not been asked, or has answered.
-    var failure: Failure? { self.noted.withLock { $0 } }
+    private let noted = LockedValue(Note())
+
+    /// The failure of the source; nil when it has not been asked, or has answered with what can be sent.
+    var failure: Failure? { self.noted.withLock { $0.failure } }
+
+    /// The form of the newest credential; nil for an ordinary one, and for none.
+    var form: CredentialFacts.Form? { self.noted.withLock { $0.form } }
 
     /// Returns a source that asks another one for this time at most.
     func limiting(
@@ -30,10 +42,20 @@ final class CredentialInquiry: Sendable {
             }
             defer { alarm.cancel() }
             let result = await program.result()
-            if case .failure(let error) = result, !Task.isCancelled {
-                self.noted.withLock { $0 = error as? Failure ?? .thrown }
+            switch result {
+            case .failure(let error):
+                if !Task.isCancelled { self.noted.withLock { $0.failure = error as? Failure ?? .thrown } }
+            case .success(let credential): self.note(credential)
             }
             return try result.get()
+        }
+    }
+
+    private func note(_ credential: ChappieCredential?) {
+        let form = credential.flatMap { CredentialFacts.Form(token: $0.bearerToken) }
+        self.noted.withLock { noted in
+            noted.form = form
+            if credential?.fault != nil { noted.failure = .unusable }
         }
     }
 }

@@ -125,12 +125,14 @@ extension Examination {
         else { return nil }
         let answer = try await ProbeExchange.answer(to: request, by: self.transport, within: budget)
         let code: Int? = if case .answered(let head, _) = answer { head.statusCode } else { nil }
-        return CredentialFacts(statusCode: code)
+        return CredentialFacts(statusCode: code, form: self.inquiry.form)
     }
 
     private mutating func noteMissingCredential() {
         switch self.inquiry.failure {
         case .thrown: self.facts.credential = .found(.init(.unavailable), self.time(since: .now))
+        case .unusable:
+            self.facts.credential = .found(.init(.unusable, form: self.inquiry.form), self.time(since: .now))
         case .late: self.facts.credential = .skipped(.credentialLate)
         case nil: self.facts.credential = .skipped(self.budget == nil ? .noTime : .noCredential)
         }

@@ -104,6 +104,28 @@ import Testing
 
     @Test(
         arguments: [
+            ("key\r", .lineBreakAtEnd), ("key\n", .lineBreakAtEnd), ("key\r\n", .lineBreakAtEnd), (" key", .spaces),
+            ("key ", .spaces), ("key", nil), ("k\ney", nil), ("", nil),
+        ] as [(String, CredentialFacts.Form?)])
+    func theFormOfAKeyIsEvidence(token: String, form: CredentialFacts.Form?) {
+        #expect(CredentialFacts.Form(token: token) == form)
+        func evidence(_ facts: CredentialFacts) -> [String]? {
+            PathJudge(.healthy.with { $0.credential = .found(facts) }).report.causes.first?.evidence
+        }
+        let words: [String] =
+            switch form {
+            case .lineBreakAtEnd: ["the key has a line break at its end"]
+            case .spaces: ["the key has spaces around it"]
+            case nil: []
+            }
+        #expect(evidence(.init(statusCode: 401, form: form)) == ["status code 401"] + words)
+        #expect(evidence(.init(statusCode: 200, form: form)) == nil)
+        #expect(
+            evidence(.init(.unusable, form: form)) == (words.isEmpty ? ["it has a control character"] : words))
+    }
+
+    @Test(
+        arguments: [
             (#"{"error":{"message":"The model `` does not exist","code":"model_not_found"}}"#, true),
             (#"{"error":{"message":"model '' not found"}}"#, true), (#"{"detail":"Not Found"}"#, false),
             (#"{"error":{"message":"Invalid URL (POST /v1/models/responses)"}}"#, false), ("", false),

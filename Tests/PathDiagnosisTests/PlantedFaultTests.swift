@@ -220,6 +220,14 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
                 $0.upgrade = .skipped(.notReached)
                 $0.cutAboveUpgrade()
             }),
+        .init(
+            "credential.unusable", .credential, .fails,
+            "The credential cannot be sent: it has a line break or a control character.",
+            .healthy.with {
+                $0.credential = .found(.init(.unusable, form: .lineBreakAtEnd))
+                $0.upgrade = .skipped(.notReached)
+                $0.cutAboveUpgrade()
+            }),
     ]
 
     static let webSocket: [Self] = [

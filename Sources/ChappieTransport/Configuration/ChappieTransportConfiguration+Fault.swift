@@ -16,7 +16,7 @@ extension ChappieTransportConfiguration {
 
 extension ChappieCredential {
     /// The fault of a property, with its name; nil when the credential can be sent.
-    var fault: String? {
+    package var fault: String? {
         if let fault = TextRule.fieldValue(self.bearerToken) { return "the credential's bearerToken \(fault)" }
         return self.accountID.flatMap(TextRule.fieldValue).map { "the credential's accountID \($0)" }
     }

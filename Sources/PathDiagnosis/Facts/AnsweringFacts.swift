@@ -182,19 +182,43 @@ package struct CredentialFacts: Sendable, Equatable {
         case unanswered
         /// The source of the credential failed, so that nothing was sent.
         case unavailable
+        /// The credential cannot be a field's value (RFC 9110 section 5.5), so that nothing was sent.
+        case unusable
+    }
+
+    /// A form of a key that is a fault, or may be one.
+    package enum Form: Sendable, Equatable {
+        /// It has a line break at its end, as a line of a file has.
+        case lineBreakAtEnd
+        /// It has spaces before or behind it.
+        case spaces
     }
 
     /// The outcome.
     package var outcome: Outcome
+    /// The form of the key; nil for an ordinary one.
+    package var form: Form?
 
     /// Creates facts.
-    package init(_ outcome: Outcome) {
+    package init(_ outcome: Outcome, form: Form? = nil) {
         self.outcome = outcome
+        self.form = form
     }
 
     /// Creates the facts of a request that was sent; the status code is nil when no answer arrived.
-    package init(statusCode: Int?) {
-        self.outcome = statusCode.map { .answered(statusCode: $0) } ?? .unanswered
+    package init(statusCode: Int?, form: Form? = nil) {
+        self.init(statusCode.map { .answered(statusCode: $0) } ?? .unanswered, form: form)
+    }
+}
+
+extension CredentialFacts.Form {
+    /// Creates the form of a key; nil for an ordinary one.
+    package init?(token: String) {
+        switch (token.utf8.first, token.utf8.last) {
+        case (_, 0x0A?), (_, 0x0D?): self = .lineBreakAtEnd
+        case (0x20?, _), (_, 0x20?): self = .spaces
+        default: return nil
+        }
     }
 }
 

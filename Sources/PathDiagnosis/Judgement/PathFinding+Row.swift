@@ -18,7 +18,7 @@ extension PathFinding {
             self.rowOfTLS
         case .captivePortal, .signInPage, .blockPage, .asksCredential, .limited, .wrongAddress, .redirected,
             .gatewayError, .serverError, .needsTLS, .notHTTP, .httpCut, .httpSilent, .credentialRefused,
-            .credentialForbidden, .credentialUnavailable:
+            .credentialForbidden, .credentialUnavailable, .credentialUnusable:
             self.rowOfHTTP
         case .webSocketNotOffered, .webSocketBlocked, .webSocketRefused, .webSocketAltered, .webSocketCut,
             .webSocketSilent, .compressionBroken, .closedEarly, .largeMessages, .everyMessage, .damagedMessages,
@@ -373,6 +373,13 @@ extension PathFinding {
             Row(
                 .credential, .everything, "there is no credential to send, because its source fails",
                 ["If it is that of an account, sign in again (chappie login)."])
+        case .credentialUnusable:
+            Row(
+                .credential, .everything, "the credential cannot be sent: it has a line break or a control character",
+                [
+                    "Remove the line break at the end of the key (CHAPPIE_API_KEY, OPENAI_API_KEY): a secret that was"
+                        + " made from a file has its line feed, and a file from Windows ends its lines with CR."
+                ])
         default: Self.missing
         }
     }

@@ -62,6 +62,7 @@ package enum PathFinding: String, Sendable, CaseIterable {
     case credentialRefused = "credential.refused"
     case credentialForbidden = "credential.forbidden"
     case credentialUnavailable = "credential.unavailable"
+    case credentialUnusable = "credential.unusable"
     // WebSocket.
     case webSocketNotOffered = "web-socket.not-offered"
     case webSocketBlocked = "web-socket.blocked"

@@ -92,6 +92,7 @@ extension StepJudge {
         case .answered(let statusCode): code = statusCode
         case .unanswered: return .skipped("no answer")
         case .unavailable: return .fault(.credentialUnavailable, "its source failed: none was sent")
+        case .unusable: return .fault(.credentialUnusable, facts.form?.words ?? "it has a control character")
         }
         let words = "status code \(code)"
         return switch code {
@@ -99,7 +100,8 @@ extension StepJudge {
             .fault(
                 .credentialRefused, words,
                 evidence: [words]
-                    + (login.map { ["the server asks for a login by \($0.rawValue), and not for a key"] } ?? []))
+                    + (login.map { ["the server asks for a login by \($0.rawValue), and not for a key"] } ?? [])
+                    + (facts.form.map { [$0.words] } ?? []))
         case 403: .fault(.credentialForbidden, words)
         default: .ok(code == 429 ? "\(words): accepted, and limited" : "\(words): not refused")
         }
@@ -157,6 +159,16 @@ extension StepJudge {
         guard let code = facts.closeCode else { return .ok("stays open") }
         let end = code == 1006 ? "cut without a close frame" : "closed with code \(code)"
         return .fault(.closedEarly, "\(end) at once")
+    }
+}
+
+extension CredentialFacts.Form {
+    /// The form in words.
+    fileprivate var words: String {
+        switch self {
+        case .lineBreakAtEnd: "the key has a line break at its end"
+        case .spaces: "the key has spaces around it"
+        }
     }
 }
 

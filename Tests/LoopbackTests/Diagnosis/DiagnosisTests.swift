@@ -109,6 +109,16 @@ import Testing
         #expect(late.result(of: .credential)?.words == "the credential was not there in time")
     }
 
+    /// As a line of a file has it; what the server asks for is then never sent.
+    @Test(arguments: ["\r", "\n", "\r\n"]) func aKeyWithALineBreakIsNamed(end: String) async throws {
+        var configuration = ChappieTestServer.Configuration()
+        configuration.acceptedTokens = ["right"]
+        let report = try await Self.report(of: configuration, key: "right" + end)
+        Self.expect("credential.unusable", .fails, in: report)
+        #expect(report.causes.first?.evidence == ["the key has a line break at its end"])
+        #expect(report.result(of: .webSocket)?.outcome == .skipped)
+    }
+
     // MARK: Planted faults
 
     private static func expect(
