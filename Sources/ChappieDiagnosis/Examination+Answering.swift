@@ -10,7 +10,7 @@ import TransportSurface
 /// The steps from HTTP upwards.
 extension Examination {
     static let capturedFieldNames = [
-        "content-type", "date", "location", "www-authenticate", Self.probeFieldName,
+        "age", "content-type", "date", "location", "www-authenticate", Self.probeFieldName,
     ]
 
     /// Examines HTTP, the credential and the WebSocket.
@@ -69,7 +69,7 @@ extension Examination {
             let seen = self.isProbe ? Self.seen(of: request, body) : nil
             self.facts.http = .found(
                 .init(.answered(self.answer(head, body)), isProbe: self.isProbe, seen: seen), time)
-            self.noteClock(head.value(of: "date"))
+            self.noteClock(head.value(of: "date"), age: head.value(of: "age"))
         }
     }
 
@@ -94,10 +94,10 @@ extension Examination {
             login: challenge.flatMap { .init(challenge: $0) })
     }
 
-    private mutating func noteClock(_ date: String?) {
+    private mutating func noteClock(_ date: String?, age: String?) {
         let now = Int(Date().timeIntervalSince1970)
         guard let date, let sent = HTTPDate.secondsSince1970(date, now: now) else { return }
-        self.facts.environment.clockLead = .seconds(now - sent)
+        self.facts.environment.clockLead = EnvironmentFacts.clockLead(at: now, date: sent, age: age)
     }
 
     /// Asks the API with the credential, which is replaced once when it is refused, as in a turn.

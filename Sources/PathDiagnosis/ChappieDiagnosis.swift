@@ -67,7 +67,9 @@ public enum ChappieDiagnosis {
         public let verdict: Verdict
         /// The verdict in one sentence.
         public let sentence: String
-        /// The likely causes, the most likely one first; at most three, and none when everything works.
+        /// The likely causes, the most likely one first; at most three.
+        ///
+        /// When everything works there are none but remarks, such as one about the server's clock.
         public let causes: [Cause]
         /// Every step, in the order of `Step`.
         public let steps: [StepResult]

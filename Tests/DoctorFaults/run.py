@@ -57,7 +57,8 @@ def judged(case, code, report):
         if cause["step"] != cases.STEPS[cause["name"].split(".")[0]]:
             return f"the cause {cause['name']} is of the step {cause['step']}"
     outcomes = {step["step"]: step["outcome"] for step in report["steps"]}
-    if bool(found) != bool({"failed", "degraded"} & set(outcomes.values())):
+    # Where everything works, what was found is a remark.
+    if (verdict != "works") != bool({"failed", "degraded"} & set(outcomes.values())):
         return f"steps {outcomes}"
     return ""
 

@@ -37,7 +37,7 @@ import Testing
         case .http: "no HTTP"
         case .webSocket: "no WebSocket"
         case .quality: "a defect"
-        case .hint: "explains another fault"
+        case .hint: "a remark"
         }
     }
 

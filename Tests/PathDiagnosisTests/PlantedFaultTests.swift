@@ -54,8 +54,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
                 $0.cut()
             }),
         .init(
-            "environment.clock", .environment, .degraded,
-            "WebSockets and HTTP work, but this machine's clock is wrong.",
+            "environment.clock", .environment, .works, "WebSockets and HTTP work.",
             .healthy.with { $0.environment.clockLead = .seconds(-86_400) }),
     ]
 
@@ -333,6 +332,33 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         let fault = PlantedFault.connecting.first { $0.name == "connect.no-answer" }
         let causes = fault.map { PathJudge($0.facts).report.causes.map(\.name) }
         #expect(causes == ["connect.no-answer", "environment.proxy-of-other-scheme"])
+    }
+
+    /// Only one of the two is right, and nothing says which.
+    @Test(
+        arguments: [
+            (-3_660, "61 min behind the server's"), (86_400, "24 h ahead of the server's"),
+        ]) func aClockThatDiffersIsARemark(lead: Int, words: String)
+    {
+        let facts = PathFacts.healthy.with { $0.environment.clockLead = .seconds(lead) }
+        let report = PathJudge(facts).report
+        #expect(report.verdict == .works && report.causes.first?.evidence == ["the clock is \(words)"])
+        #expect(
+            report.causes.first?.sentence
+                == "This machine's clock and the server's differ by more than five minutes.")
+        #expect(report.result(of: .environment)?.outcome == .ok)
+        // What is a defect comes first.
+        let few = PathJudge(facts.with { $0.environment.descriptorLimit = 16 }).report
+        #expect(few.causes.map(\.name) == ["environment.few-descriptors"])
+    }
+
+    @Test(
+        arguments: [
+            (nil, 262_000), ("262000", 0), ("0", 262_000), ("old", nil), ("-1", nil), ("99999999999", nil),
+        ] as [(String?, Int?)]) func theAgeOfACachedAnswerCounts(age: String?, lead: Int?)
+    {
+        let found = EnvironmentFacts.clockLead(at: 1_000_262_000, date: 1_000_000_000, age: age)
+        #expect(found == lead.map { .seconds($0) })
     }
 
     @Test func everythingFailsWithoutHTTPAndWithoutAWebSocket() {

@@ -37,6 +37,16 @@ package struct EnvironmentFacts: Sendable, Equatable {
 
     /// Creates facts without a fault.
     package init() {}
+
+    /// Returns the lead of this machine's clock over an answer's time, in seconds since 1970; nil for an age that cannot
+    /// be read.
+    ///
+    /// The time of an answer from a cache is its `Date` and its `Age` (RFC 9111 section 5.1).
+    package static func clockLead(at now: Int, date: Int, age: String?) -> Duration? {
+        guard let age else { return .seconds(now - date) }
+        guard let seconds = UInt32(age) else { return nil }
+        return .seconds(now - date - Int(seconds))
+    }
 }
 
 /// The facts of a look-up.

@@ -54,8 +54,8 @@ extension PathFinding {
                 ["Correct it: [SCHEME://][USER:PASSWORD@]HOST[:PORT]."])
         case .clock:
             Row(
-                .environment, .quality, "this machine's clock is wrong",
-                ["Set the clock: certificates and credentials are judged by it."])
+                .environment, .hint, "this machine's clock and the server's differ by more than five minutes",
+                ["Set the one that is wrong: certificates and credentials are judged by it."])
         case .fewDescriptors:
             Row(
                 .environment, .quality, "the process may open few files and sockets",

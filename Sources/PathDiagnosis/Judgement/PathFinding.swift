@@ -95,7 +95,7 @@ package enum PathFinding: String, Sendable, CaseIterable {
         case webSocket
         /// Turns are possible, with a defect.
         case quality
-        /// None by itself; it explains another fault.
+        /// None by itself: a remark, which may explain another fault.
         case hint
     }
 

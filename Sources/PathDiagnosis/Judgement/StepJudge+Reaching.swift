@@ -17,13 +17,12 @@ extension StepJudge {
             let (finding, words) = Self.words(for: fault)
             return .fault(finding, words, full: full)
         }
-        if let lead = facts.clockLead, max(lead, .zero - lead) > Self.clockTolerance {
-            let words =
-                lead > .zero ? "the clock is \(lead.words) ahead" : "the clock is \((.zero - lead).words) behind"
-            return .fault(.clock, words, evidence: ["\(words) of the server's Date"], full: full)
-        }
         if let limit = facts.descriptorLimit, limit < Self.fewDescriptors {
             return .fault(.fewDescriptors, "\(limit) file descriptors (ulimit -n)", full: full)
+        }
+        if let lead = facts.clockLead, max(lead, .zero - lead) > Self.clockTolerance {
+            let difference = lead > .zero ? "\(lead.words) ahead of" : "\((.zero - lead).words) behind"
+            return .fault(.clock, "the clock is \(difference) the server's", full: full)
         }
         var judgement = Judgement.ok(Self.words(forProxyOf: facts), full: full)
         if explains, facts.proxyVariable == nil, !facts.isExcepted, let other = facts.otherSchemeVariable {

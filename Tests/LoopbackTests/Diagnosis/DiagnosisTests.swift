@@ -330,6 +330,18 @@ import Testing
         #expect(report.causes.contains { $0.name == "environment.clock" })
     }
 
+    @Test func theAgeOfACachedAnswerIsNoWrongClock() async throws {
+        let date = Int(Date().timeIntervalSince1970) - 784_111_777
+        let server = try AnsweringServer(
+            AnsweringServer.response(
+                "404 Not Found",
+                [
+                    "Content-Type: application/json", "Date: Sun, 06 Nov 1994 08:49:37 GMT", "Age: \(date)",
+                ], body: "{}"))
+        let report = try await Self.report(server.baseURL)
+        #expect(report.causes.allSatisfy { $0.name != "environment.clock" })
+    }
+
     @Test func aCredentialThatIsRefusedIsNamed() async throws {
         var configuration = ChappieTestServer.Configuration()
         configuration.acceptedTokens = ["right"]
