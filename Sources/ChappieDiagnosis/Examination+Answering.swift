@@ -45,7 +45,7 @@ extension Examination {
     // MARK: HTTP
 
     private mutating func examineHTTP() async throws {
-        guard let budget = self.budget,
+        guard let budget = self.pace.patience(withLeft: self.left),
             let request = self.requests.document(
                 at: "/models", credential: nil, capturing: Self.capturedFieldNames)
         else {
@@ -65,6 +65,7 @@ extension Examination {
                 self.facts.http = .found(.init(failure.exchange), time)
             }
         case .answered(let head, let body):
+            self.firstAnswer = time.duration
             self.isProbe = head.value(of: Self.probeFieldName) != nil
             let seen = self.isProbe ? Self.seen(of: request, body) : nil
             self.facts.http = .found(

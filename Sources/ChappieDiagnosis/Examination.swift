@@ -17,6 +17,8 @@ struct Examination {
     var proxy: ProxyServer?
     /// Indicates whether a probe server has answered.
     var isProbe = false
+    /// The time of the server's first answer; zero before it, and without one.
+    var firstAnswer = Duration.zero
     /// The silences to try.
     let holds: [Duration]
     /// The failure of the credential's source.
@@ -48,7 +50,7 @@ struct Examination {
     var left: Duration { self.started + self.pace.total - .now }
 
     /// The time for the next step; nil when too little is left.
-    var budget: Duration? { self.left < self.pace.step ? nil : self.pace.step }
+    var budget: Duration? { self.pace.budget(withLeft: self.left, after: self.firstAnswer) }
 
     /// Returns the time of a step that began at `start` and ends now.
     func time(since start: ContinuousClock.Instant) -> StepTime {

@@ -8,6 +8,8 @@ struct ExaminationPace: Sendable {
     ///
     /// A step is begun only while that much is left, so that a step without an answer has waited for all of it.
     let step: Duration
+    /// The limit of the first answer of a server, which may be slow; later ones may take twice its time.
+    let answer: Duration
     /// The number of pings.
     let pingCount: Int
     /// The number of paced events.
@@ -46,6 +48,18 @@ struct ExaminationPace: Sendable {
     /// The time that an event stream takes, and its first event at most.
     var streamDuration: Duration { self.eventInterval * self.eventCount + self.step }
 
+    /// Returns the time for a step, when so much is left, after a first answer that took `slow`, which is zero before it;
+    /// nil when that is too little.
+    func budget(withLeft left: Duration, after slow: Duration) -> Duration? {
+        left < self.step ? nil : max(self.step, min(left, slow * 2))
+    }
+
+    /// Returns the time for the first answer, when so much is left: as much as the opening handshake does not need; nil
+    /// when that is too little.
+    func patience(withLeft left: Duration) -> Duration? {
+        left < self.step ? nil : max(self.step, min(self.answer, left - self.step))
+    }
+
     /// Returns the time for a second attempt at messages that were late, when so much is left; nil when that is too little.
     ///
     /// It is longer than the first as far as the event stream leaves time, because a processor that was busy may still be.
@@ -64,11 +78,12 @@ extension ChappieDiagnosis.Extent {
         switch self {
         case .fast:
             ExaminationPace(
-                total: .milliseconds(4_600), step: .milliseconds(1_500), pingCount: 3, eventCount: 15,
+                total: .milliseconds(4_600), step: .milliseconds(1_500), answer: .milliseconds(1_500), pingCount: 3,
+                eventCount: 15,
                 eventInterval: .milliseconds(100), paddingByteCount: 200)
         case .whole:
             ExaminationPace(
-                total: .milliseconds(19_600), step: .seconds(4), pingCount: 10, eventCount: 40,
+                total: .milliseconds(19_600), step: .seconds(4), answer: .seconds(15), pingCount: 10, eventCount: 40,
                 eventInterval: .milliseconds(75), paddingByteCount: 200)
         }
     }

@@ -376,6 +376,29 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         #expect(!report.advice.usesHTTPOnly)
     }
 
+    /// A server that refuses the upgrade lives, and its turns may be faster than its list of models.
+    @Test(
+        arguments: [
+            (.refused(statusCode: 405, isPage: false), .degraded),
+            (.refused(statusCode: 401, isPage: false), .degraded),
+            (.refused(statusCode: 405, isPage: true), .fails), (.refused(statusCode: 502, isPage: false), .fails),
+            (.timedOut, .fails), (.cut, .fails),
+        ] as [(UpgradeFacts.Handshake, ChappieDiagnosis.Verdict)])
+    func aServerThatAnswersAnotherRequestIsLate(
+        handshake: UpgradeFacts.Handshake, verdict: ChappieDiagnosis.Verdict
+    ) {
+        let report = PathJudge(
+            .upgrade(handshake).with {
+                $0.http = .found(.init(.timedOut), .init(duration: .milliseconds(15_000)))
+                $0.credential = .skipped(.notReached)
+            }
+        ).report
+        #expect(report.verdict == verdict && report.causes.first?.name == "http.no-answer")
+        #expect(report.causes.first?.evidence == ["no answer within 15 s"])
+        let silence = "HTTP requests are not answered within 15 s."
+        #expect(report.sentence == (verdict == .fails ? silence : "The server answers, but \(silence)"))
+    }
+
     @Test func aStreamThatEndsBeforeItsLastEventIsCut() {
         var stream = EventStreamFacts.paced { $0 }
         stream.askedCount = stream.arrivals.count

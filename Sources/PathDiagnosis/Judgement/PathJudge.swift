@@ -50,7 +50,7 @@ package struct PathJudge {
         case .connect: return facts.connection.judged { StepJudge.connection($0, isToProxy: self.hasProxy) }
         case .proxy: return facts.proxy.judged(StepJudge.proxy)
         case .tls: return facts.tls.judged(StepJudge.tls)
-        case .http: return facts.http.judged { StepJudge.http($0, overTLS: self.versionOfTLS) }
+        case .http: return facts.http.judged { StepJudge.http($0, overTLS: self.versionOfTLS, within: self.timeOfHTTP) }
         case .credential: return facts.credential.judged { StepJudge.credential($0, askedFor: self.login) }
         case .webSocket: return facts.upgrade.judged(StepJudge.upgrade)
         case .compression: return self.compression
@@ -100,6 +100,20 @@ package struct PathJudge {
         return version
     }
 
+    /// The time of the first answer, or of the wait for it; zero when it is not known.
+    private var timeOfHTTP: Duration { self.facts.http.time?.duration ?? .zero }
+
+    /// Indicates whether the server has not answered in time, but has answered another request: it is slow, or one of its
+    /// routes is.
+    ///
+    /// Pages and the errors of gateways are answers of what stands in front of it.
+    private var isLate: Bool {
+        guard self.facts.http.facts?.exchange == .timedOut,
+            case .refused(let code, isPage: false)? = self.facts.upgrade.facts?.handshake
+        else { return false }
+        return UpgradeFacts.codesOfServer.union([401, 403, 429]).contains(code)
+    }
+
     /// The login for which the server has asked; nil for none, or for a key.
     private var login: HTTPFacts.Login? {
         guard case .answered(let answer)? = self.facts.http.facts?.exchange else { return nil }
@@ -124,7 +138,7 @@ package struct PathJudge {
         if effects.contains(.everything) { return .fails }
         let lacksHTTP = effects.contains(.http)
         let lacksWebSocket = effects.contains(.webSocket) || !self.isUpgraded
-        if lacksHTTP, lacksWebSocket { return .fails }
+        if lacksHTTP, lacksWebSocket { return self.isLate ? .degraded : .fails }
         return effects.contains { $0 != .hint } ? .degraded : .works
     }
 
@@ -137,8 +151,11 @@ package struct PathJudge {
     }
 
     private func sentence(_ verdict: ChappieDiagnosis.Verdict, _ faults: [Judgement.Fault]) -> String {
-        guard let clause = faults.first?.finding.row.clause, verdict != .works else { return self.sentenceOfSuccess }
+        guard let finding = faults.first?.finding, verdict != .works else { return self.sentenceOfSuccess }
+        let isTimed = finding == .httpSilent && self.timeOfHTTP > .zero
+        let clause = isTimed ? "\(finding.row.clause) within \(self.timeOfHTTP.words)" : finding.row.clause
         guard verdict == .degraded else { return "\(clause.capitalizedFirst)." }
+        if self.isLate { return "The server answers, but \(clause)." }
         let effects = faults.map(\.finding.row.effect)
         if effects.contains(.http) { return "WebSockets work, but HTTP does not: \(clause)." }
         if effects.contains(.webSocket) { return "HTTP works, but WebSockets do not: \(clause)." }

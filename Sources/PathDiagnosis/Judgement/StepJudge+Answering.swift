@@ -1,12 +1,14 @@
 /// The steps of HTTP, of the credential, and of the opening handshake.
 extension StepJudge {
-    /// Judges the answer to a GET without a credential; `version` is that of TLS, nil without TLS.
-    static func http(_ facts: HTTPFacts, overTLS version: String?) -> Judgement {
+    /// Judges the answer to a GET without a credential; `version` is that of TLS, nil without TLS, and `time` that of the
+    /// step.
+    static func http(_ facts: HTTPFacts, overTLS version: String?, within time: Duration) -> Judgement {
         switch facts.exchange {
         case .answered(let answer): Self.answer(answer, facts, overTLS: version)
         case .notHTTP: .fault(.notHTTP, "not HTTP/1.1")
         case .cut: .fault(.httpCut, "cut before the answer")
-        case .timedOut: .fault(.httpSilent, "no answer in time")
+        case .timedOut:
+            .fault(.httpSilent, time > .zero ? "no answer within \(time.words)" : "no answer in time")
         case .needsTLS: .fault(.needsTLS, "the port speaks TLS")
         }
     }

@@ -1,0 +1,33 @@
+// The time for the answers of a slow server.
+import Testing
+
+@testable import ChappieDiagnosis
+
+@Suite struct PatienceTests {
+    private static let whole = ChappieDiagnosis.Extent.whole.pace
+    private static let fast = ChappieDiagnosis.Extent.fast.pace
+
+    @Test func theFirstAnswerMayTakeWhatTheUpgradeDoesNotNeed() {
+        #expect(Self.whole.patience(withLeft: .milliseconds(19_500)) == .seconds(15))
+        #expect(Self.whole.patience(withLeft: .seconds(12)) == .seconds(8))
+        #expect(Self.whole.patience(withLeft: .seconds(5)) == .seconds(4))
+        #expect(Self.whole.patience(withLeft: .seconds(3)) == nil)
+        #expect(Self.fast.patience(withLeft: .milliseconds(4_500)) == .milliseconds(1_500))
+    }
+
+    @Test func laterAnswersMayTakeTwiceTheTimeOfTheFirst() {
+        #expect(Self.whole.budget(withLeft: .seconds(15), after: .zero) == .seconds(4))
+        #expect(Self.whole.budget(withLeft: .seconds(15), after: .milliseconds(4_100)) == .milliseconds(8_200))
+        #expect(Self.whole.budget(withLeft: .seconds(6), after: .milliseconds(4_100)) == .seconds(6))
+        #expect(Self.whole.budget(withLeft: .seconds(3), after: .milliseconds(4_100)) == nil)
+    }
+
+    /// The whole of an examination of a server that is silent.
+    @Test(arguments: ChappieDiagnosis.Extent.allCases) func theTimeOfTheExtentIsKept(extent: ChappieDiagnosis.Extent) {
+        let pace = extent.pace
+        var left = pace.total
+        left -= pace.patience(withLeft: left) ?? .zero
+        while let budget = pace.budget(withLeft: left, after: .zero) { left -= budget }
+        #expect(left >= .zero)
+    }
+}
