@@ -143,6 +143,32 @@ import Testing
         #expect(result(nil)?.words == "TLSv1.3, http/1.1" && result(.init([]))?.words == "TLSv1.3, http/1.1")
     }
 
+    /// The name of an authority is evidence, and that of a machine is not to be shown to everybody.
+    @Test(
+        arguments: [
+            ("CN=inner.example", " (signed by itself)"), ("CN=Our own CA", " (issuer: CN=Our own CA)"),
+            ("CN=hidden-host.corp.example", " (the issuer has the name of a machine)"),
+            ("O=Corp,CN=*.corp.example", " (the issuer has the name of a machine)"),
+            ("CN=192.0.2.7,O=Corp", " (the issuer has the name of a machine)"),
+            ("CN=2001:db8::7", " (the issuer has the name of a machine)"),
+            ("CN=DigiCert SHA2 CA,OU=www.digicert.com", " (issuer: CN=DigiCert SHA2 CA,OU=www.digicert.com)"),
+            ("CN=Zscaler Root CA (zscaler.net)", " (issuer: CN=Zscaler Root CA (zscaler.net))"),
+            ("CN=R3,O=Let's Encrypt,C=US", " (issuer: CN=R3,O=Let's Encrypt,C=US)"),
+        ]) func theNameOfAMachineIsInTheFullWordsAlone(issuer: String, words: String)
+    {
+        var own = CertificateChain.Certificate.ofServer
+        own.issuer = issuer
+        let report = Self.report(.certificate(.wrongHost, issuer: issuer), .init([own], rejectedDepth: 0))
+        #expect(report.causes.first?.evidence == ["it is for another host" + words])
+        #expect(report.result(of: .tls)?.words == "it is for another host" + words)
+        #expect(report.result(of: .tls)?.fullWords.first?.contains("issued by \(issuer)") == true)
+        guard issuer != own.subject else { return }
+        // Nothing is known of the proxy's own name.
+        let proxy = PathJudge(.proxy(.certificate(.wrongHost, issuer: issuer))).report
+        #expect(proxy.causes.first?.evidence.first == "the proxy's certificate: it is for another host" + words)
+        #expect(proxy.result(of: .proxy)?.fullWords.last == "issuer: \(issuer)")
+    }
+
     @Test func anExpiredCertificateIsSoInTheFullWords() {
         var own = CertificateChain.Certificate.ofServer
         own.timeLeft = .zero - Self.day * 9

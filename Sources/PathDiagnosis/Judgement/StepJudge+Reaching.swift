@@ -94,7 +94,12 @@ extension StepJudge {
         }
         let direct =
             facts.isNeedless == true ? ["without the proxy TCP with the server works: NO_PROXY may except it"] : []
-        return .fault(finding, words, evidence: [words] + direct, full: full)
+        return .fault(finding, words, evidence: [words] + direct, full: full + Self.issuer(of: tunnel))
+    }
+
+    /// Returns the issuer of a proxy's certificate, for a person that helps; empty without one.
+    private static func issuer(of tunnel: ProxyFacts.Tunnel) -> [String] {
+        if case .certificate(_, let issuer?) = tunnel { ["issuer: \(issuer)"] } else { [] }
     }
 
     private static func fault(of tunnel: ProxyFacts.Tunnel) -> (PathFinding, String)? {
@@ -111,7 +116,7 @@ extension StepJudge {
         case .refused(let code): (.proxyRefused, "the tunnel was refused with code \(code)")
         case .otherProtocol: (.proxyProtocol, "the answer is not that of such a proxy")
         case .certificate(let fault, let issuer):
-            (.proxyCertificate, "the proxy's certificate: \(fault.words)\(Self.words(forIssuer: issuer))")
+            (.proxyCertificate, "the proxy's certificate: \(fault.words)\(Self.words(forIssuer: issuer, in: nil))")
         case .serverUnresolved:
             (.unknownName, "the server's name has no address here; with socks5h the proxy looks it up")
         case .tls: (.proxyProtocol, "TLS with the proxy failed")
@@ -130,10 +135,11 @@ extension StepJudge {
             let full = issuer.map { ["issuer: \($0)"] } ?? []
             return .ok(words.joined(separator: ", "), full: full + (facts.chain?.fullWords ?? []))
         case .certificate(let fault, let issuer):
-            let words = "\(fault.words)\(Self.words(forIssuer: issuer))"
+            let words = "\(fault.words)\(Self.words(forIssuer: issuer, in: facts.chain))"
             let finding = Self.finding(for: fault, issuer: issuer, in: facts.chain)
             let evidence = [words] + Self.evidence(of: finding, issuer: issuer, in: facts.chain)
-            return .fault(finding, words, evidence: evidence, full: facts.chain?.fullWords ?? [])
+            let full = facts.chain?.fullWords ?? issuer.map { ["issuer: \($0)"] } ?? []
+            return .fault(finding, words, evidence: evidence, full: full)
         case .alert(let code): return .fault(.tlsRefused, Self.words(forAlert: code))
         case .answeredInHTTP: return .fault(.plainHTTP, "answered in plain HTTP")
         case .notTLS: return .fault(.notTLS, "the answer is not TLS")
@@ -180,7 +186,7 @@ extension StepJudge {
     ) -> [String] {
         switch finding {
         case .inspected where !InspectionAuthority.hasShape(issuer):
-            chain?.inspector.map { ["an authority of its chain: \($0)"] } ?? []
+            chain?.inspector.map { ["an authority of its chain\(IssuerName($0).isOfMachine ? "" : ": \($0)")"] } ?? []
         case .incompleteChain: chain.map { [$0.wordsOfAbsence] } ?? []
         case .unknownIssuer where chain?.isSignedByRoot == true:
             ["its issuer has the name of a root, whose certificate servers need not send"]
@@ -189,7 +195,9 @@ extension StepJudge {
         }
     }
 
-    private static func words(forIssuer issuer: String?) -> String { issuer.map { " (issuer: \($0))" } ?? "" }
+    private static func words(forIssuer issuer: String?, in chain: CertificateChain?) -> String {
+        issuer.map { IssuerName($0, subject: chain?.sent.first?.subject).words } ?? ""
+    }
 }
 
 extension CertificateFault {

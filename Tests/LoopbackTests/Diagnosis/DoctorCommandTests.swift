@@ -81,6 +81,20 @@ import Testing
         for secret in Self.secrets { #expect(!full.everything.contains(secret), "\(full.everything)") }
     }
 
+    /// A certificate has names of machines as well.
+    @Test(arguments: [[], ["--json"], ["--suggest"], ["--full"]])
+    func theNameInACertificateIsPrintedWhenAskedFor(form: [String]) async throws {
+        var options = ChappieTestServer.TLSOptions()
+        options.issuerName = "hidden-host.corp.example"
+        let (server, other) = (try TLSServer(options), try TLSServer())
+        let outcome = try await CommandProgram().run(
+            ["doctor", "--fast", "https://127.0.0.1:\(server.server.port)/v1"] + form,
+            environment: ["SSL_CERT_FILE": other.trustPath])
+        #expect(outcome.status == 69)
+        #expect(outcome.everything.contains("hidden-host") == (form == ["--full"]), "\(outcome.everything)")
+        withExtendedLifetime((server, other)) {}
+    }
+
     // MARK: Accounts
 
     private static func guarded() throws -> CommandProgram {
