@@ -132,10 +132,23 @@ extension Examination {
             return true
         }
         if self.noteEnvironment(failure) { return false }
-        let tunnel = failure.tunnel(hasLogin: proxy.credential != nil)
+        var tunnel = failure.tunnel(hasLogin: proxy.credential != nil)
+        if tunnel.mayBeOfOtherScheme, try await self.speaksHTTP(proxy, for: endpoint) { tunnel = .speaksHTTP }
         let isNeedless = try await self.isReachedDirectly(endpoint)
         self.facts.proxy = .found(self.proxyFacts(proxy, tunnel: tunnel, isNeedless: isNeedless), time)
         return false
+    }
+
+    /// Returns whether a proxy whose URL has another scheme answers CONNECT, without its login.
+    private func speaksHTTP(_ proxy: ProxyServer, for endpoint: TransportEndpoint) async throws -> Bool {
+        guard proxy.scheme != .http, let budget = self.budget else { return false }
+        let plain = ProxyServer(host: proxy.host, port: proxy.port)
+        let outcome = try await ProbeExchange.establish(
+            endpoint, by: self.requests.transport(through: plain), within: min(budget, ExaminationPace.otherScheme))
+        return switch outcome {
+        case .established: true
+        case .failed(let failure): if case .proxyRefused = failure.cause { true } else { false }
+        }
     }
 
     /// Returns whether TCP with the server works without the proxy; nil when no time is left to try.

@@ -26,7 +26,7 @@ struct ExaminationPace: Sendable {
     /// The first one passes a limit of 64 KiB, with the header of its frame, and its length fits into two bytes of that
     /// (RFC 6455 section 5.2). The second one is large.
     static let messageByteCounts = [63 << 10, 1 << 20]
-    /// The most time for a TLS handshake with a server whose URL has none.
+    /// The most time for a TLS handshake with a server whose URL has none, and for CONNECT with a proxy of another scheme.
     static let otherScheme = Duration.seconds(2)
     /// The least time for the answer to a ping.
     static let pingAnswer = Duration.seconds(1)

@@ -243,8 +243,8 @@ def nginx_as_socks(bench):
     return plain(bench.probe(), *through(bench.nginx("return 404;"), scheme="socks5"))
 
 
-# It waits for the end of a line.
-@fault("squid, named as a SOCKS proxy", "proxy.no-answer")
+# It waits for the end of a line, and answers CONNECT.
+@fault("squid, named as a SOCKS proxy", "proxy.other-protocol")
 def squid_as_socks(bench):
     return plain(bench.probe(), *through(bench.open_squid(), scheme="socks5"))
 

@@ -461,6 +461,18 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         #expect(report.causes.first?.evidence.last?.contains("NO_PROXY") == true)
     }
 
+    @Test func aProxyOfAnotherSchemeIsNamed() {
+        let cause = PathJudge(.proxy(.speaksHTTP)).report.causes.first
+        #expect(cause?.name == "proxy.other-protocol")
+        #expect(cause?.evidence == ["it speaks HTTP without TLS, for which the scheme is http"])
+        for tunnel in [ProxyFacts.Tunnel.timedOut, .cut] {
+            #expect(tunnel.mayBeOfOtherScheme)
+            let remedies = PathJudge(.proxy(tunnel)).report.causes.first?.remedies
+            #expect(remedies?.contains { $0.hasPrefix("Check the scheme of the proxy's URL") } == true)
+        }
+        #expect(!ProxyFacts.Tunnel.refused(code: 403).mayBeOfOtherScheme)
+    }
+
     @Test func adviceFollowsFromTheCauses() {
         func advice(_ name: String) -> ChappieDiagnosis.Advice? {
             PlantedFault.all.first { $0.name == name }.map { PathJudge($0.facts).report.advice }

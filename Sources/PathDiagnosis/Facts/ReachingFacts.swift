@@ -134,6 +134,8 @@ package struct ProxyFacts: Sendable, Equatable {
         case refused(code: Int)
         /// The peer does not speak the proxy's protocol.
         case otherProtocol
+        /// The peer is silent or cuts the connection, and answers CONNECT without TLS, which its URL's scheme is not for.
+        case speaksHTTP
         /// The proxy's certificate is not accepted.
         case certificate(CertificateFault, issuer: String?)
         /// The server's name, which this machine looks up for this scheme, has no address.
@@ -144,6 +146,10 @@ package struct ProxyFacts: Sendable, Equatable {
         case timedOut
         /// The connection was cut.
         case cut
+
+        /// Indicates whether a proxy for another scheme may be the cause: it takes the greeting for the beginning of
+        /// something else.
+        package var mayBeOfOtherScheme: Bool { self == .timedOut || self == .cut }
     }
 
     /// The scheme of its URL.

@@ -128,6 +128,7 @@ extension PathFinding {
 
     private var rowOfProxy: Row {
         let check = "Check the proxy's URL (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY or --proxy) and the network."
+        let scheme = "Check the scheme of the proxy's URL: http, https and socks5 are different protocols."
         let variable = [Setting.proxyVariable]
         switch self {
         case .proxyUnresolved:
@@ -173,11 +174,11 @@ extension PathFinding {
         case .proxySilent:
             return Row(
                 .proxy, .everything, "the proxy does not answer",
-                [check, "Ask the proxy's operator whether it can reach the server."])
+                [check, scheme, "Ask the proxy's operator whether it can reach the server."])
         case .proxyCut:
             return Row(
                 .proxy, .everything, "the proxy cuts the connection",
-                [check, "Ask the proxy's operator: its log has the reason."])
+                [check, scheme, "Ask the proxy's operator: its log has the reason."])
         default: return Self.missing
         }
     }

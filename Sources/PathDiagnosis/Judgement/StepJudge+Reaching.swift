@@ -115,6 +115,7 @@ extension StepJudge {
             (.proxyRefused, "the tunnel was refused with code \(code), as by a server that is no proxy")
         case .refused(let code): (.proxyRefused, "the tunnel was refused with code \(code)")
         case .otherProtocol: (.proxyProtocol, "the answer is not that of such a proxy")
+        case .speaksHTTP: (.proxyProtocol, "it speaks HTTP without TLS, for which the scheme is http")
         case .certificate(let fault, let issuer):
             (.proxyCertificate, "the proxy's certificate: \(fault.words)\(Self.words(forIssuer: issuer, in: nil))")
         case .serverUnresolved:

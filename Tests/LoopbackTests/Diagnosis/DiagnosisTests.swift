@@ -173,6 +173,17 @@ import Testing
         Self.expect("proxy.other-protocol", .fails, in: report)
     }
 
+    /// It takes the greeting of SOCKS, or of TLS, for the beginning of a line, and waits for the end.
+    @Test(arguments: ["socks5", "socks5h", "https"]) func aProxyOfAnotherSchemeIsNamed(scheme: String) async throws {
+        let proxy = try AnsweringServer(AnsweringServer.response("407 Proxy Authentication Required"))
+        let report = try await Self.report("http://127.0.0.1:9/v1", extent: .fast) {
+            $0.proxy = .url("\(scheme)://user:word@127.0.0.1:\(proxy.port)")
+        }
+        Self.expect("proxy.other-protocol", .fails, in: report)
+        #expect(
+            report.causes.first?.evidence.first == "it speaks HTTP without TLS, for which the scheme is http")
+    }
+
     @Test func aProxyURLThatCannotBeUsedIsAFaultOfTheEnvironment() async throws {
         let report = try await Self.report("http://127.0.0.1/v1") { $0.proxy = .url("ftp://proxy") }
         Self.expect("environment.proxy-url", .fails, in: report)
