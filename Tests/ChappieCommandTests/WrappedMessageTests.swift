@@ -27,6 +27,14 @@ private func failure(_ error: ChappieClientError) -> StreamFailure {
         #expect(HelpText.wrapped(text, behind: column, width: nil) == text)
     }
 
+    /// A line of standard error that is no terminal is not divided.
+    @Test(arguments: ["127.0.0.1:8080/v1", "ws://127.0.0.1/v1", "", "https://", "http:/v1"])
+    func theFormOfABaseURLFitsALine(text: String) throws {
+        let error = #expect(throws: UsageError.self) { try BaseURL.read(text) }
+        let line = try "\(Console.name) \(#require(error).message)"
+        #expect(line.count <= 80 && line.hasSuffix("https://HOST/v1 or http://HOST:8080/v1"), "\(line)")
+    }
+
     private static let words = Array(repeating: "chappie: words", count: 40).joined(separator: " ")
 
     @Test(arguments: [40, 60, 80, 100]) func failureFitsTheTerminal(width: Int) {

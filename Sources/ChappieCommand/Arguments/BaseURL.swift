@@ -10,7 +10,7 @@ enum BaseURL {
     static func read(_ text: String) throws(UsageError) -> URL {
         guard let url = URL(string: text), ["http", "https"].contains(url.scheme?.lowercased()),
             let host = url.host(), !host.isEmpty
-        else { throw UsageError("the base URL has to look like \(Self.byDefault) or http://127.0.0.1:8080/v1") }
+        else { throw UsageError("the base URL has to look like https://HOST/v1 or http://HOST:8080/v1") }
         return url
     }
 }
