@@ -28,7 +28,7 @@ struct ProbeSocket {
         switch self.handshake {
         case .established: self.closeCode != nil
         case .altered, .cut: true
-        case .refused, .timedOut: false
+        case .refused, .announcesContent, .timedOut: false
         }
     }
 

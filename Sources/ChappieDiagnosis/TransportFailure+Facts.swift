@@ -97,6 +97,7 @@ extension TransportFailure {
     var upgrade: UpgradeFacts.Handshake {
         switch self.cause {
         case .timedOut: .timedOut
+        case .openingHandshakeInvalid(.content): .announcesContent
         case .openingHandshakeInvalid(let fault): .altered(fault.rawValue)
         default: .cut
         }

@@ -243,6 +243,10 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
             "HTTP works, but WebSockets do not: something on the path alters the opening handshake.",
             .upgrade(.altered("Sec-WebSocket-Accept"))),
         .init(
+            "web-socket.content", .webSocket, .degraded,
+            "HTTP works, but WebSockets do not: the answer 101 has a Content-Length or a Transfer-Encoding, which RFC 9110 "
+                + "section 8.6 and RFC 9112 section 6.1 forbid.", .upgrade(.announcesContent)),
+        .init(
             "web-socket.no-answer", .webSocket, .degraded,
             "HTTP works, but WebSockets do not: the upgrade is not answered.", .upgrade(.timedOut)),
         .init(

@@ -232,6 +232,8 @@ package struct UpgradeFacts: Sendable, Equatable {
         case refused(statusCode: Int, isPage: Bool)
         /// Status code 101 with a wrong or missing field.
         case altered(String)
+        /// Status code 101 with a field about content, after which it is not certain where the frames begin.
+        case announcesContent
         /// The connection was cut, or the answer is not HTTP.
         case cut
         /// No answer came in the step's time.

@@ -20,7 +20,8 @@ extension PathFinding {
             .gatewayError, .serverError, .needsTLS, .notHTTP, .httpCut, .httpSilent, .credentialRefused,
             .credentialForbidden, .credentialUnavailable, .credentialUnusable:
             self.rowOfHTTP
-        case .webSocketNotOffered, .webSocketBlocked, .webSocketRefused, .webSocketAltered, .webSocketCut,
+        case .webSocketNotOffered, .webSocketBlocked, .webSocketRefused, .webSocketAltered, .webSocketContent,
+            .webSocketCut,
             .webSocketSilent, .compressionBroken, .closedEarly, .largeMessages, .everyMessage, .damagedMessages,
             .pingsUnanswered, .pingsSlow:
             self.rowOfWebSocket
@@ -403,6 +404,13 @@ extension PathFinding {
         case .webSocketAltered:
             return Row(
                 .webSocket, .webSocket, "something on the path alters the opening handshake", [http, allow],
+                set: [.httpOnly])
+        case .webSocketContent:
+            return Row(
+                .webSocket, .webSocket,
+                "the answer 101 has a Content-Length or a Transfer-Encoding, which RFC 9110 section 8.6 and RFC 9112 section 6.1"
+                    + " forbid",
+                [http, "Tell the operator of the server, or of what stands in front of it on the path."],
                 set: [.httpOnly])
         case .webSocketCut:
             return Row(

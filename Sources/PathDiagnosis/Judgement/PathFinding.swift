@@ -68,6 +68,7 @@ package enum PathFinding: String, Sendable, CaseIterable {
     case webSocketBlocked = "web-socket.blocked"
     case webSocketRefused = "web-socket.refused"
     case webSocketAltered = "web-socket.altered"
+    case webSocketContent = "web-socket.content"
     case webSocketCut = "web-socket.cut"
     case webSocketSilent = "web-socket.no-answer"
     case compressionBroken = "compression.broken"

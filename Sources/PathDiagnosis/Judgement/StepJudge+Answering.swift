@@ -117,6 +117,7 @@ extension StepJudge {
         case .refused(let code, let isPage):
             let words = "status code \(code)\(isPage ? ", a web page" : "")"
             return Self.refusal(facts, isOfServer: UpgradeFacts.codesOfServer.contains(code), isPage: isPage, words)
+        case .announcesContent: return .fault(.webSocketContent, "101 with a field about content")
         case .altered(let part): return .fault(.webSocketAltered, "101 with a wrong \(part) field")
         case .cut: return .fault(.webSocketCut, "cut before the answer")
         case .timedOut: return .fault(.webSocketSilent, "no answer in time")
