@@ -39,6 +39,12 @@ import Testing
         #expect(Self.failure(.notSOCKS).tunnel(hasLogin: false) == .otherProtocol)
     }
 
+    /// Nothing in it has been altered.
+    @Test func anAnswerThatAnnouncesContentIsNotAltered() {
+        #expect(Self.failure(.openingHandshakeInvalid(.content)).upgrade == .announcesContent)
+        #expect(Self.failure(.openingHandshakeInvalid(.accept)).upgrade == .altered("accept"))
+    }
+
     /// OpenSSL's verdicts (`X509_V_ERR_…`).
     @Test(
         arguments: [

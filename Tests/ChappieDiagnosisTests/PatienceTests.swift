@@ -1,4 +1,5 @@
 // The time for the answers of a slow server.
+import PathDiagnosis
 import Testing
 
 @testable import ChappieDiagnosis
