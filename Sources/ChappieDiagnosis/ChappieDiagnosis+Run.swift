@@ -16,9 +16,8 @@ extension ChappieDiagnosis {
     /// answered by an API, with it; and opens a WebSocket, on which it sends pings and no request.
     /// After a page with status code 401 or 403 it sends the same GET with the credential, where the certificate is
     /// verified or the server is on this machine.
-    /// Where the GET and the opening handshake are answered 404, or no WebSocket is to be opened, it sends a POST
-    /// without content to `/responses`, with the credential if there is one; without it where only the answer to the
-    /// GET looks wrong. Where a request without TLS fails as it would at a port with TLS, it tries a TLS handshake
+    /// Where the opening handshake is refused, or no WebSocket is to be opened, it sends a POST without content to
+    /// `/responses`, with the credential if there is one; without it where only the answer to the GET looks wrong. Where a request without TLS fails as it would at a port with TLS, it tries a TLS handshake
     /// there. Where the opening handshake is refused, and not by the server beyond doubt, it sends a GET of `/responses`,
     /// which is the same without the upgrade.
     ///

@@ -76,23 +76,20 @@ extension Examination {
         return isLoopback && self.proxy == nil
     }
 
-    /// Asks whether the path of the responses exists, where the server has neither a list of models nor a WebSocket.
+    /// Asks whether the path of the responses exists, and takes the credential, where the server has no WebSocket.
     ///
     /// The credential is the one that an opening handshake is sent with; `examineAnswering` has decided that the server may
     /// have it.
     mutating func examinePath(_ credential: ChappieCredential?) async throws {
-        guard self.facts.mayHaveOtherPath, case .found(var http, let time) = self.facts.http,
-            let budget = self.budget, let request = self.requests.emptyPost(credential: credential)
+        guard self.facts.mayHaveOtherPath || self.facts.mayLackResponses, let budget = self.budget,
+            let request = self.requests.emptyPost(credential: credential)
         else { return }
         let answer = try await ProbeExchange.answer(to: request, by: self.transport, within: budget)
         guard case .answered(let head, let body) = answer else { return }
-        let isMissing = head.statusCode == 404 && !HTTPFacts.isAboutModel(String(decoding: body, as: UTF8.self))
-        http.hasResponses = !isMissing
-        self.facts.http = .found(http, time)
-        guard isMissing else { return }
+        self.facts.noteResponses(
+            statusCode: head.statusCode, text: String(decoding: body, as: UTF8.self), hasCredential: credential != nil)
         // The refusal says nothing about WebSockets.
-        self.facts.upgrade = .skipped(.notReached)
-        self.facts.skipAboveUpgrade(.notReached)
+        if self.facts.upgrade == .skipped(.notReached) { self.facts.skipAboveUpgrade(.notReached) }
     }
 }
 

@@ -450,6 +450,31 @@ def says_ok(bench):
     return plain(bench.listener(boxes.static(boxes.answer("200 OK", "OK", "text/plain"))))
 
 
+def listing(status, body="{}"):
+    """An API of which the list of models alone works, without the key too."""
+    def serve(connection):
+        while head := boxes.read_head(connection)[0]:
+            is_list = head.startswith(b"GET /v1/models ")
+            connection.sendall(boxes.answer("200 OK" if is_list else status, body))
+    return serve
+
+
+@fault("a server of Chat Completions alone", "http.no-responses")
+def chat_alone(bench):
+    return plain(bench.listener(listing("404 Not Found", '{"detail":"Not Found"}')), "--api-key", "sk-fake")
+
+
+@fault("another service with JSON", "http.wrong-address")
+def other_service(bench):
+    text = boxes.answer("200 OK", '{"name":"node","tagline":"You Know, for Search"}')
+    return plain(bench.listener(boxes.static(text)), "--api-key", "sk-fake")
+
+
+@fault("a public list of models, and a key that is not accepted", "credential.refused")
+def public_list(bench):
+    return plain(bench.listener(listing("401 Unauthorized")), "--api-key", "sk-wrong")
+
+
 @fault("a gateway that asks for a user name", "credential.refused")
 def basic(bench):
     text = boxes.answer("401 Unauthorized", "<html>401</html>", "text/html", ['WWW-Authenticate: Basic realm="api"'])

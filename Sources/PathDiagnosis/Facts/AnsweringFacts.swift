@@ -93,6 +93,8 @@ package struct HTTPFacts: Sendable, Equatable {
     package var seen: Seen?
     /// Indicates whether the path of the responses exists; nil when that was not asked.
     package var hasResponses: Bool?
+    /// The status code of the answer to a POST without content to that path, beside a refused WebSocket; nil without one.
+    package var responsesCode: Int?
     /// The outcome of the same request with the credential; nil when it was not examined.
     package var inquiry: Inquiry?
 
@@ -198,6 +200,9 @@ package struct CredentialFacts: Sendable, Equatable {
     package var outcome: Outcome
     /// The form of the key; nil for an ordinary one.
     package var form: Form?
+    /// The status code of the answer to a POST without content to `/responses`, with the credential, where it decides;
+    /// nil where it does not.
+    package var responsesCode: Int?
 
     /// Creates facts.
     package init(_ outcome: Outcome, form: Form? = nil) {

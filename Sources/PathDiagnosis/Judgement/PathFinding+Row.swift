@@ -16,7 +16,8 @@ extension PathFinding {
         case .inspected, .unknownIssuer, .incompleteChain, .expired, .authorityExpired, .notYetValid, .wrongHost,
             .certificate, .plainHTTP, .notTLS, .tlsRefused, .tlsCut, .tlsSilent:
             self.rowOfTLS
-        case .captivePortal, .signInPage, .blockPage, .asksCredential, .limited, .wrongAddress, .redirected,
+        case .captivePortal, .signInPage, .blockPage, .asksCredential, .limited, .wrongAddress, .noResponses,
+            .redirected,
             .gatewayError, .serverError, .needsTLS, .notHTTP, .httpCut, .httpSilent, .credentialRefused,
             .credentialForbidden, .credentialUnavailable, .credentialUnusable:
             self.rowOfHTTP
@@ -319,6 +320,14 @@ extension PathFinding {
             Row(
                 .http, .everything, "the API is not at this address",
                 ["Check the path of the base URL: most end with /v1."])
+        case .noResponses:
+            Row(
+                .http, .everything,
+                "the server answers, but has no Responses API at this address (it may speak Chat Completions only)",
+                [
+                    "Use a server with a Responses API, or a newer version of this one.",
+                    "Check the path of the base URL: the API may be at another.",
+                ])
         case .redirected:
             Row(
                 .http, .everything, "the server redirects the request",

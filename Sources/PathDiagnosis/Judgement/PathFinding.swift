@@ -52,6 +52,7 @@ package enum PathFinding: String, Sendable, CaseIterable {
     case asksCredential = "http.asks-credential"
     case limited = "http.limited"
     case wrongAddress = "http.wrong-address"
+    case noResponses = "http.no-responses"
     case redirected = "http.redirected"
     case gatewayError = "http.gateway-error"
     case serverError = "http.server-error"

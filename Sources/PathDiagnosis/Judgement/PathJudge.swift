@@ -50,7 +50,11 @@ package struct PathJudge {
         case .connect: return facts.connection.judged { StepJudge.connection($0, isToProxy: self.hasProxy) }
         case .proxy: return facts.proxy.judged(StepJudge.proxy)
         case .tls: return facts.tls.judged(StepJudge.tls)
-        case .http: return facts.http.judged { StepJudge.http($0, overTLS: self.versionOfTLS, within: self.timeOfHTTP) }
+        case .http:
+            return facts.http.judged {
+                StepJudge.http(
+                    $0, hasModels: facts.hasModels, overTLS: self.versionOfTLS, within: self.timeOfHTTP)
+            }
         case .credential: return facts.credential.judged { StepJudge.credential($0, askedFor: self.login) }
         case .webSocket: return facts.upgrade.judged(StepJudge.upgrade)
         case .compression: return self.compression

@@ -2,9 +2,11 @@
 extension StepJudge {
     /// Judges the answer to a GET without a credential; `version` is that of TLS, nil without TLS, and `time` that of the
     /// step.
-    static func http(_ facts: HTTPFacts, overTLS version: String?, within time: Duration) -> Judgement {
+    ///
+    /// `hasModels` tells whether a list of models has answered, with the credential or without it.
+    static func http(_ facts: HTTPFacts, hasModels: Bool, overTLS version: String?, within time: Duration) -> Judgement {
         switch facts.exchange {
-        case .answered(let answer): Self.answer(answer, facts, overTLS: version)
+        case .answered(let answer): Self.answer(answer, facts, hasModels: hasModels, overTLS: version)
         case .notHTTP: .fault(.notHTTP, "not HTTP/1.1")
         case .cut: .fault(.httpCut, "cut before the answer")
         case .timedOut:
@@ -14,12 +16,15 @@ extension StepJudge {
     }
 
     private static func answer(
-        _ answer: HTTPFacts.Answer, _ facts: HTTPFacts, overTLS version: String?
+        _ answer: HTTPFacts.Answer, _ facts: HTTPFacts, hasModels: Bool, overTLS version: String?
     ) -> Judgement {
         let words = "status code \(answer.statusCode)"
         // A probe server has an answer at its own path.
         if facts.isProbe, answer.statusCode == 404 { return .fault(.wrongAddress, "\(words), of a probe server") }
         if facts.hasResponses == false {
+            if hasModels, let code = facts.responsesCode, !(200..<300).contains(code) {
+                return .fault(.noResponses, "a list of models, and status code \(code) for the responses")
+            }
             let isSame = answer.statusCode == 404 || (200..<300).contains(answer.statusCode)
             return .fault(
                 .wrongAddress, isSame ? "\(words), and for the responses too" : "\(words), and 404 for the responses")
@@ -95,6 +100,9 @@ extension StepJudge {
         case .unanswered: return .skipped("no answer")
         case .unavailable: return .fault(.credentialUnavailable, "its source failed: none was sent")
         case .unusable: return .fault(.credentialUnusable, facts.form?.words ?? "it has a control character")
+        }
+        if let code = facts.responsesCode {
+            return .fault(.credentialRefused, "status code \(code) for the responses")
         }
         let words = "status code \(code)"
         return switch code {

@@ -301,6 +301,22 @@ import Testing
         #expect(report.result(of: .http)?.words == "status code 401, and 404 for the responses")
     }
 
+    /// A server of Chat Completions alone, another service, and one whose list of models is public.
+    @Test(
+        arguments: [
+            ("404 Not Found", "http.no-responses"), ("405 Method Not Allowed", "http.no-responses"),
+            ("200 OK", "http.wrong-address"), ("401 Unauthorized", "credential.refused"),
+        ])
+    func aListOfModelsIsNoTurn(status: String, name: String) async throws {
+        let server = try AnsweringServer { head in
+            let status = head.hasPrefix("GET /v1/models ") ? "200 OK" : status
+            return AnsweringServer.response(status, ["Content-Type: application/json"], body: "{}")
+        }
+        let report = try await Self.report(server.baseURL, key: "key")
+        Self.expect(name, .fails, in: report)
+        #expect(report.causes.count == 1 && report.advice.isEmpty)
+    }
+
     /// Its list of models is missing in another way than that of an API.
     @Test(arguments: ["404 Not Found", "501 Not Implemented"])
     func anAPIWithoutAListOfModelsIsAtItsPath(status: String) async throws {
@@ -316,8 +332,10 @@ import Testing
 
     /// Its only fault is the type of its answers.
     @Test func jsonWithTheTypeOfAPageIsNoPage() async throws {
-        let server = try AnsweringServer(
-            AnsweringServer.response("200 OK", ["Content-Type: text/html"], body: #"{"object":"list"}"#))
+        let server = try AnsweringServer { head in
+            let status = head.hasPrefix("GET /v1/models ") ? "200 OK" : "400 Bad Request"
+            return AnsweringServer.response(status, ["Content-Type: text/html"], body: #"{"object":"list"}"#)
+        }
         let report = try await Self.report(server.baseURL)
         #expect(report.result(of: .http)?.outcome == .ok)
         #expect(report.causes.allSatisfy { $0.name.hasPrefix("web-socket.") })
