@@ -10,7 +10,7 @@ import TransportSurface
 /// The steps from HTTP upwards.
 extension Examination {
     static let capturedFieldNames = [
-        "age", "content-type", "date", "location", "www-authenticate", Self.probeFieldName,
+        "age", "content-type", "date", "location", "via", "www-authenticate", Self.probeFieldName,
     ]
 
     /// Examines HTTP, the credential and the WebSocket.
@@ -151,7 +151,7 @@ extension Examination {
         if let reason = self.reasonToSkip(first.handshake, credential) { return self.skipWebSocket(reason) }
         self.note(first, since: start)
         if first.isOpen { return try await self.examineOpen(first) }
-        try await self.examineWithoutUpgrade(credential)
+        try await self.examineWithoutUpgrade(credential, hasVia: first.hasVia)
         if isOffered, first.mayFailByCompression, try await self.examineUncompressed(credential, first, since: start) {
             return
         }
@@ -161,7 +161,9 @@ extension Examination {
     }
 
     /// Asks at the same path without the upgrade, where a refusal may be the server's or that of something on the path.
-    private mutating func examineWithoutUpgrade(_ credential: ChappieCredential?) async throws {
+    ///
+    /// A proxy that names itself in the refusal alone has refused.
+    private mutating func examineWithoutUpgrade(_ credential: ChappieCredential?, hasVia: Bool) async throws {
         guard case .found(var upgrade, let time) = self.facts.upgrade, upgrade.mayBeOfEither,
             case .refused(let code, let isPage) = upgrade.handshake, let budget = self.budget,
             let request = self.requests.document(
@@ -171,6 +173,7 @@ extension Examination {
         else { return }
         let isSamePage = WebPage.isContentType(head.value(of: "content-type")) == isPage
         upgrade.isSameWithoutUpgrade = head.statusCode == code && isSamePage
+        if hasVia, head.value(of: "via") == nil { upgrade.isOfPath = true }
         self.facts.upgrade = .found(upgrade, time)
     }
 
@@ -186,7 +189,7 @@ extension Examination {
     ) {
         let facts = UpgradeFacts(
             socket.handshake, offersCompression: self.requests.offersCompression, isCompressed: socket.isCompressed,
-            worksUncompressed: worksUncompressed)
+            worksUncompressed: worksUncompressed, isOfPath: socket.isOfPath)
         self.facts.upgrade = .found(facts, self.time(since: start))
     }
 

@@ -11,6 +11,10 @@ struct ProbeSocket {
     let exchange: ProbeExchange
     /// The outcome of the handshake.
     let handshake: UpgradeFacts.Handshake
+    /// Indicates whether a refusal has the words of something on the path, or the fields of a proxy.
+    var isOfPath = false
+    /// Indicates whether a refusal has passed a proxy that names itself (RFC 9110 section 7.6.3).
+    var hasVia = false
     /// Indicates whether the server has accepted compression.
     var isCompressed = false
     /// The code with which the WebSocket was closed at once; nil while it is open, or when it was not established.
@@ -39,7 +43,7 @@ struct ProbeSocket {
     ) async throws -> Self {
         guard
             var request = requests.upgrade(
-                credential: credential, isCompressed: isCompressed, capturing: ["content-type"])
+                credential: credential, isCompressed: isCompressed, capturing: Self.capturedFieldNames)
         else { preconditionFailure("an examination opens no WebSocket that the policy forbids") }
         request.timeouts.connect = duration
         // Only the examination's own pings are measured.
@@ -52,11 +56,36 @@ struct ProbeSocket {
             return socket
         case .opened(let head)?:
             let isPage = WebPage.isContentType(head.value(of: "content-type"))
-            return Self(exchange: exchange, handshake: .refused(statusCode: head.statusCode, isPage: isPage))
+            var socket = Self(exchange: exchange, handshake: .refused(statusCode: head.statusCode, isPage: isPage))
+            socket.hasVia = head.value(of: "via") != nil
+            let isOfProxy = Self.fieldNamesOfProxies.contains { head.value(of: $0) != nil }
+            socket.isOfPath = try await socket.hasWordsOfPath() || isOfProxy
+            return socket
         case .ended(.failed(let failure))?: return Self(exchange: exchange, handshake: failure.upgrade)
         case nil: return Self(exchange: exchange, handshake: .timedOut)
         default: return Self(exchange: exchange, handshake: .cut)
         }
+    }
+
+    private static let fieldNamesOfProxies = ["proxy-authenticate", "proxy-connection", "proxy-agent"]
+    private static let capturedFieldNames = ["content-type", "via"] + Self.fieldNamesOfProxies
+
+    /// Returns whether the body of a refusal, as far as it comes at once, is a page that blocks or on which one signs in.
+    private func hasWordsOfPath() async throws -> Bool {
+        var body: [UInt8] = []
+        let deadline = self.opened + ExaminationPace.earlyClose
+        reading: while body.count < ProbeExchange.bodyByteCountLimit,
+            let event = try await self.exchange.next(by: deadline)
+        {
+            switch event {
+            case .payload(let bytes): body += bytes.prefix(ProbeExchange.bodyByteCountLimit - body.count)
+            case .ended: break reading
+            case .ready, .opened, .pong: break
+            }
+        }
+        let text = String(decoding: body, as: UTF8.self)
+        guard let page = WebPage(text) else { return false }
+        return page == .cloudflareBlock || HTTPFacts.Body(page: text) != .page
     }
 
     private mutating func awaitClose() async throws {

@@ -579,6 +579,11 @@ def upgrade_blocked(bench):
     return plain(bench.listener(box))
 
 
+@fault("a server that refuses the upgrade itself", "web-socket.refused", verdict=DEGRADED)
+def upgrade_refused(bench):
+    return plain(bench.listener(boxes.api(boxes.refused("400 Bad Request", "Bad Request", "text/html"))))
+
+
 @fault("nginx: a page at the path of WebSockets", "web-socket.not-offered", verdict=DEGRADED)
 def upgrade_page(bench):
     return plain(bench.nginx("if ($uri = /v1/responses) { return 404; } "

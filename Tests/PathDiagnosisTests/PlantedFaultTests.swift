@@ -237,7 +237,9 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         .init(
             "web-socket.blocked", .webSocket, .degraded,
             "HTTP works, but WebSockets do not: the upgrade is refused by something on the path.",
-            .upgrade(.refused(statusCode: 403, isPage: true))),
+            .upgrade(.refused(statusCode: 403, isPage: true)).with {
+                $0.upgrade = .found(.init(.refused(statusCode: 403, isPage: true), isOfPath: true))
+            }),
         .init(
             "web-socket.altered", .webSocket, .degraded,
             "HTTP works, but WebSockets do not: something on the path alters the opening handshake.",

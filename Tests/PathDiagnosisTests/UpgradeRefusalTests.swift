@@ -18,12 +18,16 @@ import Testing
     @Test(
         arguments: [
             (404, true, true, "web-socket.not-offered"), (405, true, true, "web-socket.not-offered"),
-            (404, true, false, "web-socket.blocked"), (403, true, false, "web-socket.blocked"),
-            (403, false, false, "web-socket.blocked"), (403, true, true, "web-socket.refused"),
-            (403, false, true, "web-socket.refused"), (404, true, nil, "web-socket.refused"),
-            (403, true, nil, "web-socket.blocked"), (403, false, nil, "web-socket.blocked"),
+            (404, true, false, "web-socket.refused"), (403, true, false, "web-socket.refused"),
+            (403, false, false, "web-socket.refused"), (403, true, true, "web-socket.not-offered"),
+            (403, false, true, "web-socket.not-offered"), (404, true, nil, "web-socket.refused"),
+            (403, true, nil, "web-socket.refused"), (403, false, nil, "web-socket.refused"),
             (404, false, nil, "web-socket.not-offered"), (426, false, nil, "web-socket.not-offered"),
-            (502, true, nil, "web-socket.blocked"), (200, false, nil, "web-socket.blocked"),
+            (415, false, nil, "web-socket.not-offered"), (422, false, nil, "web-socket.not-offered"),
+            (400, true, false, "web-socket.refused"), (411, true, false, "web-socket.refused"),
+            (502, true, nil, "web-socket.blocked"), (504, false, nil, "web-socket.blocked"),
+            (500, true, nil, "web-socket.refused"), (200, false, nil, "web-socket.not-offered"),
+            (204, false, nil, "web-socket.not-offered"),
         ] as [(Int, Bool, Bool?, String)])
     func theAnswerWithoutTheUpgradeDecides(statusCode: Int, isPage: Bool, isSame: Bool?, name: String) {
         let cause = Self.cause(statusCode, isPage: isPage, isSame: isSame)
@@ -34,6 +38,15 @@ import Testing
         let facts = UpgradeFacts(.refused(statusCode: statusCode, isPage: isPage))
         let isDoubtful = (400..<500).contains(statusCode) && (isPage || statusCode == 403)
         #expect(facts.mayBeOfEither == isDoubtful)
+    }
+
+    /// Whatever the answer without the upgrade is.
+    @Test(arguments: [nil, true, false]) func theWordsOfSomethingOnThePathBlock(isSame: Bool?) {
+        let facts = UpgradeFacts(
+            .refused(statusCode: 403, isPage: true), isSameWithoutUpgrade: isSame, isOfPath: true)
+        let cause = PathJudge(PathFacts.healthy.with { $0.upgrade = .found(facts) }).report.causes.first
+        #expect(cause?.name == "web-socket.blocked")
+        #expect(cause?.evidence.last == "the answer is that of something on the path")
     }
 
     /// The sentence names both where nothing tells them apart.

@@ -256,12 +256,15 @@ package struct UpgradeFacts: Sendable, Equatable {
     package var worksUncompressed: Bool?
     /// Indicates whether the same request without the upgrade has the same answer; nil when that was not tried.
     package var isSameWithoutUpgrade: Bool?
+    /// Indicates whether a refusal has the words, or the fields, of something on the path.
+    package var isOfPath: Bool
 
     /// Creates facts.
     package init(
         _ handshake: Handshake, offersCompression: Bool = true, isCompressed: Bool = false,
-        worksUncompressed: Bool? = nil, isSameWithoutUpgrade: Bool? = nil
+        worksUncompressed: Bool? = nil, isSameWithoutUpgrade: Bool? = nil, isOfPath: Bool = false
     ) {
+        self.isOfPath = isOfPath
         self.handshake = handshake
         self.offersCompression = offersCompression
         self.isCompressed = isCompressed
@@ -282,7 +285,10 @@ package struct UpgradeFacts: Sendable, Equatable {
     /// The status codes of servers that know the path and not the upgrade.
     ///
     /// A server that received a plain GET, because an intermediary has removed the upgrade, gives the same ones.
-    static let codesOfServer: Set<Int> = [400, 404, 405, 426, 501]
+    static let codesOfServer: Set<Int> = [400, 404, 405, 411, 415, 422, 426, 501]
+
+    /// The status codes of a proxy, or of a gateway that does not reach the server.
+    static let codesOfPath: Set<Int> = [407, 502, 504, 511]
 }
 
 /// The facts of the time after an opening handshake.

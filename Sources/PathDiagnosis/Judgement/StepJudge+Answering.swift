@@ -124,7 +124,7 @@ extension StepJudge {
         case .established: return .ok("established")
         case .refused(let code, let isPage):
             let words = "status code \(code)\(isPage ? ", a web page" : "")"
-            return Self.refusal(facts, isOfServer: UpgradeFacts.codesOfServer.contains(code), isPage: isPage, words)
+            return Self.refusal(facts, code, isPage: isPage, words)
         case .announcesContent: return .fault(.webSocketContent, "101 with a field about content")
         case .altered(let part): return .fault(.webSocketAltered, "101 with a wrong \(part) field")
         case .cut: return .fault(.webSocketCut, "cut before the answer")
@@ -132,25 +132,25 @@ extension StepJudge {
         }
     }
 
-    /// Judges a refusal; `isOfServer` tells whether its status code is that of a server without WebSockets at the address.
+    /// Judges a refusal: something on the path is blamed only where the answer shows it.
     ///
-    /// An answer that is the same without the upgrade is not about the upgrade.
-    private static func refusal(
-        _ facts: UpgradeFacts, isOfServer: Bool, isPage: Bool, _ words: String
-    ) -> Judgement {
-        guard facts.mayBeOfEither else {
-            return .fault(isOfServer && !isPage ? .webSocketNotOffered : .webSocketBlocked, words)
+    /// An answer that is the same without the upgrade is not about the upgrade, and the server's own. That it is another
+    /// proves nothing: servers and their libraries refuse the upgrade itself.
+    private static func refusal(_ facts: UpgradeFacts, _ code: Int, isPage: Bool, _ words: String) -> Judgement {
+        if facts.isOfPath {
+            return .fault(.webSocketBlocked, words, evidence: [words, "the answer is that of something on the path"])
         }
-        switch (facts.isSameWithoutUpgrade, isOfServer) {
-        case (true?, _):
+        if UpgradeFacts.codesOfPath.contains(code) { return .fault(.webSocketBlocked, words) }
+        let isOfServer = !isPage && (UpgradeFacts.codesOfServer.contains(code) || (200..<300).contains(code))
+        switch facts.isSameWithoutUpgrade {
+        case true?:
+            return .fault(
+                .webSocketNotOffered, words, evidence: [words, "the answer without the upgrade is the same"])
+        case false?:
             return .fault(
                 isOfServer ? .webSocketNotOffered : .webSocketRefused, words,
-                evidence: [words, "the answer without the upgrade is the same"])
-        case (false?, _):
-            return .fault(
-                .webSocketBlocked, words, evidence: [words, "the answer without the upgrade is another"])
-        case (nil, true): return .fault(.webSocketRefused, words)
-        case (nil, false): return .fault(.webSocketBlocked, words)
+                evidence: [words, "the answer without the upgrade is another"])
+        case nil: return .fault(isOfServer ? .webSocketNotOffered : .webSocketRefused, words)
         }
     }
 

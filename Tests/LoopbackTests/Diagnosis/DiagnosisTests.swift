@@ -379,7 +379,7 @@ import Testing
 
     @Test(
         arguments: [
-            (.answer(status: 426), "web-socket.not-offered"), (.answer(status: 403), "web-socket.blocked"),
+            (.answer(status: 426), "web-socket.not-offered"), (.answer(status: 403), "web-socket.refused"),
             (.wrongAcceptKey, "web-socket.altered"), (.cut(afterByte: 0), "web-socket.cut"),
             (.stall(afterByte: 0), "web-socket.no-answer"), (.closeWebSocket(code: 1011), "early-close.closed"),
         ] as [(ChappieTestServer.Fault.Action, String)])
@@ -394,8 +394,8 @@ import Testing
     /// A page may be the server's own answer to every GET at the path, or that of something that refuses the upgrade.
     @Test(
         arguments: [
-            ("404 Not Found", true, "web-socket.not-offered"), ("403 Forbidden", true, "web-socket.refused"),
-            ("404 Not Found", false, "web-socket.blocked"), ("403 Forbidden", false, "web-socket.blocked"),
+            ("404 Not Found", true, "web-socket.not-offered"), ("403 Forbidden", true, "web-socket.not-offered"),
+            ("404 Not Found", false, "web-socket.refused"), ("403 Forbidden", false, "web-socket.refused"),
         ])
     func aPageInPlaceOfAWebSocketIsComparedWithThatOfAGET(
         status: String, isSame: Bool, name: String
@@ -412,6 +412,19 @@ import Testing
         #expect(
             report.causes.first?.evidence.last == "the answer without the upgrade is \(isSame ? "the same" : "another")"
         )
+    }
+
+    /// The words of a page, and the name of a proxy in the refusal alone.
+    @Test(arguments: [([], "Access denied"), (["Via: 1.1 proxy"], "no")])
+    func aRefusalThatNamesItsAuthorBlocks(fields: [String], words: String) async throws {
+        let server = try AnsweringServer { head in
+            guard head.lowercased().contains("\r\nupgrade: websocket\r\n") else {
+                return AnsweringServer.response("405 No", ["Content-Type: application/json"], body: "{}")
+            }
+            return AnsweringServer.response(
+                "403 Forbidden", ["Content-Type: text/html"] + fields, body: "<html>\(words)</html>")
+        }
+        Self.expect("web-socket.blocked", .degraded, in: try await Self.report(server.baseURL))
     }
 
     @Test func aWebSocketThatFailsWithCompressionAloneIsTriedWithoutIt() async throws {
