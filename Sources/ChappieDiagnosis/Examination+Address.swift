@@ -26,9 +26,10 @@ extension Examination {
 
     /// Asks for responses where the answer to the GET of `/models` may be that route's alone.
     ///
-    /// A refusal of a POST without content, in JSON, is an API's. The POST asks no model and has no credential.
+    /// A refusal of a POST without content, in JSON, is an API's, also where the GET is not answered at all. The POST asks no model and has no credential.
     mutating func examineOtherRoute() async throws {
-        guard case .found(var http, let time) = self.facts.http, http.mayBeOfOneRoute, let budget = self.budget,
+        guard case .found(var http, let time) = self.facts.http, http.mayBeOfOneRoute || http.hasBrokenRoute,
+            let budget = self.budget,
             let request = self.requests.emptyPost(credential: nil)
         else { return }
         let outcome = try await ProbeExchange.answer(to: request, by: self.transport, within: budget)
@@ -47,13 +48,19 @@ extension Examination {
 
     // MARK: The credential
 
-    /// Asks with the credential where a page may ask for it, if the server may be told it.
+    /// Asks with the credential where the answer may be due to its lack, if the server may be told it.
+    ///
+    /// An error in JSON is as much an API's as the demand for a credential in JSON is.
     mutating func examineInquiry() async throws {
-        guard case .found(var http, let time) = self.facts.http, http.mayAskForCredential, let budget = self.budget
+        guard case .found(var http, let time) = self.facts.http, let budget = self.budget,
+            http.mayAskForCredential || http.mayChangeWithCredential
         else { return }
-        http.inquiry = .withheld
-        if self.requests.endpoint.isSecure || self.isOnThisMachine {
+        var isJSON = false
+        if case .answered(let answer) = http.exchange { isJSON = answer.body == .json && answer.redirection == nil }
+        if self.requests.endpoint.isSecure || self.isOnThisMachine || isJSON {
             http.inquiry = try await self.answerToCredential(within: budget)
+        } else if http.mayAskForCredential {
+            http.inquiry = .withheld
         }
         self.facts.http = .found(http, time)
     }
@@ -66,11 +73,13 @@ extension Examination {
             case .answered(let head, let body) = try await ProbeExchange.answer(
                 to: request, by: self.transport, within: budget)
         else { return nil }
-        return HTTPFacts(.answered(self.answer(head, body))).mayAskForCredential ? .refused : .met
+        let answer = HTTPFacts(.answered(self.answer(head, body)))
+        let asksForCredential = self.facts.http.facts?.mayAskForCredential == true
+        return (asksForCredential ? answer.mayAskForCredential : !answer.isOfAPI) ? .refused : .met
     }
 
     /// Indicates whether nothing stands between here and the server, which is on the same machine.
-    private var isOnThisMachine: Bool {
+    var isOnThisMachine: Bool {
         let host = self.requests.endpoint.host
         let isLoopback = AddressLookup.isNumeric(host) ? host.hasPrefix("127.") || host == "::1" : host == "localhost"
         return isLoopback && self.proxy == nil

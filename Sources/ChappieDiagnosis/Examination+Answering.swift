@@ -68,8 +68,9 @@ extension Examination {
             self.firstAnswer = time.duration
             self.isProbe = head.value(of: Self.probeFieldName) != nil
             let seen = self.isProbe ? Self.seen(of: request, body) : nil
-            self.facts.http = .found(
-                .init(.answered(self.answer(head, body)), isProbe: self.isProbe, seen: seen), time)
+            var facts = HTTPFacts(.answered(self.answer(head, body)), isProbe: self.isProbe, seen: seen)
+            facts.isOnThisMachine = self.isOnThisMachine
+            self.facts.http = .found(facts, time)
             self.noteClock(head.value(of: "date"), age: head.value(of: "age"))
         }
     }
@@ -115,14 +116,39 @@ extension Examination {
             credential = next
             facts = try await self.answer(to: next) ?? facts
         }
+        if [.answered(statusCode: 401), .answered(statusCode: 403)].contains(facts.outcome), let credential {
+            facts.responsesCode = try await self.codeOfResponses(to: credential)
+        }
         self.facts.credential = .found(facts, self.time(since: start))
+    }
+
+    /// Returns the status code of the answer to a POST without content to `/responses`, where that takes a credential to
+    /// which the list of models is refused; nil where it does not, or takes requests without one too.
+    private func codeOfResponses(to credential: ChappieCredential) async throws -> Int? {
+        let (accepted, refused): (Set<Int>, Set<Int>) = ([400, 415, 422], [401, 403])
+        guard let code = try await self.codeOfResponses(with: credential), accepted.contains(code),
+            let codeWithout = try await self.codeOfResponses(with: nil), refused.contains(codeWithout)
+        else { return nil }
+        return code
+    }
+
+    private func codeOfResponses(with credential: ChappieCredential?) async throws -> Int? {
+        guard let budget = self.budget, let request = self.requests.emptyPost(credential: credential),
+            case .answered(let head, let body) = try await ProbeExchange.answer(
+                to: request, by: self.transport, within: budget)
+        else { return nil }
+        let answer = self.answer(head, body)
+        return answer.body == .json || answer.asksForToken ? answer.statusCode : nil
     }
 
     /// Returns the facts of the API's answer to a request with a credential; nil without time to ask.
     private func answer(to credential: ChappieCredential) async throws -> CredentialFacts? {
+        // Where the list of models does not work, the responses are asked.
+        let asksResponses = self.facts.http.facts?.hasResponses == true
         guard let budget = self.budget,
-            let request = self.requests.document(
-                at: "/models", credential: credential, capturing: Self.capturedFieldNames)
+            let request = asksResponses
+                ? self.requests.emptyPost(credential: credential)
+                : self.requests.document(at: "/models", credential: credential, capturing: Self.capturedFieldNames)
         else { return nil }
         let answer = try await ProbeExchange.answer(to: request, by: self.transport, within: budget)
         let code: Int? = if case .answered(let head, _) = answer { head.statusCode } else { nil }
@@ -199,7 +225,10 @@ extension Examination {
     ) -> SkipReason? {
         guard case .refused(let code, let isPage) = handshake else { return nil }
         if code == 429 { return .limited }
-        guard credential == nil, case .answered(let answer)? = self.facts.http.facts?.exchange else { return nil }
+        guard credential == nil else { return nil }
+        guard case .answered(let answer)? = self.facts.http.facts?.exchange else {
+            return code == 401 && !isPage ? .needsCredential : nil
+        }
         // The page with which the server has asked for the credential before.
         if isPage { return code == 401 && self.facts.http.facts?.inquiry == .impossible ? .needsCredential : nil }
         return code == 401 || code == 403 && [401, 403].contains(answer.statusCode) ? .needsCredential : nil

@@ -404,9 +404,14 @@ def portal_redirects(bench):
     return plain(bench.listener(page("302 Found", "Moved", "Location: http://portal.test/welcome")))
 
 
-@fault("a captive portal that answers", "http.captive-portal")
+@fault("a captive portal that answers", "http.captive-portal", place=NAMESPACE)
 def portal_answers(bench):
-    return plain(bench.listener(page("200 OK", "Welcome to our network. Agree to the terms.")))
+    return named("only4", bench.listener(page("200 OK", "Welcome to our network. Agree to the terms.")))
+
+
+@fault("another program's page, on this machine", "http.wrong-address")
+def other_program(bench):
+    return plain(bench.listener(page("200 OK", "Welcome to this program.")))
 
 
 @fault("a captive portal with 511", "http.captive-portal")
@@ -473,6 +478,13 @@ def other_service(bench):
 @fault("a public list of models, and a key that is not accepted", "credential.refused")
 def public_list(bench):
     return plain(bench.listener(listing("401 Unauthorized")), "--api-key", "sk-wrong")
+
+
+@fault("nginx: a list of models that its server does not give", "web-socket.not-offered", verdict=DEGRADED)
+def broken_list(bench):
+    answer = boxes.answer("400 Bad Request", '{"error":{"message":"no model"}}')
+    return plain(bench.nginx(f"if ($uri = /v1/models) {{ return 502; }} "
+                             f"proxy_pass http://127.0.0.1:{bench.listener(boxes.static(answer))};"))
 
 
 @fault("a gateway that asks for a user name", "credential.refused")

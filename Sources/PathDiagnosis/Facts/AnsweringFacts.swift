@@ -97,6 +97,8 @@ package struct HTTPFacts: Sendable, Equatable {
     package var responsesCode: Int?
     /// The outcome of the same request with the credential; nil when it was not examined.
     package var inquiry: Inquiry?
+    /// Indicates whether the server is on this machine, where no portal answers in its place.
+    package var isOnThisMachine = false
 
     /// Creates facts.
     package init(
@@ -116,7 +118,7 @@ package struct HTTPFacts: Sendable, Equatable {
     /// answer of an API, which may have another route that answers without content.
     package var mayNeedTLS: Bool {
         switch self.exchange {
-        case .cut, .notHTTP: true
+        case .cut, .notHTTP: self.hasResponses != true
         case .answered(let answer):
             self.demandsTLS || answer.statusCode == 400 && answer.body != .json && self.hasResponses != true
         case .timedOut, .needsTLS: false
@@ -139,6 +141,17 @@ package struct HTTPFacts: Sendable, Equatable {
         }
     }
 
+    /// Indicates whether the request had no answer, or that of a gateway, so that the API's other routes may work.
+    package var hasBrokenRoute: Bool {
+        switch self.exchange {
+        case .cut, .timedOut: true
+        case .answered(let answer):
+            !self.isProbe && answer.demand == nil && answer.redirection == nil
+                && [.json, .page, .other].contains(answer.body) && (502...504).contains(answer.statusCode)
+        case .notHTTP, .needsTLS: false
+        }
+    }
+
     /// Indicates whether the answer is a page that may ask for the credential: no challenge says for which.
     ///
     /// A gateway in front of an API answers so to a request without one, and so may something else on the path.
@@ -156,6 +169,23 @@ package struct HTTPFacts: Sendable, Equatable {
 // MARK: Further questions
 
 extension HTTPFacts {
+    /// Indicates whether the credential may change an answer that looks wrong: some servers answer a request without one
+    /// with an error of their own, a page, or a redirection to their login.
+    package var mayChangeWithCredential: Bool {
+        guard case .answered(let answer) = self.exchange, answer.demand == nil, !self.isProbe, self.hasResponses == nil
+        else { return false }
+        switch (answer.redirection, answer.body, answer.statusCode) {
+        case (.sameHost?, _, _), (nil, .json, 500), (nil, .page, 404), (nil, .other, 404): return true
+        default: return false
+        }
+    }
+
+    /// Indicates whether the answer is that of an API, in JSON.
+    package var isOfAPI: Bool {
+        guard case .answered(let answer) = self.exchange else { return false }
+        return answer.body == .json && StepJudge.finding(for: answer) == nil
+    }
+
     /// Indicates whether the answer itself demands TLS.
     package var demandsTLS: Bool {
         if case .answered(let answer) = self.exchange { answer.demand == .tls } else { false }

@@ -4,9 +4,13 @@ extension StepJudge {
     /// step.
     ///
     /// `hasModels` tells whether a list of models has answered, with the credential or without it.
-    static func http(_ facts: HTTPFacts, hasModels: Bool, overTLS version: String?, within time: Duration) -> Judgement {
+    static func http(_ facts: HTTPFacts, hasModels: Bool, overTLS version: String?, within time: Duration) -> Judgement
+    {
         switch facts.exchange {
         case .answered(let answer): Self.answer(answer, facts, hasModels: hasModels, overTLS: version)
+        case .cut where facts.hasResponses == true: .ok("cut for the list of models alone: the responses are answered")
+        case .timedOut where facts.hasResponses == true:
+            .ok("no answer in time for the list of models alone: the responses are answered")
         case .notHTTP: .fault(.notHTTP, "not HTTP/1.1")
         case .cut: .fault(.httpCut, "cut before the answer")
         case .timedOut:
@@ -30,11 +34,18 @@ extension StepJudge {
                 .wrongAddress, isSame ? "\(words), and for the responses too" : "\(words), and 404 for the responses")
         }
         if facts.mayAskForCredential, let judgement = Self.page(answer, facts.inquiry) { return judgement }
+        if facts.mayChangeWithCredential, facts.inquiry == .met {
+            return .ok("\(words) to a request without a credential")
+        }
         let finding = Self.finding(for: answer)
         if finding != nil, facts.hasResponses == true { return .ok("\(words) for the list of models alone") }
         guard let finding else {
             guard let seen = facts.seen else { return .ok(words) }
             return .ok("\(words), \(seen.words(besideTLS: version))", full: seen.fullWords)
+        }
+        // No portal answers on this machine: another program has the port.
+        if finding == .captivePortal, facts.isOnThisMachine, answer.redirection == nil, answer.statusCode != 511 {
+            return .fault(.wrongAddress, "\(words), a web page of this machine: check port and path")
         }
         let kind = answer.isPage ? ", a web page" : answer.redirection == .otherHost ? ", to another host" : ""
         return .fault(finding, words + kind + (answer.demand?.words ?? ""))
@@ -55,7 +66,7 @@ extension StepJudge {
     }
 
     /// Returns the fault of an answer; nil for an API's, whatever it says of the request.
-    private static func finding(for answer: HTTPFacts.Answer) -> PathFinding? {
+    static func finding(for answer: HTTPFacts.Answer) -> PathFinding? {
         // RFC 6585 section 6.
         if answer.statusCode == 511 { return .captivePortal }
         switch answer.demand {
@@ -101,10 +112,11 @@ extension StepJudge {
         case .unavailable: return .fault(.credentialUnavailable, "its source failed: none was sent")
         case .unusable: return .fault(.credentialUnusable, facts.form?.words ?? "it has a control character")
         }
-        if let code = facts.responsesCode {
-            return .fault(.credentialRefused, "status code \(code) for the responses")
-        }
         let words = "status code \(code)"
+        if let code = facts.responsesCode {
+            guard code != 401 else { return .fault(.credentialRefused, "status code \(code) for the responses") }
+            return .ok("\(words) for the list of models alone")
+        }
         return switch code {
         case 401:
             .fault(

@@ -317,6 +317,65 @@ import Testing
         #expect(report.causes.count == 1 && report.advice.isEmpty)
     }
 
+    /// Whether a request has the key, whether it is the GET of the models, and the status; nil cuts the connection.
+    private static func server(
+        _ status: @escaping @Sendable (_ hasKey: Bool, _ isList: Bool) -> String?
+    ) throws -> AnsweringServer {
+        try AnsweringServer { head in
+            let hasKey = head.lowercased().contains("\r\nauthorization: bearer ")
+            return status(hasKey, head.hasPrefix("GET /v1/models ")).map {
+                AnsweringServer.response($0, ["Content-Type: application/json"], body: "{}")
+            } ?? ""
+        }
+    }
+
+    @Test(arguments: ["403 Forbidden", "401 Unauthorized"])
+    func aKeyThatMayNotListModelsIsAccepted(status: String) async throws {
+        let server = try Self.server { hasKey, isList in
+            hasKey ? isList ? status : "400 Bad Request" : "401 Unauthorized"
+        }
+        let report = try await Self.report(server.baseURL, key: "key")
+        Self.expect("web-socket.not-offered", .degraded, in: report)
+        #expect(
+            report.result(of: .credential)?.words == "status code \(status.prefix(3)) for the list of models alone")
+    }
+
+    /// An API that judges the request before the key tells nothing about the key there.
+    @Test func aRefusalThatIsTheSameWithoutTheKeyIsNoAcceptance() async throws {
+        let server = try Self.server { hasKey, isList in isList ? "401 Unauthorized" : "400 Bad Request" }
+        Self.expect("credential.refused", .fails, in: try await Self.report(server.baseURL, key: "key"))
+    }
+
+    @Test(arguments: ["502 Bad Gateway", nil] as [String?])
+    func aListOfModelsThatIsBrokenIsNoFaultOfTheResponses(status: String?) async throws {
+        let server = try Self.server { hasKey, isList in
+            isList ? status : hasKey ? "400 Bad Request" : "401 Unauthorized"
+        }
+        let report = try await Self.report(server.baseURL, key: "key")
+        Self.expect("web-socket.not-offered", .degraded, in: report)
+        #expect(report.causes.count == 1)
+        #expect(report.result(of: .http)?.words.contains("for the list of models alone") == true)
+        #expect(report.result(of: .credential)?.words == "status code 400: not refused")
+        let refusing = try Self.server { _, isList in isList ? status : "401 Unauthorized" }
+        Self.expect("credential.refused", .fails, in: try await Self.report(refusing.baseURL, key: "key"))
+    }
+
+    @Test func anErrorWithoutTheKeyIsNoFaultWithIt() async throws {
+        let server = try Self.server { hasKey, isList in
+            hasKey ? isList ? "200 OK" : "400 Bad Request" : "500 Internal Server Error"
+        }
+        let report = try await Self.report(server.baseURL, key: "key")
+        #expect(report.result(of: .http)?.words == "status code 500 to a request without a credential")
+        #expect(!report.causes.contains { $0.name == "http.server-error" })
+        Self.expect("http.server-error", .fails, in: try await Self.report(server.baseURL))
+    }
+
+    @Test func aPageOfThisMachineIsNoPortals() async throws {
+        let server = try AnsweringServer(
+            AnsweringServer.response("200 OK", ["Content-Type: text/html"], body: "<html>Hello</html>"))
+        Self.expect("http.wrong-address", .fails, in: try await Self.report(server.baseURL))
+    }
+
     /// Its list of models is missing in another way than that of an API.
     @Test(arguments: ["404 Not Found", "501 Not Implemented"])
     func anAPIWithoutAListOfModelsIsAtItsPath(status: String) async throws {
