@@ -149,7 +149,7 @@ extension AnswerWriter {
             self.writeItem(call, ordinal: known ?? self.size.calls)
             guard known == nil else { continue }
             let json = #"{"type":"response.output_item.done","output_index":\#(item),"item":"#
-            self.heldCalls[self.size.calls] = Array(json.utf8) + self.arena.bytes[start...] + Array("}".utf8)
+            self.heldCalls[self.size.calls] = Array(json.utf8) + Array(self.arena.bytes[start...]) + Array("}".utf8)
             self.size.calls += 1
             self.facts.append(.callOnlyInCompleted)
         }
