@@ -14,14 +14,15 @@ extension ChappieDiagnosis {
     ///
     /// It looks up addresses, connects, and asks the proxy; sends a GET of `/models` without the credential and, if that is
     /// answered by an API, with it; and opens a WebSocket, on which it sends pings and no request.
-    /// After a page with status code 401, 403 or 404, or a redirection on the same host, it sends the same GET with the
-    /// credential, where the certificate is verified or the server is on this machine; after an error 500 in JSON anyway.
-    /// Where the GET with the credential is answered 401 or 403, it sends a POST without content to `/responses` with it,
-    /// and without it.
+    /// After a page with status code 401 or 403, an answer 404 that is no API's, or a redirection on the same host, it
+    /// sends the same GET with the credential, where the certificate is verified or the server is on this machine; after
+    /// an error 500 in JSON anyway. Where the GET with the credential is answered 401 or 403, it sends a POST without
+    /// content to `/responses` with it, and without it.
     /// Where the opening handshake is refused, or no WebSocket is to be opened, it sends a POST without content to
-    /// `/responses`, with the credential if there is one; without it where only the answer to the GET looks wrong. Where a request without TLS fails as it would at a port with TLS, it tries a TLS handshake
-    /// there. Where the opening handshake is refused, and not by the server beyond doubt, it sends a GET of `/responses`,
-    /// which is the same without the upgrade.
+    /// `/responses`, with the credential if there is one; without it where only the answer to the GET looks wrong, or none
+    /// comes, and then with it in the place of the GET. Where a request without TLS fails as it would at a port with TLS,
+    /// it tries a TLS handshake there. Where the opening handshake is refused, and not by the server beyond doubt, it sends
+    /// a GET of `/responses`, which is the same without the upgrade.
     ///
     /// No request asks a model. The closures of the configuration other than `credential` are not called, and that is given up after the time
     /// of a step.
