@@ -54,10 +54,10 @@ struct ExaminationPace: Sendable {
         left < self.step ? nil : max(self.step, min(left, slow * 2))
     }
 
-    /// Returns the time for the first answer, when so much is left: as much as the opening handshake does not need; nil
-    /// when that is too little.
+    /// Returns the time for the first answer, when so much is left: as much as the question for responses and the opening
+    /// handshake do not need; nil when that is too little.
     func patience(withLeft left: Duration) -> Duration? {
-        left < self.step ? nil : max(self.step, min(self.answer, left - self.step))
+        left < self.step ? nil : max(self.step, min(self.answer, left - self.step * 2))
     }
 
     /// Returns the time for a second attempt at messages that were late, when so much is left; nil when that is too little.
@@ -83,7 +83,7 @@ extension ChappieDiagnosis.Extent {
                 eventInterval: .milliseconds(100), paddingByteCount: 200)
         case .whole:
             ExaminationPace(
-                total: .milliseconds(19_600), step: .seconds(4), answer: .seconds(15), pingCount: 10, eventCount: 40,
+                total: .milliseconds(19_600), step: .seconds(4), answer: .seconds(11), pingCount: 10, eventCount: 40,
                 eventInterval: .milliseconds(75), paddingByteCount: 200)
         }
     }

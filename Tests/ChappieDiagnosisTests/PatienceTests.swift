@@ -8,9 +8,9 @@ import Testing
     private static let whole = ChappieDiagnosis.Extent.whole.pace
     private static let fast = ChappieDiagnosis.Extent.fast.pace
 
-    @Test func theFirstAnswerMayTakeWhatTheUpgradeDoesNotNeed() {
-        #expect(Self.whole.patience(withLeft: .milliseconds(19_500)) == .seconds(15))
-        #expect(Self.whole.patience(withLeft: .seconds(12)) == .seconds(8))
+    @Test func theFirstAnswerMayTakeWhatTheNextTwoDoNotNeed() {
+        #expect(Self.whole.patience(withLeft: .milliseconds(19_500)) == .seconds(11))
+        #expect(Self.whole.patience(withLeft: .seconds(14)) == .seconds(6))
         #expect(Self.whole.patience(withLeft: .seconds(5)) == .seconds(4))
         #expect(Self.whole.patience(withLeft: .seconds(3)) == nil)
         #expect(Self.fast.patience(withLeft: .milliseconds(4_500)) == .milliseconds(1_500))
@@ -28,7 +28,13 @@ import Testing
         let pace = extent.pace
         var left = pace.total
         left -= pace.patience(withLeft: left) ?? .zero
-        while let budget = pace.budget(withLeft: left, after: .zero) { left -= budget }
+        var stepCount = 0
+        while let budget = pace.budget(withLeft: left, after: .zero) {
+            left -= budget
+            stepCount += 1
+        }
         #expect(left >= .zero)
+        // The question for responses, and the opening handshake.
+        #expect(stepCount == 2)
     }
 }

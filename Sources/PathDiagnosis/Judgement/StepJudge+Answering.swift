@@ -34,9 +34,7 @@ extension StepJudge {
                 .wrongAddress, isSame ? "\(words), and for the responses too" : "\(words), and 404 for the responses")
         }
         if facts.mayAskForCredential, let judgement = Self.page(answer, facts.inquiry) { return judgement }
-        if facts.mayChangeWithCredential, facts.inquiry == .met {
-            return .ok("\(words) to a request without a credential")
-        }
+        if facts.inquiry == .met { return .ok("\(words) to a request without a credential") }
         let finding = Self.finding(for: answer)
         if finding != nil, facts.hasResponses == true { return .ok("\(words) for the list of models alone") }
         guard let finding else {
