@@ -39,7 +39,7 @@ import Testing
         #expect(Self.failure(.notSOCKS).tunnel(hasLogin: false) == .otherProtocol)
     }
 
-    /// Nothing in it has been altered.
+    /// The server has sent the field about content; an intermediary has altered no part of the handshake.
     @Test func anAnswerThatAnnouncesContentIsNotAltered() {
         #expect(Self.failure(.openingHandshakeInvalid(.content)).upgrade == .announcesContent)
         #expect(Self.failure(.openingHandshakeInvalid(.accept)).upgrade == .altered("accept"))

@@ -34,7 +34,7 @@ import Testing
         #expect(share == .max)
         buffers.append(pool.take())
         #expect(share == InboundMemory.scarceShare)
-        // What the pool keeps is there to be taken.
+        // A buffer that the pool keeps is not in use.
         pool.giveBack(buffers.removeLast())
         #expect(share == .max)
         buffers.append(pool.take())

@@ -163,7 +163,7 @@ import Testing
         #expect(report.result(of: .tls)?.words == "it is for another host" + words)
         #expect(report.result(of: .tls)?.fullWords.first?.contains("issued by \(issuer)") == true)
         guard issuer != own.subject else { return }
-        // Nothing is known of the proxy's own name.
+        // The subject of a proxy's certificate is not known.
         let proxy = PathJudge(.proxy(.certificate(.wrongHost, issuer: issuer))).report
         #expect(proxy.causes.first?.evidence.first == "the proxy's certificate: it is for another host" + words)
         #expect(proxy.result(of: .proxy)?.fullWords.last == "issuer: \(issuer)")

@@ -353,7 +353,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
             report.causes.first?.sentence
                 == "This machine's clock and the server's differ by more than five minutes.")
         #expect(report.result(of: .environment)?.outcome == .ok)
-        // What is a defect comes first.
+        // A defect comes before a remark.
         let few = PathJudge(facts.with { $0.environment.descriptorLimit = 16 }).report
         #expect(few.causes.map(\.name) == ["environment.few-descriptors"])
     }

@@ -1,4 +1,4 @@
-// What one stream of a client does, and all that is sent on it. Both ends make it from its seed.
+// The plan of one stream of a client, and the content that is sent on it. Both ends make them from the seed.
 import EventSource
 import WebSocketClient
 

@@ -193,7 +193,7 @@ final class ClientSite: SoakStreams {
             try stream.send(String(Self.text(of: plan.event(end)).dropLast(random.number(in: 1...10))))
         }
         if random.chance(40) { return try stream.end() }
-        // What the client has not read may be lost in a reset; some bytes arrive first, so that it gets on.
+        // A reset may discard bytes that the client has not read; some arrive before it, so that it makes progress.
         let isReset = random.chance(50)
         if isReset { peer.pause(seconds: 0.05) }
         try peer.cut(isReset: isReset)

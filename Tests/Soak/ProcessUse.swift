@@ -1,4 +1,4 @@
-// What the process holds: descriptors, threads and memory.
+// The resources of the process: descriptors, threads and memory.
 import Foundation
 
 /// A measurement of the process.

@@ -11,7 +11,7 @@ struct SoakCounts: Sendable, CustomStringConvertible {
     var faultyStreams = 0
     /// Attempts that failed because of the proxies.
     var failedAttempts = 0
-    /// What else has to occur in a run, by its name.
+    /// The counts of other events that must occur in a run, by their names.
     var others: [String: Int] = [:]
 
     var description: String {
@@ -40,7 +40,7 @@ final class SoakRecord: Sendable {
         let plan: any CustomStringConvertible & Sendable
         /// The time since which its consumer waits; nil while it does not.
         var waitsSince: ContinuousClock.Instant?
-        /// What its report says.
+        /// The report of the stream, as text.
         var report: (@Sendable () -> String)?
     }
 

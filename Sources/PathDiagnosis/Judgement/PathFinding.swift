@@ -97,7 +97,7 @@ package enum PathFinding: String, Sendable, CaseIterable {
         case webSocket
         /// Turns are possible, with a defect.
         case quality
-        /// None by itself: a remark, which may explain another fault.
+        /// No turn is affected: a remark, which may explain another fault.
         case hint
     }
 

@@ -317,7 +317,8 @@ import Testing
         #expect(report.causes.count == 1 && report.advice.isEmpty)
     }
 
-    /// Whether a request has the key, whether it is the GET of the models, and the status; nil cuts the connection.
+    /// Starts a server whose status line depends on whether a request has the key, and on whether it is the GET of the
+    /// models; with nil it cuts the connection.
     private static func server(
         _ status: @escaping @Sendable (_ hasKey: Bool, _ isList: Bool) -> String?
     ) throws -> AnsweringServer {
