@@ -26,8 +26,11 @@ extension Examination {
 
     /// Asks for responses where the answer to the GET of `/models` may be that route's alone.
     ///
-    /// A refusal of a POST without content, in JSON, is an API's, also where the GET is not answered at all. The POST asks no model and has no credential.
+    /// A refusal of a POST without content, in JSON, is an API's, also where the GET is not answered at all. The POST asks
+    /// no model and has no credential.
     mutating func examineOtherRoute() async throws {
+        // The opening handshake needs the last step.
+        if self.facts.http.facts?.exchange == .timedOut, self.left < self.pace.step * 2 { return }
         guard case .found(var http, let time) = self.facts.http, http.mayBeOfOneRoute || http.hasBrokenRoute,
             let budget = self.budget,
             let request = self.requests.emptyPost(credential: nil)
@@ -52,22 +55,23 @@ extension Examination {
     ///
     /// An error in JSON is as much an API's as the demand for a credential in JSON is.
     mutating func examineInquiry() async throws {
-        guard case .found(var http, let time) = self.facts.http, let budget = self.budget,
+        guard case .found(var http, let time) = self.facts.http, self.budget != nil,
             http.mayAskForCredential || http.mayChangeWithCredential
         else { return }
         var isJSON = false
         if case .answered(let answer) = http.exchange { isJSON = answer.body == .json && answer.redirection == nil }
         if self.requests.endpoint.isSecure || self.isOnThisMachine || isJSON {
-            http.inquiry = try await self.answerToCredential(within: budget)
+            http.inquiry = try await self.answerToCredential()
         } else if http.mayAskForCredential {
             http.inquiry = .withheld
         }
         self.facts.http = .found(http, time)
     }
 
-    private func answerToCredential(within budget: Duration) async throws -> HTTPFacts.Inquiry? {
+    private func answerToCredential() async throws -> HTTPFacts.Inquiry? {
         guard let credential = try await self.requests.credential() else { return .impossible }
-        guard
+        // The source of the credential may have taken a step's time.
+        guard let budget = self.budget,
             let request = self.requests.document(
                 at: "/models", credential: credential, capturing: Self.capturedFieldNames),
             case .answered(let head, let body) = try await ProbeExchange.answer(

@@ -110,13 +110,15 @@ extension Examination {
             self.facts.credential = .skipped(.noTime)
             return
         }
-        if facts.outcome == .answered(statusCode: 401),
+        if facts.outcome == .answered(statusCode: 401), self.budget != nil,
             let next = try await self.requests.credential(for: .rejected(first)), next != first
         {
             credential = next
             facts = try await self.answer(to: next) ?? facts
         }
-        if [.answered(statusCode: 401), .answered(statusCode: 403)].contains(facts.outcome), let credential {
+        if self.facts.http.facts?.hasResponses != true,
+            [.answered(statusCode: 401), .answered(statusCode: 403)].contains(facts.outcome), let credential
+        {
             facts.responsesCode = try await self.codeOfResponses(to: credential)
         }
         self.facts.credential = .found(facts, self.time(since: start))

@@ -28,6 +28,8 @@ struct ExaminationPace: Sendable {
     static let messageByteCounts = [63 << 10, 1 << 20]
     /// The most time for a TLS handshake with a server whose URL has none, and for CONNECT with a proxy of another scheme.
     static let otherScheme = Duration.seconds(2)
+    /// The time that may pass between the waits of successive steps.
+    static let betweenSteps = Duration.milliseconds(100)
     /// The least time for the answer to a ping.
     static let pingAnswer = Duration.seconds(1)
     /// The time for the answer to a ping after a silence.
@@ -57,7 +59,7 @@ struct ExaminationPace: Sendable {
     /// Returns the time for the first answer, when so much is left: as much as the question for responses and the opening
     /// handshake do not need; nil when that is too little.
     func patience(withLeft left: Duration) -> Duration? {
-        left < self.step ? nil : max(self.step, min(self.answer, left - self.step * 2))
+        left < self.step ? nil : max(self.step, min(self.answer, left - self.step * 2 - Self.betweenSteps))
     }
 
     /// Returns the time for a second attempt at messages that were late, when so much is left; nil when that is too little.

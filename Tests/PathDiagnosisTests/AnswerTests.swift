@@ -25,7 +25,7 @@ import Testing
             (400, "<center><h1>400 Bad Request</h1></center>", nil), (400, "", nil),
             (404, "The plain HTTP request was sent to HTTPS port", nil),
         ] as [(Int, String, HTTPFacts.Demand?)])
-    func theWordsOfServersAreKnown(statusCode: Int, text: String, demand: HTTPFacts.Demand?) {
+    func errorTextDemandsTLSOrAClientCertificate(statusCode: Int, text: String, demand: HTTPFacts.Demand?) {
         #expect(HTTPFacts.Demand(statusCode: statusCode, text: text) == demand)
     }
 
@@ -147,7 +147,7 @@ import Testing
             (.init(statusCode: 426, body: .page), ["http.not-http"]), (.init(statusCode: 426), []),
             (.init(statusCode: 505), ["http.not-http"]),
         ] as [(HTTPFacts.Answer, [String])])
-    func whoHasAnsweredIsKnownByTheStatusCode(answer: HTTPFacts.Answer, names: [String]) {
+    func statusCodeTellsGatewayFromAPI(answer: HTTPFacts.Answer, names: [String]) {
         #expect(Self.names(answer) == names)
     }
 
@@ -155,7 +155,7 @@ import Testing
         "<title>Just a moment...</title>", "Checking your browser before accessing api.test.",
         "<noscript>Enable JavaScript and cookies to continue</noscript>",
     ])
-    func aPageThatTriesForAPersonBlocks(page: String) {
+    func browserChallengePageIsABlockPage(page: String) {
         #expect(HTTPFacts.Body(page: "<!DOCTYPE html>\(page)") == .blockPage)
         #expect(Self.names(.init(statusCode: 503, body: .blockPage)) == ["http.block-page"])
     }

@@ -66,7 +66,7 @@ import Testing
             .init(statusCode: 404, body: .blockPage), .init(statusCode: 200), .init(statusCode: 502),
             .init(statusCode: 400, body: .page, demand: .tls),
         ] as [HTTPFacts.Answer])
-    func otherAnswersDoNotChange(answer: HTTPFacts.Answer) {
+    func otherAnswersAreNotRepeatedWithTheCredential(answer: HTTPFacts.Answer) {
         #expect(!HTTPFacts(.answered(answer)).mayChangeWithCredential)
     }
 

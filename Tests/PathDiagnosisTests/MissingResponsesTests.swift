@@ -32,11 +32,13 @@ import Testing
 
     @Test func aPathThatHasNeitherMethodIsMissing() {
         #expect(Self.report(Self.facts(405), post: 405).causes.map(\.name) == ["http.no-responses"])
-        #expect(Self.report(Self.facts(404), post: 405).causes.map(\.name) == ["web-socket.not-offered"])
+        // A turn over HTTP is a POST.
+        #expect(Self.report(Self.facts(404), post: 405).causes.map(\.name) == ["http.no-responses"])
     }
 
     @Test(arguments: [
-        (400, "{}"), (422, "{}"), (500, "{}"), (404, #"{"error":{"code":"model_not_found"}}"#), (401, "{}"),
+        (400, "{}"), (422, "{}"), (500, "{}"), (404, #"{"error":{"code":"model_not_found"}}"#),
+        (401, "<html>"), (403, "<html>"),
     ])
     func anotherAnswerIsThatOfTheResponses(code: Int, text: String) {
         for upgrade in [404, 405] {
@@ -59,6 +61,8 @@ import Testing
                 $0.name == "http.wrong-address"
             })
         #expect(Self.report(Self.facts(404), post: 200, text).verdict == .degraded)
+        let httpOnly = Self.facts(200).with { $0.upgrade = .skipped(.httpOnly) }
+        #expect(Self.report(httpOnly, post: 200, text).causes.map(\.name) == ["http.wrong-address"])
     }
 
     // MARK: The credential
@@ -75,12 +79,28 @@ import Testing
         #expect(!Self.report(Self.facts(401), post: 400).causes.contains { $0.name == "credential.refused" })
     }
 
+    /// The refusal of the WebSocket need not be about the credential.
+    @Test(arguments: [(401, "credential.refused"), (403, "credential.forbidden")], [400, 401, 403, 404, 405])
+    func responsesRefuseTheCredentialWhateverTheUpgradeSays(refusal: (code: Int, name: String), upgrade: Int) {
+        let report = Self.report(Self.facts(upgrade), post: refusal.code)
+        #expect(report.causes.map(\.name) == [refusal.name])
+        #expect(report.causes.first?.evidence == ["status code \(refusal.code) for the responses"])
+        #expect(report.verdict == .fails)
+        let unasked = Self.report(Self.facts(upgrade), post: refusal.code, hasCredential: false)
+        #expect(!unasked.causes.contains { $0.name == refusal.name })
+    }
+
     @Test(
         arguments: [
             { $0.upgrade = .found(.init(.established)) }, { $0.upgrade = .found(.init(.cut)) },
             { $0.upgrade = .found(.init(.refused(statusCode: 426, isPage: false))) },
             { $0.upgrade = .found(.init(.refused(statusCode: 502, isPage: true))) },
-            { $0.upgrade = .skipped(.needsCredential) }, { $0.http = .found(.init(.cut)) },
+            { $0.upgrade = .skipped(.needsCredential) },
+            {
+                var credential = CredentialFacts(statusCode: 403)
+                credential.responsesCode = 400
+                $0.credential = .found(credential)
+            }, { $0.http = .found(.init(.cut)) },
             { $0.http = .found(.init(.answered(.init(statusCode: 200)), isProbe: true)) },
             { $0.http = .found(.init(.answered(.init(statusCode: 404, body: .other)), hasResponses: true)) },
         ] as [@Sendable (inout PathFacts) -> Void])

@@ -390,7 +390,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
             (.refused(statusCode: 405, isPage: true), .fails), (.refused(statusCode: 502, isPage: false), .fails),
             (.timedOut, .fails), (.cut, .fails),
         ] as [(UpgradeFacts.Handshake, ChappieDiagnosis.Verdict)])
-    func aServerThatAnswersAnotherRequestIsLate(
+    func silentModelListWithRefusedUpgradeIsDegraded(
         handshake: UpgradeFacts.Handshake, verdict: ChappieDiagnosis.Verdict
     ) {
         let report = PathJudge(
@@ -403,6 +403,17 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         #expect(report.causes.first?.evidence == ["no answer within 15 s"])
         let silence = "HTTP requests are not answered within 15 s."
         #expect(report.sentence == (verdict == .fails ? silence : "The server answers, but \(silence)"))
+    }
+
+    @Test func aSilentListOfModelsIsNoFaultOfAServerThatAnswersForResponses() {
+        let report = PathJudge(
+            .upgrade(.refused(statusCode: 405, isPage: false)).with {
+                $0.http = .found(.init(.timedOut, hasResponses: true))
+            }
+        ).report
+        #expect(report.causes.map(\.name) == ["web-socket.not-offered"])
+        #expect(
+            report.sentence == "HTTP works, but WebSockets do not: the server offers no WebSocket at this address.")
     }
 
     @Test func aStreamThatEndsBeforeItsLastEventIsCut() {

@@ -6,9 +6,9 @@ extension PathFacts {
     /// So does one that speaks Chat Completions only. A refused WebSocket may be due to that, or to the credential, which
     /// a public list of models does not examine.
     package var mayLackResponses: Bool {
-        guard let http = self.http.facts, case .answered = http.exchange, !http.isProbe, http.hasResponses == nil else {
-            return false
-        }
+        guard let http = self.http.facts, case .answered = http.exchange, !http.isProbe, http.hasResponses == nil,
+            self.credential.facts?.responsesCode == nil
+        else { return false }
         switch self.upgrade {
         case .found(let upgrade, _):
             guard case .refused(let code, _) = upgrade.handshake else { return false }
@@ -28,7 +28,8 @@ extension PathFacts {
         http.responsesCode = statusCode
         self.http = .found(http, time)
         guard http.hasResponses == true else { return self.upgrade = .skipped(.notReached) }
-        guard statusCode == 401, hasCredential, self.mayRefuseCredential,
+        guard [401, 403].contains(statusCode), hasCredential,
+            HTTPFacts.Body(contentType: nil, text: text) == .json,
             case .found(var credential, let time) = self.credential
         else { return }
         credential.responsesCode = statusCode
@@ -38,23 +39,17 @@ extension PathFacts {
 
     /// Returns whether an answer says that the path does not exist.
     private func isMissing(_ statusCode: Int, _ text: String) -> Bool {
-        let code = self.refusalCode
         switch statusCode {
         case 404: return !HTTPFacts.isAboutModel(text)
-        // The path has neither method.
-        case 405: return code == 405
+        // A turn over HTTP is a POST.
+        case 405: return true
         // No API has a success for a request without content; some servers say in one that they do not know the path.
         case 200..<300:
             let text = text.lowercased()
             let isError = text.contains("\"error\"") && !text.contains("unexpected endpoint")
-            return code.map { (200..<300).contains($0) } ?? false && !isError
+            return !isError && (self.refusalCode.map { (200..<300).contains($0) } ?? true)
         default: return false
         }
-    }
-
-    /// Indicates whether the credential may be refused: the WebSocket was, for want of one that is accepted.
-    private var mayRefuseCredential: Bool {
-        self.refusalCode == 401 || self.upgrade == .skipped(.httpOnly)
     }
 
     /// The status code of the refusal of a WebSocket; nil without one.

@@ -112,7 +112,7 @@ package struct PathJudge {
     ///
     /// Pages and the errors of gateways are answers of what stands in front of it.
     private var isLate: Bool {
-        guard self.facts.http.facts?.exchange == .timedOut,
+        guard let http = self.facts.http.facts, http.exchange == .timedOut, http.hasResponses != true,
             case .refused(let code, isPage: false)? = self.facts.upgrade.facts?.handshake
         else { return false }
         return UpgradeFacts.codesOfServer.union([401, 403, 429]).contains(code)

@@ -29,9 +29,11 @@ extension StepJudge {
             if hasModels, let code = facts.responsesCode, !(200..<300).contains(code) {
                 return .fault(.noResponses, "a list of models, and status code \(code) for the responses")
             }
-            let isSame = answer.statusCode == 404 || (200..<300).contains(answer.statusCode)
+            let code = facts.responsesCode ?? answer.statusCode
+            let isSame = code == answer.statusCode || (200..<300).contains(code)
             return .fault(
-                .wrongAddress, isSame ? "\(words), and for the responses too" : "\(words), and 404 for the responses")
+                .wrongAddress,
+                isSame ? "\(words), and for the responses too" : "\(words), and \(code) for the responses")
         }
         if facts.mayAskForCredential, let judgement = Self.page(answer, facts.inquiry) { return judgement }
         if facts.inquiry == .met { return .ok("\(words) to a request without a credential") }
@@ -112,8 +114,11 @@ extension StepJudge {
         }
         let words = "status code \(code)"
         if let code = facts.responsesCode {
-            guard code != 401 else { return .fault(.credentialRefused, "status code \(code) for the responses") }
-            return .ok("\(words) for the list of models alone")
+            return switch code {
+            case 401: .fault(.credentialRefused, "status code \(code) for the responses")
+            case 403: .fault(.credentialForbidden, "status code \(code) for the responses")
+            default: .ok("\(words) for the list of models alone")
+            }
         }
         return switch code {
         case 401:

@@ -307,7 +307,7 @@ import Testing
             ("404 Not Found", "http.no-responses"), ("405 Method Not Allowed", "http.no-responses"),
             ("200 OK", "http.wrong-address"), ("401 Unauthorized", "credential.refused"),
         ])
-    func aListOfModelsIsNoTurn(status: String, name: String) async throws {
+    func modelListWithoutResponsesIsNamed(status: String, name: String) async throws {
         let server = try AnsweringServer { head in
             let status = head.hasPrefix("GET /v1/models ") ? "200 OK" : status
             return AnsweringServer.response(status, ["Content-Type: application/json"], body: "{}")
@@ -342,7 +342,7 @@ import Testing
     }
 
     /// An API that judges the request before the key tells nothing about the key there.
-    @Test func aRefusalThatIsTheSameWithoutTheKeyIsNoAcceptance() async throws {
+    @Test func responsesThatIgnoreTheKeyDoNotAcceptIt() async throws {
         let server = try Self.server { hasKey, isList in isList ? "401 Unauthorized" : "400 Bad Request" }
         Self.expect("credential.refused", .fails, in: try await Self.report(server.baseURL, key: "key"))
     }
@@ -371,7 +371,7 @@ import Testing
         Self.expect("http.server-error", .fails, in: try await Self.report(server.baseURL))
     }
 
-    @Test func aPageOfThisMachineIsNoPortals() async throws {
+    @Test func webPageFromLoopbackIsAWrongAddress() async throws {
         let server = try AnsweringServer(
             AnsweringServer.response("200 OK", ["Content-Type: text/html"], body: "<html>Hello</html>"))
         Self.expect("http.wrong-address", .fails, in: try await Self.report(server.baseURL))
@@ -402,7 +402,7 @@ import Testing
     }
 
     /// An API may answer a POST without content as one for a model that does not exist.
-    @Test func aModelThatDoesNotExistIsNoPathThatDoesNot() async throws {
+    @Test func modelNotFoundMeansThatThePathExists() async throws {
         let server = try AnsweringServer { head in
             let error = head.hasPrefix("POST ") ? #"{"error":{"code":"model_not_found"}}"# : "{}"
             return AnsweringServer.response("404 Not Found", ["Content-Type: application/json"], body: error)
@@ -476,7 +476,7 @@ import Testing
 
     /// The words of a page, and the name of a proxy in the refusal alone.
     @Test(arguments: [([], "Access denied"), (["Via: 1.1 proxy"], "no")])
-    func aRefusalThatNamesItsAuthorBlocks(fields: [String], words: String) async throws {
+    func refusalWithViaOrBlockPageIsBlamedOnThePath(fields: [String], words: String) async throws {
         let server = try AnsweringServer { head in
             guard head.lowercased().contains("\r\nupgrade: websocket\r\n") else {
                 return AnsweringServer.response("405 No", ["Content-Type: application/json"], body: "{}")
