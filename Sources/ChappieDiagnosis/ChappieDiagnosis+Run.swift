@@ -17,15 +17,16 @@ extension ChappieDiagnosis {
     /// After a page with status code 401 or 403, an answer 404 that is no API's, or a redirection on the same host, it
     /// sends the same GET with the credential, where the certificate is verified or the server is on this machine; after
     /// an error 500 in JSON anyway. Where the GET with the credential is answered 401 or 403, it sends a POST without
-    /// content to `/responses` with it, and without it.
-    /// Where the opening handshake is refused, or no WebSocket is to be opened, it sends a POST without content to
-    /// `/responses`, with the credential if there is one; without it where only the answer to the GET looks wrong, or none
-    /// comes, and then with it in the place of the GET. Where a request without TLS fails as it would at a port with TLS,
-    /// it tries a TLS handshake there. Where the opening handshake is refused, and not by the server beyond doubt, it sends
-    /// a GET of `/responses`, which is the same without the upgrade.
+    /// content to `/responses` with it and, where that is not refused, without it.
+    /// Where the opening handshake is refused with a status code of 200 to 299, 501, or 400 to 499 other than 426, or no
+    /// WebSocket is to be opened, it sends a POST without content to `/responses`, with the credential if there is one;
+    /// without it where only the answer to the GET looks wrong, or none comes, and then with it in the place of the GET.
+    /// Where a request without TLS fails as it would at a port with TLS, it tries a TLS handshake there. Where the opening
+    /// handshake is refused, and not by the server beyond doubt, it sends a GET of `/responses`, which is the same request
+    /// without the upgrade.
     ///
-    /// No request asks a model. The closures of the configuration other than `credential` are not called, and that is given up after the time
-    /// of a step.
+    /// No request asks a model. The closures of the configuration other than `credential` are not called; `credential` is
+    /// given up after the time of a step.
     ///
     /// The examination ends after the time of its extent at the latest. A look-up that the system has not answered by then
     /// goes on in the background. Cancelling the task ends it at once.
