@@ -6,8 +6,8 @@ Usage: first_text.py --chappie FILE --bin FOLDER --python FILE --codex FILE [--r
 `chappie serve` answers with a short text in one delta. `cold`: a connection of its own; `warm`: a connection that has
 had a response; `refused-upgrade`: each upgrade is answered 426; `black-holed-upgrade`: each is accepted by TCP and
 never answered. All are measured in rounds; FOLDER has recovery-figures, which measures this package, and empty-program,
-beside which the command line has a bar in each round. codex prints whole items, so its time is that of the answer, which
-has one delta. With `black-holed-upgrade` it waits for minutes, and is not measured.
+beside which the command line has a bar in each round. codex prints whole items, so its time is that of the answer,
+which has one delta. With `black-holed-upgrade` it waits for minutes, and is not measured.
 """
 
 import argparse
@@ -165,7 +165,8 @@ def time_openai_process(transport):
     return run
 
 
-TIMERS = {"chappie": time_chappie, "empty": time_empty, "codex": time_codex, "openai-websocket-process": time_openai_process("websocket"),
+TIMERS = {"chappie": time_chappie, "empty": time_empty, "codex": time_codex,
+          "openai-websocket-process": time_openai_process("websocket"),
           "openai-sse-process": time_openai_process("sse")}
 
 
@@ -224,6 +225,8 @@ def measure(options, results, subjects, workload, recording, folder):
         results.figure(group="first-text", workload=workload, subject=STREAM.name, way=STREAM.way,
                        measure="time beside an empty program", unit="×", better="lower", runs=ratios,
                        bar={"atMost": START_LIMIT})
+    elif STREAM in subjects and workload in EMPTY.workloads:
+        results.missing(EMPTY.name, f"first-text {workload}: no verdict: time beside an empty program")
 
 
 def record(options, results, subject, workload, runs):
@@ -234,7 +237,7 @@ def record(options, results, subject, workload, runs):
         results.missing(subject.name, f"first-text {workload}, {subject.way}: no version: {error}")
         return
     results.figure(group="first-text", workload=workload, subject=subject.name, way=subject.way, measure="time",
-                   unit="ms", better="lower", runs=runs, version=version, decodes=True)
+                   unit="ms", better="lower", runs=runs, version=version, decodes=None if subject == EMPTY else True)
 
 
 def arguments():

@@ -45,7 +45,7 @@ EVENTS, BATCHES, EXECUTOR, MAIN_ACTOR = (
 PEERS = {client.name: client for client in end_to_end.CLIENTS if client.program == "native"}
 FLOOR, BEAST = PEERS["epoll"], PEERS["beast"]
 # Those that are compared by a bar have their turns next to each other.
-SOCKETS = (EVENTS, FLOOR, EXECUTOR, BEAST, BATCHES, PEERS["tungstenite"], PEERS["go-peers gorilla"],
+SOCKETS = (EXECUTOR, FLOOR, EVENTS, BEAST, BATCHES, PEERS["tungstenite"], PEERS["go-peers gorilla"],
            PEERS["go-peers gobwas"])
 STREAMS = (EVENTS, PEERS["curl"], BATCHES, PEERS["go-peers http"])
 
@@ -79,7 +79,7 @@ WORKLOADS = [
     *(Workload(f"websocket-{security}", *numbers, SOCKETS) for numbers in (ONE, MANY, CROWD)
       for security in ("plain", "tls")),
     Workload("sse-plain", *MANY, STREAMS),
-    Workload("websocket-plain", 1, 1_000, 2_000, (EVENTS, FLOOR, EXECUTOR, BEAST)),
+    Workload("websocket-plain", 1, 1_000, 2_000, (EXECUTOR, FLOOR, EVENTS, BEAST)),
     Workload("websocket-plain", 10_000, 10, 40, (FLOOR, EVENTS, EXECUTOR, PEERS["go-peers gorilla"])),
     Workload("flood-plain", 1, 0, 65_536, (EVENTS, BATCHES, MAIN_ACTOR)),
     Workload("flood-tls", 1, 0, 65_536, (BATCHES, BEAST)),

@@ -148,16 +148,14 @@ final class RequestLog: Sendable {
     func addSentPing(_ payload: [UInt8], attempt: Int) {
         self.milestones.change { state in
             state.records[attempt]?.sentPingCount += 1
-            state.openPings[attempt, default: []].append(payload)
+            // Of an attempt whose record is gone, nothing would be removed.
+            if state.records[attempt] != nil { state.openPings[attempt, default: []].append(payload) }
         }
     }
 
     /// Adds a control frame.
     func addControlFrame(_ frame: WebSocketFrame, attempt: Int) {
-        let code: Int? =
-            if frame.opcode != .close { nil } else if frame.payload.count < 2 { 1005 } else {
-                Int(frame.payload[0]) << 8 | Int(frame.payload[1])
-            }
+        let code = frame.opcode == .close ? frame.closeCode : nil
         self.milestones.change { state in
             switch frame.opcode {
             case .ping:
@@ -174,7 +172,7 @@ final class RequestLog: Sendable {
             case .close:
                 state.totals.closes += 1
                 state.records[attempt]?.closeCode = code
-                state.records[attempt]?.closeReason = String(decoding: frame.payload.dropFirst(2), as: UTF8.self)
+                state.records[attempt]?.closeReason = frame.closeReason
             case .continuation, .text, .binary: break
             }
         }

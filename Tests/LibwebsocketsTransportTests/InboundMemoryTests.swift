@@ -56,9 +56,8 @@ import Testing
         #expect(InboundMemory.plentifulByteCount(forStreams: streamCount) == InboundMemory.leastByteCount)
     }
 
-    /// One stream that floods among many that wait is read as if it were alone.
     @Test(arguments: [1, 100, 1_000_000])
-    func oneStreamHasItsWatermarksAmongAnyNumberOfStreams(streamCount: Int) {
+    func leastMemoryHoldsTheDefaultWatermarksAndTheBufferOfTheConsumer(streamCount: Int) {
         let limits = TransportLimits()
         let unread = (limits.highWatermark + InboundBuffer.largeByteCount - 1) / InboundBuffer.largeByteCount
         // The consumer reads one more.

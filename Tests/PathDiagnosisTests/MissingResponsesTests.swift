@@ -32,8 +32,7 @@ import Testing
 
     @Test func aPathThatHasNeitherMethodIsMissing() {
         #expect(Self.report(Self.facts(405), post: 405).causes.map(\.name) == ["http.no-responses"])
-        // A turn over HTTP is a POST.
-        #expect(Self.report(Self.facts(404), post: 405).causes.map(\.name) == ["http.no-responses"])
+        #expect(Self.report(Self.facts(404), post: 405).causes.map(\.name) == ["web-socket.not-offered"])
     }
 
     @Test(arguments: [

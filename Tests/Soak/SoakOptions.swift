@@ -25,7 +25,7 @@ struct SoakOptions: Sendable {
 
         Runs streams over both transports, with TLS and without, compressed and not, through faults, with consumers
         that pause, cancel, and read event by event or by the batch; and checks that every text is right, that nothing
-        is stuck, and that memory and descriptors stay what they are.
+        is stuck, and that memory, descriptors and threads stay what they are.
 
           --clients            connections of WebSocketClient and EventSource instead, whose messages and events are
                                checked at both ends, with closes, pings and reconnections

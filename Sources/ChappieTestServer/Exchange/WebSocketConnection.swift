@@ -20,6 +20,8 @@ final class WebSocketConnection {
     private var fragmentedMessage: (isText: Bool, isCompressed: Bool)?
     private var waiting: [Message] = []
     private var pings = PingCadence()
+    /// The client's Close frame; nil before it has arrived.
+    private(set) var closeFrame: WebSocketFrame?
 
     private var writer: WireWriter { self.exchange.writer }
 
@@ -85,7 +87,7 @@ final class WebSocketConnection {
             let frame = try? WebSocketFrame.read(
                 from: self.exchange.stream, limit: self.limit, allowsCompression: true)
             guard let frame else { return }
-            if frame.opcode.isControl { self.exchange.parts.log.addControlFrame(frame, attempt: self.exchange.attempt) }
+            if frame.opcode.isControl { self.note(frame) }
             if frame.opcode == .close { return }
         }
     }
@@ -139,8 +141,13 @@ final class WebSocketConnection {
         }
     }
 
-    private func handleControl(_ frame: WebSocketFrame) throws {
+    private func note(_ frame: WebSocketFrame) {
         self.exchange.parts.log.addControlFrame(frame, attempt: self.exchange.attempt)
+        if frame.opcode == .close { self.closeFrame = frame }
+    }
+
+    private func handleControl(_ frame: WebSocketFrame) throws {
+        self.note(frame)
         switch frame.opcode {
         case .ping:
             try self.writer.append(WebSocketFrame(opcode: .pong, payload: frame.payload).bytes)

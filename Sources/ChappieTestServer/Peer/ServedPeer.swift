@@ -98,10 +98,8 @@ package final class ServedWebSocket {
     }
 
     /// The number of pings of the server that the client has answered.
-    package var answeredPingCount: Int { self.record?.matchedPongCount ?? 0 }
-
-    private var record: ChappieTestServer.RequestRecord? {
-        self.exchange.parts.log.milestones.withLock { $0.records[self.exchange.attempt] }
+    package var answeredPingCount: Int {
+        self.exchange.parts.log.milestones.withLock { $0.records[self.exchange.attempt]?.matchedPongCount ?? 0 }
     }
 
     /// Sends a message, waiting for the client's window if necessary.
@@ -117,8 +115,8 @@ package final class ServedWebSocket {
             guard let message = try self.connection.receive(before: end) else { return nil }
             return .message(isText: message.isText, payload: message.payload)
         } catch {
-            guard case .finished = error, let record = self.record, let code = record.closeCode else { throw error }
-            return .close(code: code, reason: record.closeReason ?? "")
+            guard case .finished = error, let frame = self.connection.closeFrame else { throw error }
+            return .close(code: frame.closeCode, reason: frame.closeReason)
         }
     }
 

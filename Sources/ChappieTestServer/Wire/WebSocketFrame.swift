@@ -60,6 +60,12 @@ struct WebSocketFrame: Sendable {
         return Self(opcode: .close, payload: [UInt8(number >> 8), UInt8(number & 0xFF)] + text)
     }
 
+    /// The code of a Close frame; 1005 for one without a code (RFC 6455 section 7.1.5).
+    var closeCode: Int { self.payload.count < 2 ? 1005 : Int(self.payload[0]) << 8 | Int(self.payload[1]) }
+
+    /// The reason of a Close frame.
+    var closeReason: String { String(decoding: self.payload.dropFirst(2), as: UTF8.self) }
+
     /// Reads a client's frame, waiting for it.
     ///
     /// `limit` is the largest payload of a data frame.

@@ -140,7 +140,6 @@ import TransportSurface
         self.shared.withLock { state in
             state.advance(to: .connecting)
             state.lastEventID = self.session.lastEventID
-            state.reconnectionTime = self.session.reconnectionTime ?? state.reconnectionTime
             state.canReconnect = self.session.canRestart
             if self.session.hasUnsendableLastEventID { state.report.hadUnsendableLastEventID = true }
         }
@@ -178,7 +177,6 @@ import TransportSurface
             return
         }
         self.closeAttempt(outcome: "restarted")
-        self.shared.withLock { $0.reconnectionTime = self.session.reconnectionTime ?? $0.reconnectionTime }
         self.action = action
     }
 
@@ -274,7 +272,10 @@ import TransportSurface
         guard let attempt = self.attempt.take() else { return }
         let statistics = attempt.connection.statistics
         attempt.connection.cancel()
-        self.shared.withLock { $0.connection = nil }
+        self.shared.withLock { state in
+            state.connection = nil
+            state.reconnectionTime = self.session.reconnectionTime ?? state.reconnectionTime
+        }
         self.recorder.ended(attempt, statistics, outcome: outcome, category: category, at: self.clock.now())
     }
 

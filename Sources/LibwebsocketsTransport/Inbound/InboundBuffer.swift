@@ -35,7 +35,9 @@ final class InboundBuffer: @unchecked Sendable {
     /// The pieces, in order; no access leads to another, so that exclusivity is not checked at run time.
     @exclusivity(unchecked) private(set) var records: [Record] = []
     private let memory: PaddedBuffer
-    /// The count of the large buffers in use that it belongs to; nil for one that is not counted.
+    /// The count of large buffers in use; nil while the pool has the buffer, and for one that is not counted.
+    ///
+    /// Only the pool sets it, on the thread that has the buffer.
     var account: InboundMemory? {
         didSet {
             oldValue?.subtract(self.memory.capacity)

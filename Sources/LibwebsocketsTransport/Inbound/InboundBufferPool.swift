@@ -10,10 +10,9 @@ final class InboundBufferPool: Sendable {
         var isUsed = false
     }
 
-    /// The largest number of buffers that are kept: about as many as many streams use, so that none is freed in a flood.
+    /// The largest number of kept buffers: about as many as 100 streams use in a flood.
     ///
-    /// The allocator of the C library keeps freed memory of this size among smaller allocations, which share it, and
-    /// takes new memory for the next buffer.
+    /// The C library puts small allocations into the freed memory of a buffer, and takes new memory for the next one.
     private static let limit = 6
 
     /// The memory of the buffers that were taken and not given back.

@@ -41,8 +41,8 @@ extension PathFacts {
     private func isMissing(_ statusCode: Int, _ text: String) -> Bool {
         switch statusCode {
         case 404: return !HTTPFacts.isAboutModel(text)
-        // A turn over HTTP is a POST.
-        case 405: return true
+        // The path has neither method.
+        case 405: return self.refusalCode == 405
         // No API has a success for a request without content; some servers say in one that they do not know the path.
         case 200..<300:
             let text = text.lowercased()
