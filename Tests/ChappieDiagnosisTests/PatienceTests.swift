@@ -23,8 +23,10 @@ import Testing
         #expect(Self.whole.budget(withLeft: .seconds(3), after: .milliseconds(4_100)) == nil)
     }
 
-    /// The whole of an examination of a server that is silent. The question for responses and the opening handshake come
-    /// behind the first answer; where the path takes time and little is left, only the handshake does.
+    /// The whole of an examination of a server that is silent.
+    ///
+    /// The question for responses and the opening handshake come behind the first answer; where the path takes time and
+    /// little is left, only the handshake does.
     @Test(
         arguments: [
             (.fast, .zero, 2), (.fast, .milliseconds(150), 1), (.whole, .zero, 2), (.whole, .seconds(5), 2),
