@@ -45,7 +45,11 @@ import Testing
         let (sent, answer, _) = Self.exchange(
             Self.handshake(credential: Self.credential), [[5, 2], [1, 0], [5, 0, 0, 1, 0, 0, 0, 0, 0, 0]])
         #expect(sent[0] == [5, 2, 0, 2])
-        #expect(sent[1] == [1, 5] + Array("us:er".utf8) + [3] + Array("pä".utf8))
+        var login: [UInt8] = [1, 5]
+        login += "us:er".utf8
+        login.append(3)
+        login += "pä".utf8
+        #expect(sent[1] == login)
         #expect(sent[2].starts(with: [5, 1, 0, 3]))
         #expect(sent[3].isEmpty)
         #expect(answer == .established)
@@ -102,7 +106,11 @@ import Testing
         let (sent, answer, _) = Self.exchange(
             Self.handshake(credential: .init(userName: user, password: password)), [[5, 2]])
         if max(userNameByteCount, passwordByteCount) <= 255 {
-            #expect(sent[1] == [1, UInt8(user.count)] + user + [UInt8(password.count)] + password)
+            var request: [UInt8] = [1, UInt8(user.count)]
+            request += user
+            request.append(UInt8(password.count))
+            request += password
+            #expect(sent[1] == request)
             #expect(answer == .incomplete)
         } else {
             #expect(sent[1].isEmpty)
@@ -116,16 +124,22 @@ import Testing
     // MARK: The reply
 
     /// Replies that open a connection, one for each kind of address.
-    static let replies: [[UInt8]] =
-        [
+    static let replies: [[UInt8]] = {
+        let numeric: [[UInt8]] = [
             [5, 0, 0, 1, 10, 0, 0, 1, 0x1F, 0x90], [5, 0, 0, 1, 0, 0, 0, 0, 0, 0],
-            [5, 0, 0, 4] + [UInt8](1...16) + [0xFF, 0xFF],
+            [5, 0, 0, 4, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 0xFF, 0xFF],
             // The reserved byte is ignored.
             [5, 0, 0xFF, 1, 5, 0, 0, 1, 5, 0],
         ]
-        + [0, 1, 2, 14, 127, 128, 254, 255].map { count in
-            [5, 0, 0, 3, count] + [UInt8](repeating: 5, count: Int(count)) + [0, 80]
-        }
+        let nameByteCounts: [UInt8] = [0, 1, 2, 14, 127, 128, 254, 255]
+        return numeric
+            + nameByteCounts.map { (count: UInt8) -> [UInt8] in
+                var reply: [UInt8] = [5, 0, 0, 3, count]
+                reply += Array(repeating: 5, count: Int(count))
+                reply += [0, 80]
+                return reply
+            }
+    }()
 
     @Test(arguments: Self.replies.indices, [false, true])
     func aReplyIsTakenToItsLastByteAndNoFurther(index: Int, hasLogin: Bool) {
