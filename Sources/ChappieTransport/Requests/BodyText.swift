@@ -31,7 +31,8 @@ package enum BodyText {
         do {
             json = try encoder.encode(value)
         } catch let EncodingError.invalidValue(_, context) {
-            let place = context.codingPath.isEmpty ? "" : " at \(CodingPlace.words(context.codingPath))"
+            let path = context.codingPath + CodingPlace.indexes(ofNumberAt: context.codingPath, in: value)
+            let place = path.isEmpty ? "" : " at \(CodingPlace.words(path))"
             throw ChappieArgumentError(argument, "has a value\(place) that JSON cannot represent")
         } catch {
             throw ChappieArgumentError(argument, "cannot be encoded: its encode(to:) throws \(type(of: error))")
@@ -40,28 +41,6 @@ package enum BodyText {
             throw ChappieArgumentError(argument, "is encoded as another JSON value than an object")
         }
         return try self.bytes(json, of: argument)
-    }
-}
-
-/// The place of a value inside another one, in words.
-package enum CodingPlace {
-    /// Returns a path such as `items[2].name`; an element of an array has its index, and a value of a dictionary `*`, as
-    /// its key may be content.
-    package static func words(_ path: [any CodingKey]) -> String {
-        path.reduce(into: "") { words, key in
-            if let index = key.intValue, Self.isIndex(key) {
-                words += "[\(index)]"
-            } else {
-                // The keys of dictionaries have a type of the library's own.
-                let name = String(describing: type(of: key)).hasPrefix("_") ? "*" : key.stringValue
-                words += words.isEmpty ? name : ".\(name)"
-            }
-        }
-    }
-
-    /// Returns whether a key is the index of an element, and not the name of a member.
-    package static func isIndex(_ key: any CodingKey) -> Bool {
-        key.intValue.map { key.stringValue == "Index \($0)" } ?? false
     }
 }
 
