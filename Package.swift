@@ -200,7 +200,8 @@ let package = Package(
             name: "DeflateTests", dependencies: ["Deflate", "CZlib", "WebSocketProtocol"],
             swiftSettings: baseSettings),
         .testTarget(
-            name: "ResponseEventsTests", dependencies: ["HTTPProtocol", "ResponseEvents"], swiftSettings: baseSettings),
+            name: "ResponseEventsTests", dependencies: ["HTTPProtocol", "PlatformC", "ResponseEvents"],
+            swiftSettings: baseSettings),
         .testTarget(
             name: "StreamTransportTests", dependencies: ["StreamTransport"], swiftSettings: baseSettings),
         .testTarget(
