@@ -65,12 +65,7 @@ final class InboundArena: Sendable {
         var later: [InboundBuffer] = []
         /// The unused small buffer.
         var spare: InboundBuffer?
-        /// The weight of all buffers.
-        var weight = 0
-        /// The weight of the batch in the consumer's hands, as of its last report.
-        var inHand = 0
-        /// The number of bytes that may be unread, as of the last read.
-        var share = Int.max
+        var backPressure: ReadBackPressure
         var receivedByteCount = 0
         /// The time of the newest byte.
         var lastReceived: Moment?
@@ -78,9 +73,6 @@ final class InboundArena: Sendable {
         var lastHeard: Moment?
         var isReady = false
         var hasEnded = false
-        var isPaused = false
-        /// Indicates whether what arrives above the high watermark is dropped, instead of left in the socket.
-        var dropsOverflow = false
         var head: ResponseHead?
         var end: TransportEnd?
         var coding: PayloadCoding = .none
@@ -95,15 +87,6 @@ final class InboundArena: Sendable {
 
         /// Indicates whether the consumer has something to take.
         var hasNews: Bool { self.oldest != nil || self.isReady || self.head != nil || self.end != nil }
-
-        /// Returns the number of bytes that may arrive before reading must pause; 0 when it must.
-        ///
-        /// Mutating, as the state would be copied for a function that only reads it.
-        mutating func room(below highWatermark: Int) -> Int {
-            guard !self.isPaused || self.dropsOverflow else { return 0 }
-            guard self.share != .max else { return max(1, highWatermark - self.weight - self.inHand) }
-            return max(1, min(highWatermark, self.share) - self.weight)
-        }
 
         /// Takes the waiter out; the caller resumes it.
         mutating func takeWaiter() -> Waiter? {
@@ -147,7 +130,8 @@ final class InboundArena: Sendable {
         private func large(from reserve: inout InboundBuffer?, for byteCount: Int) -> InboundBuffer {
             if let reserve = reserve.take() { return reserve }
             let sufficient = max(byteCount, InboundBuffer.smallByteCount)
-            return InboundBuffer(byteCount: self.share == .max ? InboundBuffer.largeByteCount : sufficient)
+            return InboundBuffer(
+                byteCount: self.backPressure.isMemoryScarce ? sufficient : InboundBuffer.largeByteCount)
         }
 
         /// Takes the oldest buffer out.
@@ -159,8 +143,6 @@ final class InboundArena: Sendable {
     }
 
     private let state: LockedValue<State>
-    private let highWatermark: Int
-    private let lowWatermark: Int
     /// The room for messages to the peer.
     let outbound: OutboundRoom
     /// The time from which the statistics count.
@@ -168,10 +150,7 @@ final class InboundArena: Sendable {
 
     init(limits: TransportLimits, started: Moment) {
         self.started = started
-        self.state = LockedValue(State())
-        // With a negative mark, reading would pause and never continue.
-        self.highWatermark = max(0, limits.highWatermark)
-        self.lowWatermark = max(0, min(limits.lowWatermark, limits.highWatermark))
+        self.state = LockedValue(State(backPressure: ReadBackPressure(limits: limits)))
         self.outbound = OutboundRoom(byteCountLimit: limits.outboundByteCount)
     }
 
@@ -203,7 +182,7 @@ final class InboundArena: Sendable {
     ) -> Appended {
         self.state.withLock { state in
             state.count(&arrival)
-            state.share = arrival.share
+            state.backPressure.share(arrival.share)
             state.lastHeard = arrival.moment
             return self.append(byteCount, to: &state, reserve: &reserve, take)
         }
@@ -220,15 +199,12 @@ final class InboundArena: Sendable {
     private func append(
         _ byteCount: Int, to state: inout State, reserve: inout InboundBuffer?, _ take: (InboundBuffer) -> Void
     ) -> Appended {
-        guard !state.hasEnded, !(state.isPaused && state.dropsOverflow) else {
-            return Appended(room: state.room(below: self.highWatermark))
-        }
+        guard !state.hasEnded, !state.backPressure.isDropping else { return Appended(room: state.backPressure.room) }
         let buffer = state.buffer(for: byteCount, reserve: &reserve)
         let weight = buffer.weight
         take(buffer)
-        state.weight += buffer.weight - weight
-        state.isPaused = state.weight + state.inHand >= min(self.highWatermark, state.share)
-        return Appended(waiter: state.takeWaiter(), room: state.room(below: self.highWatermark))
+        state.backPressure.add(buffer.weight - weight)
+        return Appended(waiter: state.takeWaiter(), room: state.backPressure.room)
     }
 
     /// Records the response's header section.
@@ -257,16 +233,13 @@ final class InboundArena: Sendable {
     /// Returns the number of bytes that may arrive before reading must pause for a share of the memory; 0 when it must.
     func room(sharing share: Int) -> Int {
         self.state.withLock { state in
-            state.share = share
-            // Bytes that came while memory was plentiful may be more than the share. It is paused for only while the consumer
-            // has a buffer to take, with which it learns that reading waits for it.
-            if share != .max, state.oldest != nil, state.weight + state.inHand >= share { state.isPaused = true }
-            return state.room(below: self.highWatermark)
+            state.backPressure.share(share, hasBuffers: state.oldest != nil)
+            return state.backPressure.room
         }
     }
 
     /// Lets reading continue whatever the consumer has read: from the high watermark on, everything is dropped.
-    func dropOverflow() { self.state.withLock { $0.dropsOverflow = true } }
+    func dropOverflow() { self.state.withLock { $0.backPressure.dropOverflow() } }
 
     /// Announces that a held request can be released.
     func announceReady() {
@@ -305,7 +278,7 @@ final class InboundArena: Sendable {
         let look = self.state.withLock { state in
             if let deadline = state.deadline, deadline <= now { expired = state.takeWaiter() }
             state.watched = state.deadline
-            return Look(deadline: state.watched, isPaused: state.isPaused)
+            return Look(deadline: state.watched, isPaused: state.backPressure.isPaused)
         }
         expired?.resume(returning: .deadlinePassed)
         return look
@@ -365,16 +338,15 @@ final class InboundArena: Sendable {
     func abort(_ end: TransportEnd) {
         var watchers: [CheckedContinuation<TransportEnd?, Never>] = []
         let waiter: Waiter? = self.state.withLock { state in
+            // Bytes that arrive after the end are dropped, and have to be read for that.
+            state.backPressure.end(discardingBuffers: !state.hasEnded)
             if !state.hasEnded {
                 watchers = state.announce(end)
                 state.end = end
                 state.isReady = false
                 state.oldest = nil
                 state.later = []
-                state.weight = 0
             }
-            // Bytes that arrive after the end are dropped, and have to be read for that.
-            state.isPaused = false
             return state.takeWaiter()
         }
         self.outbound.close()
@@ -409,10 +381,9 @@ final class InboundArena: Sendable {
             let buffer = state.takeOldest()
             let batch = Batch(
                 isReady: state.isReady, head: state.head.take(), coding: state.coding, buffer: buffer,
-                end: state.oldest == nil ? state.end.take() : nil, isPaused: state.isPaused)
+                end: state.oldest == nil ? state.end.take() : nil, isPaused: state.backPressure.isPaused)
             state.isReady = false
-            state.inHand = buffer?.weight ?? 0
-            state.weight -= state.inHand
+            state.backPressure.take(buffer?.weight ?? 0)
             return batch
         }
     }
@@ -421,14 +392,7 @@ final class InboundArena: Sendable {
     ///
     /// Returns true, once, when reading must continue.
     func shouldResume(withUnread weight: Int) -> Bool {
-        self.state.withLock { state in
-            state.inHand = weight
-            // Behind a gap nothing is appended.
-            let lowWatermark = min(self.lowWatermark, state.share / 4)
-            guard state.isPaused, !state.dropsOverflow, state.weight + weight <= lowWatermark else { return false }
-            state.isPaused = false
-            return true
-        }
+        self.state.withLock { $0.backPressure.mustResume(withUnread: weight) }
     }
 
     /// Waits for an event to read, on the executor of the caller.
