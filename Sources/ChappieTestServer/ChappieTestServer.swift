@@ -41,20 +41,8 @@ public final class ChappieTestServer: Sendable {
 
     /// Binds, listens and starts to serve; throws `StartError`.
     public init(configuration: Configuration = Configuration()) throws {
-        var identity: TLSIdentity?
-        if let options = configuration.tls {
-            guard let made = TLSIdentity(options) else { throw StartError.noCertificate }
-            identity = made
-        }
-        self.parts = ServerParts(
-            configuration: configuration,
-            log: RequestLog(
-                maximumRecordCount: configuration.maximumRecordCount, logLine: configuration.logLine),
-            source: ResponseSource(configuration.model),
-            identity: identity,
-            authorization: AuthorizationServer(configuration.signIn)
-        )
-        let parts = self.parts
+        let parts = try ServerParts(configuration)
+        self.parts = parts
         self.acceptor = try Acceptor(
             port: configuration.port,
             service: .init(begin: { parts.log.beginConnection() }) { stream, _, connection in

@@ -194,9 +194,9 @@ final class ClientSite: SoakStreams {
         }
         if random.chance(40) { return try stream.end() }
         // A reset may discard bytes that the client has not read; some arrive before it, so that it makes progress.
-        let isReset = random.chance(50)
-        if isReset { peer.pause(seconds: 0.05) }
-        try peer.cut(isReset: isReset)
+        let cut: ChappieTestServer.Fault.ConnectionCut = random.chance(50) ? .reset : .end
+        if cut == .reset { peer.pause(seconds: 0.05) }
+        try peer.cut(cut)
     }
 
     /// Returns an event as a server writes it.

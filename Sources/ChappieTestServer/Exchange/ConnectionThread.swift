@@ -34,16 +34,7 @@ struct ConnectionThread {
             while try self.serveRequest() {}
             self.stream.finish(closingTLS: true)
         } catch {
-            self.end(error)
-        }
-    }
-
-    private func end(_ end: ConnectionEnd) {
-        switch end {
-        case .peerGone, .finished: self.stream.finish(closingTLS: true)
-        case .cut(.end), .stalled: self.stream.finish(closingTLS: false)
-        case .cut(.reset): self.stream.reset()
-        case .cut(.alert): self.stream.finishWithAlert()
+            self.stream.end(error)
         }
     }
 

@@ -238,7 +238,7 @@ struct EventStreamExchange {
         let size = self.exchange.sliceByteCount ?? max(1, bytes.count)
         for start in stride(from: 0, to: bytes.count, by: size) {
             let piece = Array(bytes[start..<min(start + size, bytes.count)])
-            try self.writer.append(Array("\(String(piece.count, radix: 16))\r\n".utf8) + piece + Array("\r\n".utf8))
+            try self.writer.appendChunk(piece)
             if self.exchange.sliceByteCount != nil { try self.writer.flush() }
         }
     }

@@ -17,6 +17,16 @@ struct ServerParts: Sendable {
     /// The authorization server.
     let authorization: AuthorizationServer
 
+    /// Creates the parts that a configuration asks for, with a certificate of their own for TLS.
+    init(_ configuration: ChappieTestServer.Configuration) throws(ChappieTestServer.StartError) {
+        self.configuration = configuration
+        self.log = RequestLog(
+            maximumRecordCount: configuration.maximumRecordCount, logLine: configuration.logLine)
+        self.source = ResponseSource(configuration.model)
+        self.identity = try configuration.tls.map(TLSIdentity.init)
+        self.authorization = AuthorizationServer(configuration.signIn)
+    }
+
     /// Returns whether a request's credential is accepted.
     func authorizes(_ request: HTTPRequest) -> Bool {
         self.configuration.authorizes(request) && self.isGuardSatisfied(by: request)

@@ -25,19 +25,13 @@ package final class PeerServer: Sendable {
         tls: ChappieTestServer.TLSOptions?, pingInterval: Duration? = nil,
         answer: @escaping @Sendable (ServedPeer) throws -> Void
     ) throws {
-        var identity: TLSIdentity?
-        if let tls {
-            guard let made = TLSIdentity(tls) else { throw ChappieTestServer.StartError.noCertificate }
-            identity = made
-        }
-        self.identity = identity
         var configuration = ChappieTestServer.Configuration()
+        configuration.tls = tls
         configuration.messageCompression = .deflate(.init())
         configuration.pingInterval = pingInterval
-        let parts = ServerParts(
-            configuration: configuration, log: RequestLog(maximumRecordCount: 1_000, logLine: nil),
-            source: ResponseSource(configuration.model), identity: identity,
-            authorization: AuthorizationServer(configuration.signIn))
+        configuration.maximumRecordCount = 1_000
+        let parts = try ServerParts(configuration)
+        self.identity = parts.identity
         self.acceptor = try Acceptor(
             port: 0,
             service: .init(begin: { parts.log.beginConnection() }) { stream, _, connection in
@@ -65,10 +59,6 @@ package final class PeerServer: Sendable {
         } catch {
             end = error as? ConnectionEnd ?? .peerGone
         }
-        switch end {
-        case .cut(.reset): stream.reset()
-        case .cut: stream.finish(closingTLS: false)
-        case .peerGone, .finished, .stalled: stream.finish(closingTLS: true)
-        }
+        stream.end(end)
     }
 }

@@ -41,8 +41,8 @@ package final class ServedPeer {
         try self.writer.flush()
     }
 
-    /// Ends the connection in the middle: with a FIN, and without TLS's closing alert, or with a RST.
-    package func cut(isReset: Bool) throws -> Never { throw ConnectionEnd.cut(isReset ? .reset : .end) }
+    /// Ends the connection in the middle, without TLS's closing alert.
+    package func cut(_ cut: ChappieTestServer.Fault.ConnectionCut) throws -> Never { throw ConnectionEnd.cut(cut) }
 
     // MARK: WebSockets
 
@@ -139,19 +139,14 @@ package final class ServedEventStream {
     /// Sends text in a chunk of its own, which the client can read at once.
     package func send(_ text: String) throws {
         let bytes = Array(text.utf8)
-        try self.sendChunk(self.compressor?.compress(bytes) ?? bytes)
+        try self.writer.appendChunk(self.compressor?.compress(bytes) ?? bytes)
         try self.writer.flush()
     }
 
     /// Ends the content in order.
     package func end() throws {
-        if let compressor = self.compressor { try self.sendChunk(compressor.finish()) }
+        if let compressor = self.compressor { try self.writer.appendChunk(compressor.finish()) }
         try self.writer.append(Array("0\r\n\r\n".utf8))
         try self.writer.flush()
-    }
-
-    private func sendChunk(_ bytes: [UInt8]) throws {
-        guard !bytes.isEmpty else { return }
-        try self.writer.append(Array("\(String(bytes.count, radix: 16))\r\n".utf8) + bytes + Array("\r\n".utf8))
     }
 }

@@ -34,15 +34,16 @@ package final class ProbeServer: Sendable {
 
     /// Binds, listens and starts to serve; throws `ChappieTestServer.StartError`.
     package init(configuration: Configuration = Configuration()) throws {
-        var identity: TLSIdentity?
-        if let options = configuration.tls {
-            guard let made = TLSIdentity(options) else { throw ChappieTestServer.StartError.noCertificate }
-            made.noteHellos()
-            identity = made
-        }
-        self.identity = identity
+        // A server without a script, whose WebSockets have compression.
+        var served = ChappieTestServer.Configuration()
+        served.tls = configuration.tls
+        served.messageCompression = .deflate(.init())
+        served.maximumMessageByteCount = ProbeLimits.messageByteCount
+        served.maximumRecordCount = 1
+        let parts = try ServerParts(served)
+        parts.identity?.noteHellos()
+        self.identity = parts.identity
         self.address = configuration.address
-        let parts = Self.parts(identity: identity)
         let logLine = configuration.logLine
         self.acceptor = try Acceptor(
             address: configuration.address, port: configuration.port, limits: ProbeLimits.connections,
@@ -53,18 +54,6 @@ package final class ProbeServer: Sendable {
     }
 
     deinit { self.stop() }
-
-    /// Returns the parts of a server without a script, whose WebSockets have compression.
-    private static func parts(identity: TLSIdentity?) -> ServerParts {
-        var configuration = ChappieTestServer.Configuration()
-        configuration.messageCompression = .deflate(.init())
-        configuration.maximumMessageByteCount = ProbeLimits.messageByteCount
-        configuration.maximumRecordCount = 1
-        return ServerParts(
-            configuration: configuration, log: RequestLog(maximumRecordCount: 1, logLine: nil),
-            source: ResponseSource(configuration.model), identity: identity,
-            authorization: AuthorizationServer(configuration.signIn))
-    }
 
     /// Returns whether a text is a numeric address that can be listened on.
     package static func isAddress(_ text: String) -> Bool { ListeningSocket.isAddress(text) }

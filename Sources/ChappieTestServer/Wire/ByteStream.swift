@@ -182,6 +182,16 @@ final class ByteStream {
 
     // MARK: Ending
 
+    /// Closes the connection as an end asks for.
+    func end(_ end: ConnectionEnd) {
+        switch end {
+        case .peerGone, .finished: self.finish(closingTLS: true)
+        case .cut(.end), .stalled: self.finish(closingTLS: false)
+        case .cut(.reset): self.reset()
+        case .cut(.alert): self.finishWithAlert()
+        }
+    }
+
     /// Resets the connection: the peer's next call fails with a reset.
     func reset() {
         var lingering = linger(l_onoff: 1, l_linger: 0)

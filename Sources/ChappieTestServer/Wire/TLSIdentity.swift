@@ -16,9 +16,9 @@ final class TLSIdentity: @unchecked Sendable {
     /// A client's certificate and its key as PEM texts; nil when none is required.
     let client: (certificatePEM: String, keyPEM: String)?
 
-    /// Makes the keys and certificates; nil when OpenSSL refuses.
-    init?(_ options: ChappieTestServer.TLSOptions) {
-        guard let identity = Self.make(options) else { return nil }
+    /// Makes the keys and certificates; throws when OpenSSL refuses.
+    init(_ options: ChappieTestServer.TLSOptions) throws(ChappieTestServer.StartError) {
+        guard let identity = Self.make(options) else { throw .noCertificate }
         self.identity = identity
         self.caPEM = String(cString: ctts_identity_ca_pem(identity))
         self.certificatePEM = String(cString: ctts_identity_leaf_pem(identity))

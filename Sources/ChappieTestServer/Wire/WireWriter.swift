@@ -54,6 +54,12 @@ final class WireWriter {
         if self.pending.count >= Self.batchByteCount { try self.flush() }
     }
 
+    /// Adds bytes as a chunk of a body (RFC 9112 section 7.1); none for no bytes, as an empty chunk would end the body.
+    func appendChunk(_ bytes: [UInt8]) throws(ConnectionEnd) {
+        guard !bytes.isEmpty else { return }
+        try self.append(Array("\(String(bytes.count, radix: 16))\r\n".utf8) + bytes + Array("\r\n".utf8))
+    }
+
     /// Adds what `add` appends, and calls `reached` before its last byte is written.
     ///
     /// The peer cannot have read it before: what `reached` changes holds for the peer's next request.
