@@ -31,8 +31,8 @@ package enum BodyText {
         do {
             json = try encoder.encode(value)
         } catch let EncodingError.invalidValue(_, context) {
-            let path = context.codingPath + CodingPlace.indexes(ofNumberAt: context.codingPath, in: value)
-            let place = path.isEmpty ? "" : " at \(CodingPlace.words(path))"
+            let words = CodingPlace.words(ofNumberIn: value) ?? CodingPlace.words(context.codingPath)
+            let place = words.isEmpty ? "" : " at \(words)"
             throw ChappieArgumentError(argument, "has a value\(place) that JSON cannot represent")
         } catch {
             throw ChappieArgumentError(argument, "cannot be encoded: its encode(to:) throws \(type(of: error))")

@@ -5,40 +5,72 @@ package enum CodingPlace {
     /// Returns a path such as `items[2].name`; an element of an array has its index, and a value of a dictionary `*`, as
     /// its key may be content.
     package static func words(_ path: [any CodingKey]) -> String {
-        path.reduce(into: "") { words, key in
-            if let index = key.intValue, Self.isIndex(key) {
-                words += "[\(index)]"
-            } else {
-                // The keys of dictionaries have a type of the library's own.
-                let name = String(describing: type(of: key)).hasPrefix("_") ? "*" : key.stringValue
-                words += words.isEmpty ? name : ".\(name)"
-            }
-        }
+        self.words(
+            path.map { key in
+                if let index = key.intValue, self.isIndex(key) { return .element(index) }
+                return .member(self.isKeyOfDictionary(key) ? "*" : key.stringValue)
+            })
     }
 
-    /// Returns the indexes, behind a path, of the first number in an array there that JSON cannot represent.
+    /// Returns the place of the first number in a value that JSON cannot represent, with the members in the order of
+    /// their names; nil where there is none, or where the value cannot be encoded for another reason.
     ///
-    /// `JSONEncoder` of Swift 6.2 names the array alone where later versions name the element. The indexes are looked for
-    /// in the value's JSON, in which a text takes the place of such numbers. Returns none where the path is complete, and
-    /// for a value that cannot be encoded for another reason.
-    package static func indexes(ofNumberAt path: [any CodingKey], in value: some Encodable) -> [any CodingKey] {
-        let mark = "\u{F8FF}not a number\u{F8FF}"
+    /// What `JSONEncoder` says of the place depends on its version. It is therefore looked for in the value's JSON, in
+    /// which a text takes the place of such numbers, and names of members have a mark that keys of dictionaries lack.
+    package static func words(ofNumberIn value: some Encodable) -> String? {
         let encoder = JSONEncoder()
         encoder.nonConformingFloatEncodingStrategy = .convertToString(
-            positiveInfinity: mark, negativeInfinity: mark, nan: mark)
-        guard let json = try? encoder.encode(value), var place = try? JSONDecoder().decode(MarkedValue.self, from: json)
-        else { return [] }
-        for key in path {
-            guard let inner = place.value(at: key) else { return [] }
-            place = inner
+            positiveInfinity: Self.mark, negativeInfinity: Self.mark, nan: Self.mark)
+        encoder.keyEncodingStrategy = .custom { path in
+            guard let key = path.last, !self.isKeyOfDictionary(key) else { return MemberName(stringValue: "") }
+            return MemberName(stringValue: Self.mark + key.stringValue)
         }
-        return place.indexes(of: mark) ?? []
+        guard let json = try? encoder.encode(value), let whole = try? JSONDecoder().decode(MarkedValue.self, from: json)
+        else { return nil }
+        return whole.path(to: Self.mark).map(self.words)
     }
 
     /// Returns whether a key is the index of an element, and not the name of a member.
     package static func isIndex(_ key: any CodingKey) -> Bool {
         key.intValue.map { key.stringValue == "Index \($0)" } ?? false
     }
+
+    /// A text that stands for a number, and before the name of a member.
+    fileprivate static let mark = "\u{F8FF}not a number\u{F8FF}"
+
+    fileprivate enum Step {
+        case member(String)
+        case element(Int)
+    }
+
+    private static func words(_ steps: [Step]) -> String {
+        steps.reduce(into: "") { words, step in
+            switch step {
+            case .member(let name): words += words.isEmpty ? name : ".\(name)"
+            case .element(let index): words += "[\(index)]"
+            }
+        }
+    }
+
+    /// Returns whether a key has the type that the library has for keys of dictionaries.
+    private static func isKeyOfDictionary(_ key: any CodingKey) -> Bool {
+        String(describing: type(of: key)).hasPrefix("_")
+    }
+}
+
+/// The name of a member, as it is written.
+private struct MemberName: CodingKey {
+    let stringValue: String
+
+    init(stringValue: String) {
+        self.stringValue = stringValue
+    }
+
+    init?(intValue: Int) {
+        nil
+    }
+
+    var intValue: Int? { nil }
 }
 
 /// What is needed of a value's JSON to find a text in it.
@@ -61,41 +93,21 @@ private enum MarkedValue: Decodable {
         }
     }
 
-    /// Returns the value of a member or an element, or nil where there is none.
-    func value(at key: any CodingKey) -> Self? {
-        switch self {
-        case .array(let elements): key.intValue.flatMap { elements.indices.contains($0) ? elements[$0] : nil }
-        case .object(let members): members[key.stringValue]
-        case .text, .other: nil
-        }
-    }
-
-    /// Returns the indexes of the first element that is a text, in arrays of arrays; nil where none is it.
-    func indexes(of text: String) -> [ElementIndex]? {
+    /// Returns the path to the first value that is a text; nil when there is none.
+    func path(to text: String) -> [CodingPlace.Step]? {
         switch self {
         case .text(let found): return found == text ? [] : nil
         case .array(let elements):
             for (index, element) in elements.enumerated() {
-                if let inner = element.indexes(of: text) { return [ElementIndex(intValue: index)] + inner }
+                if let inner = element.path(to: text) { return [.element(index)] + inner }
             }
-            return nil
-        case .object, .other: return nil
+        case .object(let members):
+            for (name, member) in members.sorted(by: { $0.key < $1.key }) {
+                guard let inner = member.path(to: text) else { continue }
+                return [.member(name.hasPrefix(text) ? String(name.dropFirst(text.count)) : "*")] + inner
+            }
+        case .other: break
         }
+        return nil
     }
-}
-
-/// The index of an element of an array, in the form that `JSONEncoder` gives it.
-private struct ElementIndex: CodingKey {
-    private let index: Int
-
-    init(intValue: Int) {
-        self.index = intValue
-    }
-
-    init?(stringValue: String) {
-        nil
-    }
-
-    var intValue: Int? { self.index }
-    var stringValue: String { "Index \(self.index)" }
 }

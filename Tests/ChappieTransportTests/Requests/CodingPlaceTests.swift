@@ -1,73 +1,50 @@
+// The place of a number that JSON cannot represent.
 import ChappieTransport
-import Foundation
 import Testing
 
-/// The place of a number that JSON cannot represent, where the encoder's error names less than all of it.
 @Suite struct CodingPlaceTests {
-    private struct Sheet: Encodable {
-        struct Row: Encodable {
-            var cells: [Double]
+    private struct Row: Encodable {
+        var name = "not a number"
+        var cells: [Double]
+    }
+
+    private static func place(_ value: some Encodable) -> String? { CodingPlace.words(ofNumberIn: value) }
+
+    @Test func elementOfAnArrayHasItsIndex() {
+        #expect(Self.place(Row(cells: [1, -.infinity, .nan])) == "cells[1]")
+        #expect(Self.place([Row(cells: [0]), Row(cells: [.nan])]) == "[1].cells[0]")
+        #expect(Self.place([[1, 2], [], [3, Double.nan]]) == "[2][1]")
+    }
+
+    @Test func keyOfADictionaryIsNotNamed() {
+        struct Sheet: Encodable {
+            var rows: [String: [Row]]
+            var counts: [Int: Double]?
         }
 
-        var title = "a"
-        var factor = Double.nan
-        var values = [1, -Double.infinity, .nan]
-        var table = [[1, 2], [], [3, Double.nan]]
-        var rows = [Row(cells: [0]), Row(cells: [4, .infinity])]
-        var named = ["b": [Double.nan]]
-        var whole = [1, 2.5]
+        #expect(Self.place(["secret": Double.nan]) == "*")
+        #expect(Self.place(Sheet(rows: ["secret": [Row(cells: [.nan])]])) == "rows.*[0].cells[0]")
+        #expect(Self.place(Sheet(rows: [:], counts: [7: .nan])) == "counts.*")
+        #expect(Self.place(["a": ["b": ["c": Float.infinity]]]) == "*.*.*")
     }
 
-    private struct Name: CodingKey {
-        let stringValue: String
-        let intValue: Int?
-
-        init(_ name: String) {
-            self.stringValue = name
-            self.intValue = nil
+    @Test func membersAreTakenByTheOrderOfTheirNames() {
+        struct Pair: Encodable {
+            var second = Double.nan
+            var first = [0, Double.nan]
         }
 
-        init(_ index: Int) {
-            self.stringValue = "Index \(index)"
-            self.intValue = index
-        }
-
-        init?(stringValue: String) { self.init(stringValue) }
-        init?(intValue: Int) { self.init(intValue) }
+        #expect(Self.place(Pair()) == "first[1]")
     }
 
-    private func place(_ path: [Name]) -> String {
-        CodingPlace.words(path + CodingPlace.indexes(ofNumberAt: path, in: Sheet()))
-    }
+    @Test func numberAloneHasAnEmptyPlace() { #expect(Self.place(Double.nan)?.isEmpty == true) }
 
-    @Test func arrayThatIsNamedAloneGetsTheIndexOfTheElement() {
-        #expect(self.place([Name("values")]) == "values[1]")
-        #expect(self.place([Name("rows"), Name(1), Name("cells")]) == "rows[1].cells[1]")
-        #expect(self.place([Name("named"), Name("b")]) == "named.b[0]")
-    }
-
-    @Test func arrayOfArraysGetsEachIndex() {
-        #expect(self.place([Name("table")]) == "table[2][1]")
-        #expect(self.place([Name("table"), Name(2)]) == "table[2][1]")
-    }
-
-    @Test func completePathStaysAsItIs() {
-        #expect(self.place([Name("values"), Name(1)]) == "values[1]")
-        #expect(self.place([Name("factor")]) == "factor")
-    }
-
-    @Test func pathThatLeadsToNoSuchNumberStaysAsItIs() {
-        #expect(self.place([Name("whole")]) == "whole")
-        #expect(self.place([Name("title"), Name("b")]) == "title.b")
-        #expect(self.place([Name("values"), Name(9)]) == "values[9]")
-        #expect(self.place([]).isEmpty)
-    }
-
-    @Test func valueThatCannotBeEncodedHasNoPlaces() {
+    @Test func valueWithoutSuchANumberHasNone() {
         struct Refusing: Encodable {
             func encode(to encoder: any Encoder) throws { throw CancellationError() }
         }
 
-        #expect(CodingPlace.indexes(ofNumberAt: [Name("a")], in: Refusing()).isEmpty)
+        #expect(Self.place(Row(cells: [1])) == nil)
+        #expect(Self.place(Refusing()) == nil)
     }
 }
