@@ -69,6 +69,16 @@ import Testing
         }
     }
 
+    @Test(arguments: ["a", nil]) func requestThatWaitsForItsLaneNeedsNoFurtherMessage(lane: String?) throws {
+        try self.connected { server, client in
+            for _ in 1...3 { try client.sendText(self.request(lane: lane)) }
+            let events = try self.events(client, responses: 3)
+            #expect(events.filter { $0["type"]?.string == "response.completed" }.count == 3)
+            #expect(events.allSatisfy { $0["stream_id"]?.string == lane })
+            #expect(server.log.map(\.completedResponseCount) == [3])
+        }
+    }
+
     @Test func theQueueTakesWhatMayRunInOrder() {
         var queue = LaneQueue<Int>()
         for (index, lane) in (["a", "a", ""] + (1...15).map { "l\($0)" } + [""]).enumerated() {

@@ -99,6 +99,8 @@ struct WebSocketExchange {
                 try self.receive(on: connection)
                 try self.startResponses(on: connection)
                 try self.advance(on: connection)
+                // A response that ends lets the next one of its lane begin, for which no message has to arrive.
+                try self.startResponses(on: connection)
                 if self.isExpired, self.running.isEmpty { try connection.close(code: 1000, reason: "") }
             }
         } catch {
