@@ -6,7 +6,7 @@ import Testing
 
 @testable import ChappieCommand
 
-@Suite(.timeLimit(.minutes(1))) struct ShellCommandTests {
+@Suite(.timeLimit(.minutes(10))) struct ShellCommandTests {
     /// Runs a command as the command line does.
     init() { signal(SIGPIPE, SIG_IGN) }
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ChappieCommand
 
-@Suite(.timeLimit(.minutes(1))) struct EscapedTextTests {
+@Suite(.timeLimit(.minutes(10))) struct EscapedTextTests {
     @Test(arguments: [
         ("", ""), (#"{"city":"Oslo"}"#, #"{"city":"Oslo"}"#), ("Zürich 東京 №1 😀 €", "Zürich 東京 №1 😀 €"),
         ("a\nb\tc\rd", #"a\u{A}b\u{9}c\u{D}d"#), ("\u{1B}]0;x\u{7}", #"\u{1B}]0;x\u{7}"#), ("\u{9B}1m", #"\u{9B}1m"#),

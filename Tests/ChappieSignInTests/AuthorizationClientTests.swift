@@ -70,7 +70,7 @@ import Testing
     }
 
     /// A server may make a secret as long as its answers, and then repeat the beginning of it.
-    @Test(.timeLimit(.minutes(1))) func aSecretOfAMebibyteIsLookedForAtOnce() {
+    @Test(.timeLimit(.minutes(10))) func aSecretOfAMebibyteIsLookedForAtOnce() {
         let secret = String(repeating: "a", count: 1 << 20)
         let text = [UInt8](repeating: UInt8(ascii: "a"), count: 4_096)
         #expect(AuthorizationClient.words(text, without: [secret]) == "[redacted]")

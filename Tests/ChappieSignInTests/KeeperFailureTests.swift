@@ -6,7 +6,7 @@ import Testing
 @testable import ChappieSignIn
 
 /// Refreshes that fail: retries, remembered refusals, and concurrent callers.
-@Suite(.timeLimit(.minutes(1))) struct KeeperFailureTests {
+@Suite(.timeLimit(.minutes(10))) struct KeeperFailureTests {
     // MARK: For good
 
     @Test(arguments: [

@@ -6,7 +6,7 @@ import Testing
 @testable import ChappieSignIn
 
 /// The time of a refresh, and the handling of its tokens.
-@Suite(.timeLimit(.minutes(1))) struct KeeperTests {
+@Suite(.timeLimit(.minutes(10))) struct KeeperTests {
     // MARK: When
 
     @Test func missingAccountThrowsMissingCredential() async throws {

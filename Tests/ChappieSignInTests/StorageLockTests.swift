@@ -5,7 +5,7 @@ import Testing
 @testable import ChappieSignIn
 
 /// Locks of accounts: one at a time, in a process and across storages.
-@Suite(.timeLimit(.minutes(1))) struct StorageLockTests {
+@Suite(.timeLimit(.minutes(10))) struct StorageLockTests {
     private let directory = StorageDirectory()
 
     /// Two storages that share their accounts, of each kind.

@@ -4,7 +4,7 @@ import Testing
 @testable import ChappieTestServer
 
 /// The moment at which the server takes a response for delivered: before the client can know it.
-@Suite(.timeLimit(.minutes(1))) struct WireWriterTests {
+@Suite(.timeLimit(.minutes(10))) struct WireWriterTests {
     /// A writer over one end of a pair of sockets.
     private struct Pair {
         let writer: WireWriter

@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 import TransportSurface
 
-@Suite(.timeLimit(.minutes(1))) struct EventSourceTests {
+@Suite(.timeLimit(.minutes(10))) struct EventSourceTests {
     private static func field(_ name: String, of request: TransportRequest?) -> String? {
         request?.fields.first { $0.name.lowercased() == name.lowercased() }?.value
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LibwebsocketsTransport
 
-@Suite(.timeLimit(.minutes(1))) struct OutboundRoomTests {
+@Suite(.timeLimit(.minutes(10))) struct OutboundRoomTests {
     private let arena = InboundArena(limits: TransportLimits())
 
     /// Returns whether a message would have to wait: a caller whose task is cancelled gets room, or else is told so.
@@ -68,7 +68,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct PingAnswerTests {
+@Suite(.timeLimit(.minutes(10))) struct PingAnswerTests {
     @Test func anAnswerIsAwaited() async {
         let answer = PingAnswer()
         async let value = answer.value()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LibwebsocketsTransport
 
-@Suite(.timeLimit(.minutes(1))) struct ResolverTests {
+@Suite(.timeLimit(.minutes(10))) struct ResolverTests {
     /// A look-up that takes as long as the test wants.
     private final class HeldLookUp: Sendable {
         private let names = LockedValue<[String]>([])

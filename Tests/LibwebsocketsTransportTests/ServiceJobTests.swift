@@ -6,7 +6,7 @@ import Testing
 
 @testable import LibwebsocketsTransport
 
-@Suite(.timeLimit(.minutes(1))) struct ServiceJobTests {
+@Suite(.timeLimit(.minutes(10))) struct ServiceJobTests {
     /// Hands jobs to a service that has no thread.
     private final class Refusing: TaskExecutor {
         let mailbox = ServiceMailbox()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import WebSocketClient
 
-@Suite(.timeLimit(.minutes(1))) struct WebSocketConfigurationTests {
+@Suite(.timeLimit(.minutes(10))) struct WebSocketConfigurationTests {
     @Test func aRequestHasEveryProperty() async throws {
         var fixture = try WebSocketFixture([.established()], url: "wss://example.org/chat%20room?q=1#fragment")
         fixture.configuration.additionalFields = [("Authorization", "Bearer secret"), ("Origin", "https://o.example")]

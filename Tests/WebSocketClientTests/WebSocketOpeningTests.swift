@@ -5,7 +5,7 @@ import Testing
 
 @testable import WebSocketClient
 
-@Suite(.timeLimit(.minutes(1))) struct WebSocketOpeningTests {
+@Suite(.timeLimit(.minutes(10))) struct WebSocketOpeningTests {
     @Test func theAgreementIsThatOfTheAnswer() async throws {
         var fixture = try WebSocketFixture([
             .established(

@@ -5,7 +5,7 @@ import Testing
 
 @testable import WebSocketClient
 
-@Suite(.timeLimit(.minutes(1))) struct WebSocketReceivingTests {
+@Suite(.timeLimit(.minutes(10))) struct WebSocketReceivingTests {
     @Test(arguments: [false, true])
     func messagesAreReceivedInOrder(lendsArrived: Bool) async throws {
         let fixture = try WebSocketFixture(

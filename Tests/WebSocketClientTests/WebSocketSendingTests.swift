@@ -5,7 +5,7 @@ import Testing
 
 @testable import WebSocketClient
 
-@Suite(.timeLimit(.minutes(1))) struct WebSocketSendingTests {
+@Suite(.timeLimit(.minutes(10))) struct WebSocketSendingTests {
     @Test func messagesAreSentWithTheirTypes() async throws {
         var fixture = try WebSocketFixture([.established()])
         fixture.configuration.limits.sendWatermark = 77

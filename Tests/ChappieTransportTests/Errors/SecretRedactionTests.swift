@@ -6,7 +6,7 @@ import TransportSurface
 @testable import ChappieTransport
 
 /// The detection of secrets in texts, and the redacted texts.
-@Suite(.timeLimit(.minutes(1))) struct SecretRedactionTests {
+@Suite(.timeLimit(.minutes(10))) struct SecretRedactionTests {
     private static let key = "sk-proj/Ab3+z="
     private static let redaction = SecretRedaction([Self.key, "another-secret"])
 

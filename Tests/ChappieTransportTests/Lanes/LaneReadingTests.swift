@@ -5,7 +5,7 @@ import Testing
 
 @testable import ChappieTransport
 
-@Suite(.timeLimit(.minutes(1))) struct LaneReadingTests {
+@Suite(.timeLimit(.minutes(10))) struct LaneReadingTests {
     private typealias Lanes = LaneTransportTests
 
     private let clock = ManualClock()

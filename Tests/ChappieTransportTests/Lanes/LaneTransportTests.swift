@@ -5,7 +5,7 @@ import Testing
 
 @testable import ChappieTransport
 
-@Suite(.timeLimit(.minutes(1))) struct LaneTransportTests {
+@Suite(.timeLimit(.minutes(10))) struct LaneTransportTests {
     /// Returns the events of a lane as text.
     static func told(_ connection: any TransportConnection) -> [String] {
         var told: [String] = []

@@ -64,7 +64,7 @@ private let settings: [Setting] =
     + setting("lowWatermark") { $0.limits.lowWatermark = $1 as Int }
     + setting("serviceThreadCount") { $0.serviceThreadCount = $1 as Int }
 
-@Suite(.timeLimit(.minutes(2))) struct ConfigurationBoundsTests {
+@Suite(.timeLimit(.minutes(10))) struct ConfigurationBoundsTests {
     /// A turn with a broken connection, a rate limit and a failure, and a second turn: every wait is computed.
     @Test(arguments: settings) fileprivate func turnsOverAScriptEnd(setting: Setting) async {
         let whole: [ScriptStep] = [

@@ -66,7 +66,7 @@ extension TurnFixture {
     }
 
     /// A refresh may take half a minute.
-    @Test(.timeLimit(.minutes(1)), arguments: Canceller.allCases, [false, true])
+    @Test(.timeLimit(.minutes(10)), arguments: Canceller.allCases, [false, true])
     func aCredentialThatIsWaitedForIsGivenUp(by canceller: Canceller, isRejected: Bool) async {
         let signal = Signal()
         let fixture = TurnFixture([.refusal(401)]) {

@@ -76,7 +76,7 @@ private enum Closure: CaseIterable, Sendable {
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct ProgramClosureTests {
+@Suite(.timeLimit(.minutes(10))) struct ProgramClosureTests {
     @Test(arguments: Closure.allCases, DriverCancellationTests.Canceller.allCases)
     fileprivate func cancelledTurnDoesNotWait(for closure: Closure, by canceller: DriverCancellationTests.Canceller)
         async
@@ -147,7 +147,7 @@ private enum Closure: CaseIterable, Sendable {
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct ProgramTaskTests {
+@Suite(.timeLimit(.minutes(10))) struct ProgramTaskTests {
     @Test func resultIsTheClosures() async throws {
         let results = LockedValue<[Int]>([])
         let task = ProgramTask {

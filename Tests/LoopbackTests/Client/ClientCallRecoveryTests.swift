@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Turns whose connection breaks behind a call that has not run yet.
-@Suite(.timeLimit(.minutes(1))) struct ClientCallRecoveryTests {
+@Suite(.timeLimit(.minutes(10))) struct ClientCallRecoveryTests {
     /// Returns a response with a text, if it is not empty, and a call for the weather of a city.
     private static func call(_ number: Int, _ city: String, saying text: String) -> [String] {
         let message = responseEvents(number, [], text: text).dropFirst().dropLast()

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Sentences of the public contract that take a client and a server, over both transports.
-@Suite(.timeLimit(.minutes(1))) struct ClientContractTests {
+@Suite(.timeLimit(.minutes(10))) struct ClientContractTests {
     private static let call = functionCall("call_1", "weather", #"{"city":"Oslo"}"#)
     private static let toolTurn = [
         responseEvents(1, [call], text: "Let me see. "), responseEvents(2, [], text: "Sun."),

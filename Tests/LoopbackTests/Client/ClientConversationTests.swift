@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// The context of a conversation, over both transports, and its one running turn.
-@Suite(.timeLimit(.minutes(1))) struct ClientConversationTests {
+@Suite(.timeLimit(.minutes(10))) struct ClientConversationTests {
     private static let model: ChappieTestServer.Configuration = scripted(
         (1...6).map { responseEvents($0, [], text: "Answer \($0).") })
 

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// The requests of the presets as a server receives them.
-@Suite(.timeLimit(.minutes(1))) struct ClientEndpointTests {
+@Suite(.timeLimit(.minutes(10))) struct ClientEndpointTests {
     /// The first attempt of a turn, as a server saw it.
     private static func attempt(
         _ endpoint: ChappieEndpoint, credential: ChappieCredential = ChappieCredential(bearerToken: "key"),

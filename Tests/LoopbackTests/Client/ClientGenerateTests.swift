@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Answers as values of a type, over sockets.
-@Suite(.timeLimit(.minutes(1))) struct ClientGenerateTests {
+@Suite(.timeLimit(.minutes(10))) struct ClientGenerateTests {
     private struct City: Decodable, Equatable, Sendable {
         let name: String
         let size: Int?

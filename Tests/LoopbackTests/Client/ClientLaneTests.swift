@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Conversations beside each other, warm-ups, and the list of models.
-@Suite(.timeLimit(.minutes(1))) struct ClientLaneTests {
+@Suite(.timeLimit(.minutes(10))) struct ClientLaneTests {
     /// A server that repeats what the last message says.
     private static let echo = ChappieTestServer.Configuration(
         model: .custom { request in

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Messages of the user that are put into a response while it is made.
-@Suite(.timeLimit(.minutes(1))) struct ClientSteeringTests {
+@Suite(.timeLimit(.minutes(10))) struct ClientSteeringTests {
     /// Roles and texts of messages, and the types of other items.
     private static func words(_ items: [ChappieJSONValue]) -> [String] {
         items.map { item in

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Long loops of tool calls: what they upload, and what cuts do to them.
-@Suite(.timeLimit(.minutes(2))) struct ClientToolLoopTests {
+@Suite(.timeLimit(.minutes(10))) struct ClientToolLoopTests {
     private static func model(rounds: Int) -> ChappieTestServer.ScriptedModel {
         var model = ChappieTestServer.ScriptedModel(seed: 5, textByteCount: 300)
         model.includesReasoning = false

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Turns with tools, over both transports.
-@Suite(.timeLimit(.minutes(1))) struct ClientToolTests {
+@Suite(.timeLimit(.minutes(10))) struct ClientToolTests {
     private static let answer = responseEvents(2, [], text: "Done.")
 
     private static func weather(_ record: ToolRecord, policy: ChappieToolPolicy = .automatic) -> ChappieHostTool {

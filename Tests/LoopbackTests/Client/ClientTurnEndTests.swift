@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// The ends of turns with tools, which are the same in both ways of reading.
-@Suite(.timeLimit(.minutes(1))) struct ClientTurnEndTests {
+@Suite(.timeLimit(.minutes(10))) struct ClientTurnEndTests {
     private static func tool(
         _ policy: ChappieToolPolicy = .automatic, _ handler: @escaping @Sendable () async throws -> ChappieToolResult
     ) -> ChappieHostTool {

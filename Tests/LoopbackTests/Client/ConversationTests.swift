@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Several turns of one conversation, as a server sees them: the repeated and the omitted input.
-@Suite(.timeLimit(.minutes(1))) struct ConversationTests {
+@Suite(.timeLimit(.minutes(10))) struct ConversationTests {
     /// Reads a turn to its end; returns its completed response as well.
     private static func complete(
         _ transport: ChappieStreamingTransport, _ request: ChappieTransportRequest

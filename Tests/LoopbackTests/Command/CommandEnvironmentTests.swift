@@ -6,7 +6,7 @@ import Testing
 /// `chappie stream` where no connection can be opened, whatever the network does.
 ///
 /// A library that is loaded before all others takes the place of functions of the system.
-@Suite(.timeLimit(.minutes(1))) struct CommandEnvironmentTests {
+@Suite(.timeLimit(.minutes(10))) struct CommandEnvironmentTests {
     /// An environment, and the text of the error in it.
     struct Environment: Sendable, CustomTestStringConvertible {
         let testDescription: String

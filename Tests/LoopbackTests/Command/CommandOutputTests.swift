@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// The output of `chappie`, also with readers that are slow, do not read, or stop early.
-@Suite(.timeLimit(.minutes(1))) struct CommandOutputTests {
+@Suite(.timeLimit(.minutes(10))) struct CommandOutputTests {
     /// A server whose answer begins with more text than any pipe holds.
     private static func withLargeAnswer<Result>(
         _ body: (ChappieTestServer, TemporaryDirectory) async throws -> Result

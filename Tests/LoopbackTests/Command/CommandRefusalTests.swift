@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// The output of `chappie stream` about a refusal, with the server's description.
-@Suite(.timeLimit(.minutes(1))) struct CommandRefusalTests {
+@Suite(.timeLimit(.minutes(10))) struct CommandRefusalTests {
     private static let key = "sk-canary-0123456789"
 
     private static func run(

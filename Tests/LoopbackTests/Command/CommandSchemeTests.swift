@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// The advice of the commands where the scheme of an address is not that of the port.
-@Suite(.timeLimit(.minutes(1))) struct CommandSchemeTests {
+@Suite(.timeLimit(.minutes(10))) struct CommandSchemeTests {
     @Test(arguments: [[], ["--http-only"]], [true, false])
     func otherSchemeIsNamed(options: [String], hasTLS: Bool) async throws {
         var configuration = ChappieTestServer.Configuration()

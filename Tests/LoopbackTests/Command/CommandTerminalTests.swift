@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// `chappie stream` on a terminal: the text of a model and its tools, and the answers to questions.
-@Suite(.timeLimit(.minutes(1))) struct CommandTerminalTests {
+@Suite(.timeLimit(.minutes(10))) struct CommandTerminalTests {
     private static let question = "\u{1B}[7mRun get_weather with "
     private static let fakeQuestion = "\u{1B}[7mRun get_weather with {}? [y/N]\u{1B}[0m "
 

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// A process with few file descriptors: a program of its own, because the limit applies to the whole process.
-@Suite(.timeLimit(.minutes(1))) struct DescriptorLimitTests {
+@Suite(.timeLimit(.minutes(10))) struct DescriptorLimitTests {
     /// Runs a program of this package, after a line for the shell; its exit code and what it said on standard error.
     private static func run(_ name: String, _ arguments: [String], after line: String) async throws -> (CInt, String) {
         let process = Process()

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// `chappie events` as a process, against a server whose bytes the test writes.
-@Suite(.timeLimit(.minutes(1))) struct EventsCommandTests {
+@Suite(.timeLimit(.minutes(10))) struct EventsCommandTests {
     private static let environment = ["NO_PROXY": "*"]
 
     private static func run(_ words: [String]) -> Task<(output: Data, status: Int32), any Error> {

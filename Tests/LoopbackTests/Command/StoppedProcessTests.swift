@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// `chappie stream` as a process that is stopped and continued (SIGSTOP, SIGCONT).
-@Suite(.timeLimit(.minutes(1))) struct StoppedProcessTests {
+@Suite(.timeLimit(.minutes(10))) struct StoppedProcessTests {
     /// The server's budget, shorter than the stop of the process.
     private static let budget = "2"
     private static let stop = Duration.seconds(4)

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// `chappie ws` as a person runs it.
-@Suite(.timeLimit(.minutes(1))) struct WebSocketCommandTests {
+@Suite(.timeLimit(.minutes(10))) struct WebSocketCommandTests {
     private static let script = #"printf '%s' "$INPUT" | "$0" "$@" 2>"$CHAPPIE_HOME/errors""#
 
     /// Runs the program against a server; returns it, and the server's end of its connection.

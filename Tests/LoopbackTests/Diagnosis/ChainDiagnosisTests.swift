@@ -6,7 +6,7 @@ import Foundation
 import PathDiagnosis
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ChainDiagnosisTests {
+@Suite(.timeLimit(.minutes(10))) struct ChainDiagnosisTests {
     private static let issuer = "CN=ChappieTestServer Intermediate"
 
     private static func server(_ intermediate: ChappieTestServer.TLSOptions.Intermediate) throws -> TLSServer {

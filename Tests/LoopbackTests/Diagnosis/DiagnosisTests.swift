@@ -6,7 +6,7 @@ import Foundation
 import PathDiagnosis
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct DiagnosisTests {
+@Suite(.timeLimit(.minutes(10))) struct DiagnosisTests {
     private static func report(
         _ baseURL: String, key: String? = nil, extent: ChappieDiagnosis.Extent = .whole,
         _ change: (inout ChappieTransportConfiguration) -> Void = { _ in }

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// `chappie doctor` as a process: what it prints, its exit code, and what it does not print.
-@Suite(.timeLimit(.minutes(1))) struct DoctorCommandTests {
+@Suite(.timeLimit(.minutes(10))) struct DoctorCommandTests {
     private static let secrets = ["sk-canary-key", "canary-word", "canary-user"]
 
     @Test func theSentenceComesFirst() async throws {

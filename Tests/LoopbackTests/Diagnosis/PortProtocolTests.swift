@@ -4,7 +4,7 @@ import ChappieTransport
 import PathDiagnosis
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct PortProtocolTests {
+@Suite(.timeLimit(.minutes(10))) struct PortProtocolTests {
     /// The answer to the first bytes of a connection.
     enum Answer: Sendable {
         case text(String)

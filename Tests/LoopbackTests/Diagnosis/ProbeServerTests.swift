@@ -9,7 +9,7 @@ import Testing
 
 @testable import ChappieTestServer
 
-@Suite(.timeLimit(.minutes(1))) struct ProbeServerTests {
+@Suite(.timeLimit(.minutes(10))) struct ProbeServerTests {
     private static func withProbe<Result>(_ body: (ProbeServer) async throws -> Result) async throws -> Result {
         let server = try ProbeServer()
         defer { server.stop() }

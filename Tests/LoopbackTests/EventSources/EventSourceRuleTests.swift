@@ -4,7 +4,7 @@ import StreamTransport
 import Testing
 
 /// The rules of WHATWG HTML section 9.2 over real sockets, each with a test.
-@Suite(.timeLimit(.minutes(1))) struct EventSourceRuleTests {
+@Suite(.timeLimit(.minutes(10))) struct EventSourceRuleTests {
     // MARK: Connecting
 
     @Test func requestIsThatOfAnEventSource() async throws {

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// The real server behind the fault proxy, and the real client before it: broken connections are recovered.
-@Suite(.timeLimit(.minutes(1))) struct FaultProxyTests {
+@Suite(.timeLimit(.minutes(10))) struct FaultProxyTests {
     /// A transport, with or without TLS.
     struct Path: Sendable, CustomTestStringConvertible {
         let wire: Wire

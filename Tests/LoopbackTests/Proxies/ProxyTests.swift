@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Turns through a proxy that other people wrote.
-@Suite(.timeLimit(.minutes(1))) struct ProxyTests {
+@Suite(.timeLimit(.minutes(10))) struct ProxyTests {
     /// One turn through a proxy with these settings; what the proxy was asked for, and where the server was.
     private static func turn(
         over wire: Wire, isSecure: Bool = false, settings: [String] = [], userInformation: String = "",

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Turns through SOCKS 5 proxies that other people wrote.
-@Suite(.timeLimit(.minutes(1))) struct SOCKSProxyTests {
+@Suite(.timeLimit(.minutes(10))) struct SOCKSProxyTests {
     private static func refused(attempts: Int) -> ExpectedFailure {
         ExpectedFailure(
             code: .proxyRefused, tag: "proxy.refused", phase: .proxy, attempts: attempts, safety: .notSent)

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Turns through a proxy that is spoken to by TLS: tinyproxy behind stunnel.
-@Suite(.timeLimit(.minutes(1))) struct SecureProxyTests {
+@Suite(.timeLimit(.minutes(10))) struct SecureProxyTests {
     /// Both programs.
     private struct Proxy {
         let proxy: RunningProxy

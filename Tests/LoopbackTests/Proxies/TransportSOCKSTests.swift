@@ -4,7 +4,7 @@ import StreamTransport
 import Testing
 
 /// The conversation of a connection with its SOCKS proxy, byte for byte (RFC 1928, RFC 1929).
-@Suite(.timeLimit(.minutes(1))) struct TransportSOCKSTests {
+@Suite(.timeLimit(.minutes(10))) struct TransportSOCKSTests {
     /// The request for `origin.invalid:4433`, a name that only a proxy can know.
     private static let request = [5, 1, 0, 3, 14] + Array("origin.invalid".utf8) + [0x11, 0x51]
     private static let established: [UInt8] = [5, 0, 0, 1, 0, 0, 0, 0, 0, 0]

@@ -5,7 +5,7 @@ import StreamTransport
 import Testing
 
 /// The conversation of a connection with an `https` proxy: bytes of the test, inside TLS of stunnel's.
-@Suite(.timeLimit(.minutes(1))) struct TransportSecureProxyTests {
+@Suite(.timeLimit(.minutes(10))) struct TransportSecureProxyTests {
     private static let established = "HTTP/1.1 200 Connection established\r\n\r\n"
     private static let question =
         "CONNECT origin.invalid:4433 HTTP/1.1\r\nHost: origin.invalid:4433\r\nProxy-Authorization: Basic dTpw\r\n\r\n"

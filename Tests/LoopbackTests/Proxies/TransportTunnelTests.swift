@@ -4,7 +4,7 @@ import StreamTransport
 import Testing
 
 /// The exchange between a connection and its proxy, byte for byte.
-@Suite(.timeLimit(.minutes(1))) struct TransportTunnelTests {
+@Suite(.timeLimit(.minutes(10))) struct TransportTunnelTests {
     private static let established = "HTTP/1.1 200 Connection established\r\n\r\n"
     private static let answer = "HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n"
 

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Secrets and content leave the engine only where they belong.
-@Suite(.timeLimit(.minutes(1))) struct CanaryTests {
+@Suite(.timeLimit(.minutes(10))) struct CanaryTests {
     private static let token = "canary-token-7f3a"
     private static let account = "canary-account-91bc"
     private static let prompt = "canary-prompt-c0de"

@@ -5,7 +5,7 @@ import StreamTransport
 import Testing
 
 /// Several responses on one WebSocket, each on its lane.
-@Suite(.timeLimit(.minutes(1))) struct LaneTests {
+@Suite(.timeLimit(.minutes(10))) struct LaneTests {
     // MARK: The server
 
     /// Returns the words of a lane: every word names the lane, so that a misplaced one is noticed.

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Failures that a turn survives, on its transport or on the other one, without effect on the consumer.
-@Suite(.timeLimit(.minutes(1))) struct RecoveryTests {
+@Suite(.timeLimit(.minutes(10))) struct RecoveryTests {
     typealias Fault = ChappieTestServer.Fault
 
     // MARK: Falling back

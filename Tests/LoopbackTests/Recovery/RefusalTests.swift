@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// Answers of the server that refuse: too many requests, spent plans, credentials, failed responses.
-@Suite(.timeLimit(.minutes(1))) struct RefusalTests {
+@Suite(.timeLimit(.minutes(10))) struct RefusalTests {
     typealias Fault = ChappieTestServer.Fault
     typealias Field = ChappieTestServer.Field
 

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// The log and metrics of turns over real sockets: names, figures and sizes.
-@Suite(.timeLimit(.minutes(1))) struct LoopbackWatchingTests {
+@Suite(.timeLimit(.minutes(10))) struct LoopbackWatchingTests {
     private static let trace = ChappieTraceContext(
         traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", tracestate: "a=b")
     private static let answer = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01"

@@ -3,7 +3,7 @@ import ChappieTestServer
 import Testing
 
 /// Scenarios of tool calls, against the client that runs them.
-@Suite(.timeLimit(.minutes(1))) struct ClientScenarioTests {
+@Suite(.timeLimit(.minutes(10))) struct ClientScenarioTests {
     /// Runs a scenario's first turn with a clock for the model.
     private func turn(
         of name: String, _ record: ToolRecord

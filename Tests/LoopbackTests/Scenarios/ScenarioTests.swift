@@ -6,7 +6,7 @@ import Testing
 /// Every scenario that comes with the test server, against the engine.
 ///
 /// A few at a time, because most of a scenario's time is spent waiting.
-@Suite(.timeLimit(.minutes(1))) struct ScenarioTests {
+@Suite(.timeLimit(.minutes(10))) struct ScenarioTests {
     /// The number of concurrent scenarios.
     private static let width = 8
 

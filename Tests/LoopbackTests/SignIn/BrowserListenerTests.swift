@@ -6,7 +6,7 @@ import Testing
 @testable import ChappieSignIn
 
 /// The listener that the browser comes back to, among strangers.
-@Suite(.timeLimit(.minutes(1))) struct BrowserListenerTests {
+@Suite(.timeLimit(.minutes(10))) struct BrowserListenerTests {
     private static let state = "the-right-state"
 
     /// A listener that does not wait long for a browser to close.

@@ -6,7 +6,7 @@ import Testing
 @testable import ChappieSignIn
 
 /// Signing in with a browser, over real sockets.
-@Suite(.timeLimit(.minutes(1))) struct BrowserSignInTests {
+@Suite(.timeLimit(.minutes(10))) struct BrowserSignInTests {
     private typealias Fault = ChappieTestServer.SignIn.Fault
 
     /// A sign-in whose browser may take as long as it likes.

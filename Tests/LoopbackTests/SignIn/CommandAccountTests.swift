@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// `chappie whoami`, `usage`, `logout` and `stream` for those who are signed in.
-@Suite(.timeLimit(.minutes(1))) struct CommandAccountTests {
+@Suite(.timeLimit(.minutes(10))) struct CommandAccountTests {
     private static func guarded() throws -> CommandProgram {
         var signIn = ChappieTestServer.SignIn()
         signIn.guardsRequests = true

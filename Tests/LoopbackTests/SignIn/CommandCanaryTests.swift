@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// The data that other programs of the machine can see of one that holds tokens, and of one that crashes.
-@Suite(.timeLimit(.minutes(1))) struct CommandCanaryTests {
+@Suite(.timeLimit(.minutes(10))) struct CommandCanaryTests {
     private static let marker = ChappieTestServer.tokenMarker
 
     /// Runs the command until the unanswering endpoint was called; returns its arguments, its environment, its output.

@@ -7,7 +7,7 @@ import Testing
 @testable import ChappieTransport
 
 /// `chappie login` as a process, against the server of the tests.
-@Suite(.timeLimit(.minutes(1))) struct CommandLoginTests {
+@Suite(.timeLimit(.minutes(10))) struct CommandLoginTests {
     private static func signIn(
         _ change: (inout ChappieTestServer.SignIn) -> Void = { _ in }
     ) -> ChappieTestServer.SignIn {

@@ -6,7 +6,7 @@ import Testing
 @testable import ChappieSignIn
 
 /// Failures of a sign-in with a device code, over real sockets.
-@Suite(.timeLimit(.minutes(1))) struct DeviceCodeFailureTests {
+@Suite(.timeLimit(.minutes(10))) struct DeviceCodeFailureTests {
     private typealias Fault = ChappieTestServer.SignIn.Fault
 
     // MARK: Time and people

@@ -6,7 +6,7 @@ import Testing
 @testable import ChappieSignIn
 
 /// Signing in with a device code, over real sockets.
-@Suite(.timeLimit(.minutes(1))) struct DeviceCodeSignInTests {
+@Suite(.timeLimit(.minutes(10))) struct DeviceCodeSignInTests {
     private typealias Fault = ChappieTestServer.SignIn.Fault
 
     // MARK: It works

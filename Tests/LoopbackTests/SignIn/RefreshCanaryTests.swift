@@ -5,7 +5,7 @@ import Testing
 @testable import ChappieSignIn
 
 /// Tokens are sent only to their servers, and written only to the storage.
-@Suite(.timeLimit(.minutes(1))) struct RefreshCanaryTests {
+@Suite(.timeLimit(.minutes(10))) struct RefreshCanaryTests {
     private static let faults: [ChappieTestServer.SignIn.Answer?] = [
         nil, .refusal(statusCode: 401, body: #"{"error":{"code":"refresh_token_reused"}}"#), .dropped, .truncated,
         .garbage(byteCount: 100), .without(member: "access_token"),

@@ -5,7 +5,7 @@ import Testing
 @testable import ChappieSignIn
 
 /// Everything that a token endpoint can do to a refresh, over a real socket.
-@Suite(.timeLimit(.minutes(1))) struct RefreshFailureTests {
+@Suite(.timeLimit(.minutes(10))) struct RefreshFailureTests {
     typealias Answer = ChappieTestServer.SignIn.Answer
 
     /// Expects the error of an explicit refresh, whether only a new sign-in helps, and the error of a turn.

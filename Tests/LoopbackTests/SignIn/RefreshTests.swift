@@ -5,7 +5,7 @@ import Testing
 @testable import ChappieSignIn
 
 /// Credentials that are refreshed during requests, without the client's involvement.
-@Suite(.timeLimit(.minutes(1))) struct RefreshTests {
+@Suite(.timeLimit(.minutes(10))) struct RefreshTests {
     @Test(arguments: Wire.allCases)
     func aTokenThatEndsSoonIsRefreshedBeforeTheRequest(over wire: Wire) async throws {
         try await RefreshFixture.run(lifetime: 120) { fixture in

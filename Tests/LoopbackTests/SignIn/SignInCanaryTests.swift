@@ -5,7 +5,7 @@ import Testing
 @testable import ChappieSignIn
 
 /// The secrets of a sign-in stay where they belong: codes, verifiers, states, the names of devices, tokens.
-@Suite(.timeLimit(.minutes(1))) struct SignInCanaryTests {
+@Suite(.timeLimit(.minutes(10))) struct SignInCanaryTests {
     typealias Answer = ChappieTestServer.SignIn.Answer
     typealias Endpoint = ChappieTestServer.SignIn.Endpoint
 

@@ -5,7 +5,7 @@ import Testing
 @testable import ChappieSignIn
 
 /// Signing out: the server is told where that is possible, and the account is forgotten in any case.
-@Suite(.timeLimit(.minutes(1))) struct SignOutTests {
+@Suite(.timeLimit(.minutes(10))) struct SignOutTests {
     @Test(arguments: [ChappieAuthorizationServer.BodyCoding.json, .form])
     func theServerRevokesTheTokensAndTheAccountIsForgotten(
         coding: ChappieAuthorizationServer.BodyCoding

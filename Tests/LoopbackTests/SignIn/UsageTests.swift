@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// An account's usage, asked for over a socket.
-@Suite(.timeLimit(.minutes(1))) struct UsageTests {
+@Suite(.timeLimit(.minutes(10))) struct UsageTests {
     private static func client(
         _ server: ChappieTestServer, path: String = "/backend-api/codex", token: String = "token"
     ) throws -> ChappieClient {

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Requests that cannot be sent, and servers that cannot be reached or trusted.
-@Suite(.timeLimit(.minutes(1))) struct UnreachableServerTests {
+@Suite(.timeLimit(.minutes(10))) struct UnreachableServerTests {
     private func outcome(
         _ baseURL: String, over wire: Wire, request: ChappieTransportRequest = .init(prompt: "hi", model: "m"),
         _ change: (inout ChappieTransportConfiguration) -> Void = { _ in }

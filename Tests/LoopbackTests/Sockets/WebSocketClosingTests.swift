@@ -4,7 +4,7 @@ import StreamTransport
 import Testing
 
 /// The ends of a WebSocket: codes, answers before the end, peers that never close, and resets at any moment.
-@Suite(.timeLimit(.minutes(1))) struct WebSocketClosingTests {
+@Suite(.timeLimit(.minutes(10))) struct WebSocketClosingTests {
     private static let close: UInt8 = 8
     private static let ping: UInt8 = 9
 

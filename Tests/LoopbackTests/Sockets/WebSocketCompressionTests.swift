@@ -5,7 +5,7 @@ import StreamTransport
 import Testing
 
 /// permessage-deflate on a connection: its negotiation, both directions, and messages that inflate without an end.
-@Suite(.timeLimit(.minutes(1))) struct WebSocketCompressionTests {
+@Suite(.timeLimit(.minutes(10))) struct WebSocketCompressionTests {
     private static let field = "Sec-WebSocket-Extensions: "
 
     private static func offer(_ change: (inout MessageCompressionOffer) -> Void) -> MessageCompressionOffer {

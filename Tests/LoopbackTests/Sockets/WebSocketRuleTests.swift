@@ -7,7 +7,7 @@ import Testing
 ///
 /// They are those that conformance suites do not ask together with compression, and those that clients are known to
 /// get wrong.
-@Suite(.timeLimit(.minutes(1))) struct WebSocketRuleTests {
+@Suite(.timeLimit(.minutes(10))) struct WebSocketRuleTests {
     /// The client's expected outcome for some bytes.
     enum Outcome: Equatable, Sendable {
         /// These messages, all of which are echoed, and these pongs.

@@ -3,7 +3,7 @@ import ChappieTransport
 import Testing
 
 /// A response by the batch, over real sockets: the same as event by event.
-@Suite(.timeLimit(.minutes(1))) struct BatchStreamTests {
+@Suite(.timeLimit(.minutes(10))) struct BatchStreamTests {
     @Test(arguments: Wire.allCases, [false, true])
     func aResponseArrivesWholeAndOnce(over wire: Wire, isCompressed: Bool) async throws {
         let model = ChappieTestServer.ScriptedModel(seed: 3, textByteCount: 200_000)

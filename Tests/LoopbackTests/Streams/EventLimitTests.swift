@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// The limit of one event: at, below and above it, plain and compressed, on both transports.
-@Suite(.timeLimit(.minutes(1))) struct EventLimitTests {
+@Suite(.timeLimit(.minutes(10))) struct EventLimitTests {
     struct Variant: Sendable, CustomTestStringConvertible {
         let wire: Wire
         let isCompressed: Bool

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// Turns over real sockets whose configuration has the largest and the smallest numbers.
-@Suite(.timeLimit(.minutes(1))) struct ExtremeValueTests {
+@Suite(.timeLimit(.minutes(10))) struct ExtremeValueTests {
     private static let answer = scripted([responseEvents(1, [], text: "Done.")])
 
     @Test(arguments: Wire.allCases, [false, true])

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// Responses that the server keeps: their state, and their cancellation.
-@Suite(.timeLimit(.minutes(1))) struct KeptResponseTests {
+@Suite(.timeLimit(.minutes(10))) struct KeptResponseTests {
     static let request = ChappieTransportRequest(body: Array(#"{"background":true,"store":true,"input":"hi"}"#.utf8))
 
     static func configuration(_ change: (inout ChappieTestServer.Configuration) -> Void = { _ in })

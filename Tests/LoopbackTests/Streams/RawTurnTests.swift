@@ -4,7 +4,7 @@ import StreamTransport
 import Testing
 
 /// Whole turns against a server whose bytes the test writes itself.
-@Suite(.timeLimit(.minutes(1))) struct RawTurnTests {
+@Suite(.timeLimit(.minutes(10))) struct RawTurnTests {
     private static let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
 
     private static func transport(

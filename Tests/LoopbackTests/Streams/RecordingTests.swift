@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Recorded responses of real services, served in every form: the text is the recording's text.
-@Suite(.timeLimit(.minutes(1))) struct RecordingTests {
+@Suite(.timeLimit(.minutes(10))) struct RecordingTests {
     /// One recording, and what a consumer has to get from it.
     struct Recording: Sendable, CustomTestStringConvertible {
         let name: String

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Header fields of one request, as a server receives them.
-@Suite(.timeLimit(.minutes(1))) struct RequestSettingTests {
+@Suite(.timeLimit(.minutes(10))) struct RequestSettingTests {
     @Test(arguments: Wire.allCases) func serverGetsTheFieldsOfEachRequest(over wire: Wire) async throws {
         let configuration = ChappieTestServer.Configuration(model: .scripted(LoopbackTurn.model))
         try await withServer(configuration) { server in

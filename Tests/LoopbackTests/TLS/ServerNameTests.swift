@@ -6,7 +6,7 @@ import StreamTransport
 import Testing
 
 /// Which certificates are a host's (RFC 9525), and what is sent as its name (RFC 6066 section 3).
-@Suite(.timeLimit(.minutes(1))) struct ServerNameTests {
+@Suite(.timeLimit(.minutes(10))) struct ServerNameTests {
     /// A host, what a certificate has, and OpenSSL's verdict.
     struct Case: Sendable, CustomTestStringConvertible {
         let host: String

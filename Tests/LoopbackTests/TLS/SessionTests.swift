@@ -4,7 +4,7 @@ import Testing
 /// Which sessions are resumed.
 ///
 /// A server gives two tickets away in a handshake of TLS 1.3, and one in a handshake that resumes a session.
-@Suite(.timeLimit(.minutes(1))) struct SessionTests {
+@Suite(.timeLimit(.minutes(10))) struct SessionTests {
     private static let names = "DNS:*.example.test,IP:127.0.0.1"
     private static let identity = ServerIdentity(names: Self.names, commonName: "sessions")
 

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// A server at an IPv6 address, played by OpenSSL's own.
-@Suite(.timeLimit(.minutes(1))) struct TLSAddressTests {
+@Suite(.timeLimit(.minutes(10))) struct TLSAddressTests {
     /// `openssl s_server` on a free port of ::1, with a certificate of its own.
     private final class Server {
         private let process: ChildProcess

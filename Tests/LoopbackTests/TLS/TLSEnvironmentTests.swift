@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// The trust anchors of the environment, which OpenSSL reads once in a process: so each case is a process.
-@Suite(.timeLimit(.minutes(1))) struct TLSEnvironmentTests {
+@Suite(.timeLimit(.minutes(10))) struct TLSEnvironmentTests {
     private static func stream(
         from server: TLSServer, _ arguments: [String] = [], environment: [String: String]
     ) async throws -> (output: String, status: Int32) {

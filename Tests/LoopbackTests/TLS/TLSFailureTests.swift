@@ -6,7 +6,7 @@ import StreamTransport
 import Testing
 
 /// The reasons for failures of TLS, as a program receives them.
-@Suite(.timeLimit(.minutes(1))) struct TLSFailureTests {
+@Suite(.timeLimit(.minutes(10))) struct TLSFailureTests {
     /// A server, and what a client that trusts its authority says about it.
     struct Case: Sendable, CustomTestStringConvertible {
         let certificate: ChappieTestServer.TLSOptions.Certificate

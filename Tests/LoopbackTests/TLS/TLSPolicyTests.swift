@@ -5,7 +5,7 @@ import StreamTransport
 import Testing
 
 /// The requirements of a program on a server, and the certificate that it presents.
-@Suite(.timeLimit(.minutes(1))) struct TLSPolicyTests {
+@Suite(.timeLimit(.minutes(10))) struct TLSPolicyTests {
     private static let refused = ExpectedFailure(
         code: .keyNotPinned, tag: "tls.pin", phase: .tls, attempts: 1, safety: .notSent)
 

@@ -6,7 +6,7 @@ import Testing
 @testable import LibwebsocketsTransport
 
 /// Hosts with several addresses, of which some are silent and some refuse.
-@Suite(.timeLimit(.minutes(1))) struct AddressRaceTests {
+@Suite(.timeLimit(.minutes(10))) struct AddressRaceTests {
     /// The addresses of names, in the tests of this suite.
     private static let names = LockedValue<[String: [String]]>([:])
     private static let pool = ServicePool(

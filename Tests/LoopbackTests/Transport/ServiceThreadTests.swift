@@ -7,7 +7,7 @@ import Testing
 @testable import LibwebsocketsTransport
 
 /// Connections on several service threads.
-@Suite(.timeLimit(.minutes(1))) struct ServiceThreadTests {
+@Suite(.timeLimit(.minutes(10))) struct ServiceThreadTests {
     /// A server with TLS, and how to trust it.
     private static func withSecureServer(
         _ body: (_ endpoint: TransportEndpoint, _ tls: ChappieTLSPolicy) async throws -> Void

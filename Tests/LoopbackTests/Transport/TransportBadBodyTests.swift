@@ -3,7 +3,7 @@ import StreamTransport
 import Testing
 
 /// Response bodies whose framing is unusual, wrong, or cut (RFC 9112 sections 6 and 7).
-@Suite(.timeLimit(.minutes(1))) struct TransportBadBodyTests {
+@Suite(.timeLimit(.minutes(10))) struct TransportBadBodyTests {
     static let exchanges: [TransportRequest.Exchange] = [.get, .post(body: [1, 2, 3])]
 
     private static let lost = Reported.failed(.stream, .connectionLost)

@@ -4,7 +4,7 @@ import StreamTransport
 import Testing
 
 /// Header sections that make no sense, are too large, or come too slowly: each ends in an error of its own.
-@Suite(.timeLimit(.minutes(1))) struct TransportBadHeadTests {
+@Suite(.timeLimit(.minutes(10))) struct TransportBadHeadTests {
     /// The report about a server that does not speak HTTP/1.
     private static let notHTTP = [Reported.failed(.upgrade, .notHTTP)]
 

@@ -4,7 +4,7 @@ import StreamTransport
 import Testing
 
 /// The end of a cancelled connection: a WebSocket sends a close frame, any other socket is closed at once.
-@Suite(.timeLimit(.minutes(1))) struct TransportCancelTests {
+@Suite(.timeLimit(.minutes(10))) struct TransportCancelTests {
     private static let goingAway: [UInt8] = [0x03, 0xE9]
     private static let closeFrame = RawPeer.Frame(opcode: 8, payload: goingAway)
 

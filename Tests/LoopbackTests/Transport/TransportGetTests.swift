@@ -3,7 +3,7 @@ import StreamTransport
 import Testing
 
 /// A GET whose answer streams, byte for byte.
-@Suite(.timeLimit(.minutes(1))) struct TransportGetTests {
+@Suite(.timeLimit(.minutes(10))) struct TransportGetTests {
     @Test func aGetHasNoBodyAndSaysSo() async throws {
         let server = try RawServer()
         let (connection, peer) = try await server.connect(.get) {

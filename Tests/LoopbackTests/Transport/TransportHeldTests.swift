@@ -5,7 +5,7 @@ import StreamTransport
 import Testing
 
 /// Requests that wait for `release()`: what the server has of them before, and after.
-@Suite(.timeLimit(.minutes(1))) struct TransportHeldTests {
+@Suite(.timeLimit(.minutes(10))) struct TransportHeldTests {
     private static let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
     private static let answered: [Reported] = [.opened(200), .body("ok"), .ended(.complete)]
     private static let requestLine = "POST /v1/responses HTTP/1.1\r\n"

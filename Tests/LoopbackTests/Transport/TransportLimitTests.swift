@@ -3,7 +3,7 @@ import StreamTransport
 import Testing
 
 /// The limits of queued data, in both directions, and of a head's size: at, below and above each limit.
-@Suite(.timeLimit(.minutes(1))) struct TransportLimitTests {
+@Suite(.timeLimit(.minutes(10))) struct TransportLimitTests {
     // MARK: Outbound
 
     private static let outboundLimit = 16 << 20

@@ -3,7 +3,7 @@ import StreamTransport
 import Testing
 
 /// Pings of the consumer and of the transport, and what counts as heard.
-@Suite(.timeLimit(.minutes(1))) struct TransportPingTests {
+@Suite(.timeLimit(.minutes(10))) struct TransportPingTests {
     private static let ping: UInt8 = 9
     private static let pong: UInt8 = 10
 

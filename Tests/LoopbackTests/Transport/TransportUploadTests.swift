@@ -3,7 +3,7 @@ import StreamTransport
 import Testing
 
 /// The request's body, against servers that read all of it, some of it, or none.
-@Suite(.timeLimit(.minutes(1))) struct TransportUploadTests {
+@Suite(.timeLimit(.minutes(10))) struct TransportUploadTests {
     private static let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
     @Test(arguments: [0, 1, 16_383, 16_384, 16_385, 3_000_000])

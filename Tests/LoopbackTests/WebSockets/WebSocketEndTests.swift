@@ -5,7 +5,7 @@ import StreamTransport
 import Testing
 import WebSocketClient
 
-@Suite(.timeLimit(.minutes(1))) struct WebSocketEndTests {
+@Suite(.timeLimit(.minutes(10))) struct WebSocketEndTests {
     private static func payload(_ code: UInt16, _ reason: String = "") -> [UInt8] {
         [UInt8(code >> 8), UInt8(code & 0xFF)] + Array(reason.utf8)
     }

@@ -5,7 +5,7 @@ import StreamTransport
 import Testing
 import WebSocketClient
 
-@Suite(.timeLimit(.minutes(1))) struct WebSocketMessageTests {
+@Suite(.timeLimit(.minutes(10))) struct WebSocketMessageTests {
     @Test func messagesGoBothWays() async throws {
         let opened = try await OpenedWebSocket(to: RawServer())
         let echo = Task { await opened.echo() }

@@ -6,7 +6,7 @@ import StreamTransport
 import Testing
 import WebSocketClient
 
-@Suite(.timeLimit(.minutes(1))) struct WebSocketRouteTests {
+@Suite(.timeLimit(.minutes(10))) struct WebSocketRouteTests {
     /// Opens a connection that fails, and answers the opening handshake with these bytes.
     private static func error(
         answer: String, _ change: (inout WebSocketConfiguration) -> Void = { _ in }
