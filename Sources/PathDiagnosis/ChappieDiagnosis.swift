@@ -52,7 +52,7 @@ public enum ChappieDiagnosis {
     public enum Verdict: String, Sendable, CaseIterable {
         /// Everything that was examined works.
         case works
-        /// Turns are possible, with a defect, or over one transport only.
+        /// Turns are possible, with a defect, or over one transport only, or it could not be examined whether they are.
         case degraded
         /// No turn is possible.
         case fails

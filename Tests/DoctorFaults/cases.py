@@ -487,6 +487,13 @@ def broken_list(bench):
                              f"proxy_pass http://127.0.0.1:{bench.listener(boxes.static(answer))};"))
 
 
+@fault("nginx: a list of models, and nothing behind the responses", "http.responses-unknown", "web-socket.not-offered",
+       verdict=DEGRADED)
+def responses_unreachable(bench):
+    return plain(bench.nginx("if ($request_method = POST) { return 502; } "
+                             f"proxy_pass http://127.0.0.1:{bench.listener(listing('404 Not Found'))};"))
+
+
 @fault("a gateway that asks for a user name", "credential.refused")
 def basic(bench):
     text = boxes.answer("401 Unauthorized", "<html>401</html>", "text/html", ['WWW-Authenticate: Basic realm="api"'])

@@ -35,6 +35,7 @@ import Testing
         switch effect {
         case .everything: "no turn is possible"
         case .http: "no HTTP"
+        case .doubt: "not known"
         case .webSocket: "no WebSocket"
         case .quality: "a defect"
         case .hint: "a remark"

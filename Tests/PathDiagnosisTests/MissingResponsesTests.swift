@@ -47,6 +47,27 @@ import Testing
         }
     }
 
+    /// It knows nothing of the paths of the server that it does not reach.
+    @Test(arguments: [(502, "<html>"), (503, "<html>"), (504, "<html>"), (504, "{}"), (522, "<html>"), (503, "")])
+    func errorOfAGatewaySaysNothingOfTheResponses(code: Int, text: String) {
+        let report = Self.report(Self.facts(404), post: code, text)
+        #expect(report.causes.map(\.name) == ["http.responses-unknown", "web-socket.not-offered"])
+        #expect(report.causes.first?.evidence == ["status code 200, and \(code), a gateway's, for the responses"])
+        #expect(report.verdict == .degraded && report.result(of: .http)?.outcome == .degraded)
+        #expect(
+            report.sentence
+                == "The server answers, but a gateway answers in the place of the Responses API, so that it is "
+                + "not known whether that is there.")
+        let httpOnly = Self.facts(404).with { $0.upgrade = .skipped(.httpOnly) }
+        #expect(Self.report(httpOnly, post: code, text).causes.map(\.name) == ["http.responses-unknown"])
+        #expect(Self.report(httpOnly, post: code, text).verdict == .degraded)
+    }
+
+    /// The API's own error about itself.
+    @Test func unavailabilityInJSONIsTheAnswerOfTheResponses() {
+        #expect(Self.report(Self.facts(404), post: 503).causes.map(\.name) == ["web-socket.not-offered"])
+    }
+
     /// Another service, whose answer to everything is a success.
     @Test(arguments: [
         #"{"name":"node","tagline":"You Know, for Search"}"#, #"{"error":"Unexpected endpoint or method."}"#,

@@ -91,7 +91,7 @@ package struct HTTPFacts: Sendable, Equatable {
     package var isProbe: Bool
     /// The facts that a probe server has seen; nil when it does not tell them, and for another server.
     package var seen: Seen?
-    /// Indicates whether the path of the responses exists; nil when that was not asked.
+    /// Indicates whether the path of the responses exists; nil when that was not asked, or not answered by the server.
     package var hasResponses: Bool?
     /// The status code of the answer to a POST without content to that path, beside a refused WebSocket; nil without one.
     package var responsesCode: Int?

@@ -21,16 +21,19 @@ extension PathFacts {
     /// Notes the answer to a POST without content to the path of the responses.
     ///
     /// It is asked where `mayHaveOtherPath` or `mayLackResponses` is true. After it the refusal of a WebSocket that is
-    /// due to a missing path, or to the credential, is no fact about WebSockets.
+    /// due to a missing path, or to the credential, is no fact about WebSockets. A gateway that does not reach the server
+    /// knows nothing of its paths.
     package mutating func noteResponses(statusCode: Int, text: String, hasCredential: Bool) {
         guard case .found(var http, let time) = self.http else { return }
-        http.hasResponses = !self.isMissing(statusCode, text)
+        let answer = HTTPFacts.Answer(statusCode: statusCode, body: .init(contentType: nil, text: text))
+        let isOfGateway = StepJudge.finding(for: answer) == .gatewayError
+        http.hasResponses = isOfGateway ? nil : !self.isMissing(statusCode, text)
         http.responsesCode = statusCode
         self.http = .found(http, time)
-        guard http.hasResponses == true else { return self.upgrade = .skipped(.notReached) }
+        guard let hasResponses = http.hasResponses else { return }
+        guard hasResponses else { return self.upgrade = .skipped(.notReached) }
         guard [401, 403].contains(statusCode), hasCredential,
-            HTTPFacts.Body(contentType: nil, text: text) == .json,
-            case .found(var credential, let time) = self.credential
+            answer.body == .json, case .found(var credential, let time) = self.credential
         else { return }
         credential.responsesCode = statusCode
         self.credential = .found(credential, time)

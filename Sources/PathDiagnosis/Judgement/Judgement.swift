@@ -28,7 +28,7 @@ struct Judgement: Equatable {
         let outcome: ChappieDiagnosis.Outcome =
             switch finding.row.effect {
             case .everything, .http, .webSocket: .failed
-            case .quality: .degraded
+            case .doubt, .quality: .degraded
             case .hint: .ok
             }
         return Self(

@@ -17,9 +17,8 @@ extension PathFinding {
             .certificate, .plainHTTP, .notTLS, .tlsRefused, .tlsCut, .tlsSilent:
             self.rowOfTLS
         case .captivePortal, .signInPage, .blockPage, .asksCredential, .limited, .wrongAddress, .noResponses,
-            .redirected,
-            .gatewayError, .serverError, .needsTLS, .notHTTP, .httpCut, .httpSilent, .credentialRefused,
-            .credentialForbidden, .credentialUnavailable, .credentialUnusable:
+            .responsesUnknown, .redirected, .gatewayError, .serverError, .needsTLS, .notHTTP, .httpCut, .httpSilent,
+            .credentialRefused, .credentialForbidden, .credentialUnavailable, .credentialUnusable:
             self.rowOfHTTP
         case .webSocketNotOffered, .webSocketBlocked, .webSocketRefused, .webSocketAltered, .webSocketContent,
             .webSocketCut,
@@ -328,6 +327,11 @@ extension PathFinding {
                     "Use a server with a Responses API, or a newer version of this one.",
                     "Check the path of the base URL: the API may be at another.",
                 ])
+        case .responsesUnknown:
+            Row(
+                .http, .doubt,
+                "a gateway answers in the place of the Responses API, so that it is not known whether that is there",
+                ["Try again in a moment; if it stays so, ask the operator of the server or of the gateway."])
         case .redirected:
             Row(
                 .http, .everything, "the server redirects the request",

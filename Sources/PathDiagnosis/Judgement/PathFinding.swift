@@ -53,6 +53,7 @@ package enum PathFinding: String, Sendable, CaseIterable {
     case limited = "http.limited"
     case wrongAddress = "http.wrong-address"
     case noResponses = "http.no-responses"
+    case responsesUnknown = "http.responses-unknown"
     case redirected = "http.redirected"
     case gatewayError = "http.gateway-error"
     case serverError = "http.server-error"
@@ -93,6 +94,8 @@ package enum PathFinding: String, Sendable, CaseIterable {
         case everything
         /// No turn over HTTP is possible.
         case http
+        /// It is not known whether turns are possible: what decides was not examined.
+        case doubt
         /// No turn over a WebSocket is possible.
         case webSocket
         /// Turns are possible, with a defect.

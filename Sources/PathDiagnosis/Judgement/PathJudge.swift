@@ -150,7 +150,7 @@ package struct PathJudge {
 
     /// Returns the faults in the order of their effects, and inside that in the order of the layers.
     private static func ranked(_ faults: [Judgement.Fault]) -> [Judgement.Fault] {
-        let order: [PathFinding.Effect] = [.everything, .http, .webSocket, .quality, .hint]
+        let order: [PathFinding.Effect] = [.everything, .http, .doubt, .webSocket, .quality, .hint]
         return order.flatMap { effect in faults.filter { $0.finding.row.effect == effect } }
     }
 
@@ -162,6 +162,7 @@ package struct PathJudge {
         if self.isLate { return "The server answers, but \(clause)." }
         let effects = faults.map(\.finding.row.effect)
         if effects.contains(.http) { return "WebSockets work, but HTTP does not: \(clause)." }
+        if effects.contains(.doubt) { return "The server answers, but \(clause)." }
         if effects.contains(.webSocket) { return "HTTP works, but WebSockets do not: \(clause)." }
         return "\(self.working) work\(self.isUpgraded ? "" : "s"), but \(clause)."
     }

@@ -35,6 +35,9 @@ extension StepJudge {
                 .wrongAddress,
                 isSame ? "\(words), and for the responses too" : "\(words), and \(code) for the responses")
         }
+        if facts.hasResponses == nil, let code = facts.responsesCode {
+            return .fault(.responsesUnknown, "\(words), and \(code), a gateway's, for the responses")
+        }
         if facts.mayAskForCredential, let judgement = Self.page(answer, facts.inquiry) { return judgement }
         if facts.inquiry == .met { return .ok("\(words) to a request without a credential") }
         let finding = Self.finding(for: answer)
