@@ -68,8 +68,8 @@ extension Examination {
         self.facts.http = .found(http, time)
     }
 
-    private func answerToCredential() async throws -> HTTPFacts.Inquiry? {
-        guard let credential = try await self.requests.credential() else { return .impossible }
+    private mutating func answerToCredential() async throws -> HTTPFacts.Inquiry? {
+        guard let credential = try await self.credential() else { return .impossible }
         // The source of the credential may have taken a step's time.
         guard let budget = self.budget,
             let request = self.requests.document(

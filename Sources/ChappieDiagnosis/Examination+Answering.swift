@@ -30,7 +30,7 @@ extension Examination {
         // Without an API's answer only a verified server is told the credential, and a probe server needs none.
         let mayTell = hasAPI || self.requests.endpoint.isSecure && !self.isProbe
         let mayWait = self.budget != nil
-        var credential = mayTell && mayWait ? try await self.requests.credential() : nil
+        var credential = mayTell && mayWait ? try await self.credential() : nil
         if hasAPI { try await self.examine(&credential) }
         if self.isProbe { self.facts.credential = .skipped(.probe) }
         guard PathJudge(self.facts).mayAsk else { return self.facts.skipAboveUpgrade(.notReached) }

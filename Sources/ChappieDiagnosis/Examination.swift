@@ -23,6 +23,8 @@ struct Examination {
     let holds: [Duration]
     /// The failure of the credential's source.
     let inquiry: CredentialInquiry
+    /// The answer of the credential's source; nil before it was asked.
+    private var answerOfSource: ChappieCredential??
 
     /// Creates an examination that begins now.
     init(_ requests: ProbeRequests, pace: ExaminationPace, inquiry: CredentialInquiry, holds: [Duration] = []) {
@@ -42,6 +44,16 @@ struct Examination {
         try await self.examineAnswering()
         try await self.examineIdle()
         return self.facts
+    }
+
+    /// Returns the credential; nil without one, or when its source fails.
+    ///
+    /// The source is asked once, however many requests need the credential.
+    mutating func credential() async throws(CancellationError) -> ChappieCredential? {
+        if let answer = self.answerOfSource { return answer }
+        let answer = try await self.requests.credential()
+        self.answerOfSource = .some(answer)
+        return answer
     }
 
     // MARK: Time

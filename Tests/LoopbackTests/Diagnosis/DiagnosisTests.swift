@@ -4,6 +4,7 @@ import ChappieTestServer
 import ChappieTransport
 import Foundation
 import PathDiagnosis
+import StreamTransport
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct DiagnosisTests {
@@ -107,6 +108,27 @@ import Testing
         }
         #expect(late.verdict == .works)
         #expect(late.result(of: .credential)?.words == "the credential was not there in time")
+    }
+
+    /// After a page that asks for it, the credential that the source has returned is that of the later steps too.
+    @Test func theSourceOfTheCredentialIsAskedOnce() async throws {
+        let server = try AnsweringServer { head in
+            guard head.lowercased().contains("\r\nauthorization: bearer right\r\n") else {
+                return AnsweringServer.response("401 No", ["Content-Type: text/html"], body: "<html>no</html>")
+            }
+            let status = head.hasPrefix("GET /v1/models ") ? "200 OK" : "400 Bad Request"
+            return AnsweringServer.response(status, ["Content-Type: application/json"], body: "{}")
+        }
+        let asked = LockedValue<[ChappieTransportConfiguration.CredentialRequest]>([])
+        let report = try await Self.report(server.baseURL) {
+            $0.credential = { request in
+                asked.withLock { $0.append(request) }
+                return ChappieCredential(bearerToken: "right")
+            }
+        }
+        #expect(report.result(of: .http)?.words == "status code 401 to a request without a credential")
+        #expect(report.result(of: .credential)?.words == "status code 200: not refused")
+        #expect(asked.withLock { $0 } == [.connecting])
     }
 
     /// As a line of a file has it; what the server asks for is then never sent.
