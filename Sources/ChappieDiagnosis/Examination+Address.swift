@@ -27,7 +27,8 @@ extension Examination {
     /// Asks for responses where the answer to the GET of `/models` may be that route's alone.
     ///
     /// A refusal of a POST without content, in JSON, is an API's, also where the GET is not answered at all. The POST asks
-    /// no model and has no credential.
+    /// no model and has no credential. Where the GET is not answered, and the POST with 404, the same POST with the
+    /// credential decides.
     mutating func examineOtherRoute() async throws {
         // The opening handshake needs the last step.
         if self.facts.http.facts?.exchange == .timedOut, self.left < self.pace.step * 2 { return }
@@ -38,15 +39,31 @@ extension Examination {
         let outcome = try await ProbeExchange.answer(to: request, by: self.transport, within: budget)
         guard case .answered(let head, let body) = outcome else { return }
         let answer = self.answer(head, body)
-        if answer.body == .json || answer.asksForToken {
-            guard [400, 401, 403, 415, 422].contains(answer.statusCode) else { return }
-            http.hasResponses = true
-        } else {
+        switch answer.existenceOfResponses(text: String(decoding: body, as: UTF8.self)) {
+        case true?: http.hasResponses = true
+        case false? where http.hasBrokenRoute:
+            http.hasResponses = try await self.existenceOfResponses(after: answer)
+            if http.hasResponses == false { http.responsesCode = answer.statusCode }
+        case false?, nil:
             // No API has a success for a request without content: this server says the same to everything.
-            guard answer.body == .other, [http.statusCode, answer.statusCode].allSatisfy(\.isSuccess) else { return }
+            guard answer.body == .other, !answer.asksForToken,
+                [http.statusCode, answer.statusCode].allSatisfy(\.isSuccess)
+            else { return }
             http.hasResponses = false
         }
         self.facts.http = .found(http, time)
+    }
+
+    /// Returns whether the path of the responses exists, by the answer to a POST without content and with the credential
+    /// after one of 404 without it, which is all that there is where there is no credential; nil where it is not known.
+    private mutating func existenceOfResponses(after answer: HTTPFacts.Answer) async throws -> Bool? {
+        guard let credential = try await self.credential() else { return self.inquiry.failure == nil ? false : nil }
+        guard self.mayTell(answer), let budget = self.budget,
+            let request = self.requests.emptyPost(credential: credential),
+            case .answered(let head, let body) = try await ProbeExchange.answer(
+                to: request, by: self.transport, within: budget)
+        else { return nil }
+        return self.answer(head, body).existenceOfResponses(text: String(decoding: body, as: UTF8.self))
     }
 
     // MARK: The credential
@@ -56,11 +73,9 @@ extension Examination {
     /// An error in JSON is as much an API's as the demand for a credential in JSON is.
     mutating func examineInquiry() async throws {
         guard case .found(var http, let time) = self.facts.http, self.budget != nil,
-            http.mayAskForCredential || http.mayChangeWithCredential
+            http.mayAskForCredential || http.mayChangeWithCredential, case .answered(let answer) = http.exchange
         else { return }
-        var isJSON = false
-        if case .answered(let answer) = http.exchange { isJSON = answer.body == .json && answer.redirection == nil }
-        if self.requests.endpoint.isSecure || self.isOnThisMachine || isJSON {
+        if self.mayTell(answer) {
             http.inquiry = try await self.answerToCredential()
         } else if http.mayAskForCredential {
             http.inquiry = .withheld
@@ -80,6 +95,12 @@ extension Examination {
         let answer = HTTPFacts(.answered(self.answer(head, body)))
         let asksForCredential = self.facts.http.facts?.mayAskForCredential == true
         return (asksForCredential ? answer.mayAskForCredential : !answer.isOfAPI) ? .refused : .met
+    }
+
+    /// Returns whether the sender of an answer may be told the credential: a verified server, one on this machine, or an
+    /// API as far as can be seen.
+    private func mayTell(_ answer: HTTPFacts.Answer) -> Bool {
+        self.requests.endpoint.isSecure || self.isOnThisMachine || answer.body == .json && answer.redirection == nil
     }
 
     /// Indicates whether nothing stands between here and the server, which is on the same machine.

@@ -19,11 +19,13 @@ extension Examination {
         try await self.examineOtherRoute()
         try await self.examineScheme()
         try await self.examineInquiry()
-        let inquiry = self.facts.http.facts?.inquiry
-        guard PathJudge(self.facts).mayAsk, inquiry != .withheld else {
-            self.facts.credential = .skipped(inquiry == .refused ? .notReached : .notTrusted)
-            self.facts.upgrade = .skipped(.notTrusted)
-            self.facts.skipAboveUpgrade(.notTrusted)
+        let http = self.facts.http.facts
+        guard PathJudge(self.facts).mayAsk, http?.inquiry != .withheld else {
+            // A server that has no responses has answered itself.
+            let reason: SkipReason = http?.responsesCode == nil ? .notTrusted : .notReached
+            self.facts.credential = .skipped(http?.inquiry == .refused ? .notReached : reason)
+            self.facts.upgrade = .skipped(reason)
+            self.facts.skipAboveUpgrade(reason)
             return
         }
         let hasAPI = PathJudge(self.facts).hasAPI && !self.isProbe
@@ -144,7 +146,9 @@ extension Examination {
     }
 
     /// Returns the facts of the API's answer to a request with a credential; nil without time to ask.
-    private func answer(to credential: ChappieCredential) async throws -> CredentialFacts? {
+    ///
+    /// What is missing behind the credential is noted, because some servers ask for it first.
+    private mutating func answer(to credential: ChappieCredential) async throws -> CredentialFacts? {
         // Where the list of models does not work, the responses are asked.
         let asksResponses = self.facts.http.facts?.hasResponses == true
         guard let budget = self.budget,
@@ -153,8 +157,18 @@ extension Examination {
                 : self.requests.document(at: "/models", credential: credential, capturing: Self.capturedFieldNames)
         else { return nil }
         let answer = try await ProbeExchange.answer(to: request, by: self.transport, within: budget)
-        let code: Int? = if case .answered(let head, _) = answer { head.statusCode } else { nil }
-        return CredentialFacts(statusCode: code, form: self.inquiry.form)
+        guard case .answered(let head, let body) = answer else {
+            return CredentialFacts(statusCode: nil, form: self.inquiry.form)
+        }
+        if asksResponses { self.noteMissingResponses(head, body) }
+        return CredentialFacts(statusCode: head.statusCode, form: self.inquiry.form)
+    }
+
+    private mutating func noteMissingResponses(_ head: ResponseHead, _ body: [UInt8]) {
+        let existence = self.answer(head, body).existenceOfResponses(text: String(decoding: body, as: UTF8.self))
+        guard existence == false, case .found(var http, let time) = self.facts.http else { return }
+        (http.hasResponses, http.responsesCode) = (false, head.statusCode)
+        self.facts.http = .found(http, time)
     }
 
     private mutating func noteMissingCredential() {

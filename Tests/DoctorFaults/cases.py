@@ -475,6 +475,17 @@ def other_service(bench):
     return plain(bench.listener(boxes.static(text)), "--api-key", "sk-fake")
 
 
+@fault("a list of models that is cut, and no responses behind the key", "http.no-responses")
+def cut_list(bench):
+    def serve(connection):
+        while head := boxes.read_head(connection)[0]:
+            if head.startswith(b"GET /v1/models "):
+                return
+            status = "404 Not Found" if boxes.field(head, "authorization") else "401 Unauthorized"
+            connection.sendall(boxes.answer(status, "{}"))
+    return plain(bench.listener(serve), "--api-key", "sk-fake")
+
+
 @fault("a public list of models, and a key that is not accepted", "credential.refused")
 def public_list(bench):
     return plain(bench.listener(listing("401 Unauthorized")), "--api-key", "sk-wrong")

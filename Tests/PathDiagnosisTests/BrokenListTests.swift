@@ -23,6 +23,38 @@ import Testing
         #expect(!Self.report(.init(exchange)).causes.isEmpty)
     }
 
+    /// The list is at the address, and no responses are.
+    @Test(
+        arguments: [
+            (.cut, "cut"), (.timedOut, "no answer in time"), (.answered(.init(statusCode: 502)), "status code 502"),
+            (.answered(.init(statusCode: 503, body: .page)), "status code 503"),
+        ] as [(HTTPFacts.Exchange, String)])
+    func brokenListBesideMissingResponsesIsNoResponsesAPI(exchange: HTTPFacts.Exchange, words: String) {
+        var facts = HTTPFacts(exchange, hasResponses: false)
+        facts.responsesCode = 404
+        let report = Self.report(facts)
+        #expect(report.causes.map(\.name) == ["http.no-responses"] && report.verdict == .fails)
+        #expect(
+            report.causes.first?.evidence == ["\(words) for the list of models, and status code 404 for the responses"])
+        #expect(!facts.mayNeedTLS)
+    }
+
+    @Test(
+        arguments: [
+            (.init(statusCode: 404), "{}", false), (.init(statusCode: 404, body: .other), "404 page not found", false),
+            (.init(statusCode: 404, body: .page), "<pre>Cannot POST /v1/responses</pre>", false),
+            (.init(statusCode: 404), #"{"error":{"code":"model_not_found"}}"#, true),
+            (.init(statusCode: 404, body: .blockPage), "", nil), (.init(statusCode: 404, body: .signInPage), "", nil),
+            (.init(statusCode: 404, body: .other, redirection: .sameHost), "", nil),
+            (.init(statusCode: 400), "{}", true), (.init(statusCode: 401), "{}", true),
+            (.init(statusCode: 401, body: .page, asksForToken: true), "", true),
+            (.init(statusCode: 401, body: .page), "", nil), (.init(statusCode: 405), "{}", nil),
+            (.init(statusCode: 502), "{}", nil), (.init(statusCode: 200), "{}", nil),
+        ] as [(HTTPFacts.Answer, String, Bool?)])
+    func refusalOfAnAPITellsWhetherResponsesExist(answer: HTTPFacts.Answer, text: String, existence: Bool?) {
+        #expect(answer.existenceOfResponses(text: text) == existence)
+    }
+
     @Test(
         arguments: [
             .notHTTP, .needsTLS, .answered(.init(statusCode: 500)), .answered(.init(statusCode: 503, body: .blockPage)),

@@ -93,7 +93,8 @@ package struct HTTPFacts: Sendable, Equatable {
     package var seen: Seen?
     /// Indicates whether the path of the responses exists; nil when that was not asked, or not answered by the server.
     package var hasResponses: Bool?
-    /// The status code of the answer to a POST without content to that path, beside a refused WebSocket; nil without one.
+    /// The status code of the answer to a POST without content to that path, where that decides: beside a refused
+    /// WebSocket or a list of models that does not work; nil without one.
     package var responsesCode: Int?
     /// The outcome of the same request with the credential; nil when it was not examined.
     package var inquiry: Inquiry?
@@ -118,7 +119,7 @@ package struct HTTPFacts: Sendable, Equatable {
     /// answer of an API, which may have another route that answers without content.
     package var mayNeedTLS: Bool {
         switch self.exchange {
-        case .cut, .notHTTP: self.hasResponses != true
+        case .cut, .notHTTP: self.hasResponses == nil
         case .answered(let answer):
             self.demandsTLS || answer.statusCode == 400 && answer.body != .json && self.hasResponses != true
         case .timedOut, .needsTLS: false

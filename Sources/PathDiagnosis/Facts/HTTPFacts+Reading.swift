@@ -35,6 +35,21 @@ extension HTTPFacts.Login {
     }
 }
 
+extension HTTPFacts.Answer {
+    /// Returns whether the path of the responses exists, by this answer to a POST without content to it; nil where the
+    /// answer says neither.
+    ///
+    /// It exists where a refusal is an API's. It does not by status code 404, in JSON, as a text or as a page, except for
+    /// one about a model; a page of something on the path says nothing.
+    package func existenceOfResponses(text: String) -> Bool? {
+        if self.statusCode == 404, self.redirection == nil, [.json, .page, .other].contains(self.body) {
+            return HTTPFacts.isAboutModel(text)
+        }
+        let isRefusal = [400, 401, 403, 415, 422].contains(self.statusCode)
+        return isRefusal && (self.body == .json || self.asksForToken) ? true : nil
+    }
+}
+
 extension HTTPFacts {
     /// Returns whether the text of an answer with status code 404 is about a model, so that its path exists.
     package static func isAboutModel(_ text: String) -> Bool {

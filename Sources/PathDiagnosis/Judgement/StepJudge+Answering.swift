@@ -11,6 +11,10 @@ extension StepJudge {
         case .cut where facts.hasResponses == true: .ok("cut for the list of models alone: the responses are answered")
         case .timedOut where facts.hasResponses == true:
             .ok("no answer in time for the list of models alone: the responses are answered")
+        case .cut where facts.hasResponses == false:
+            .fault(.noResponses, "cut for the list of models\(facts.wordsOfCode)")
+        case .timedOut where facts.hasResponses == false:
+            .fault(.noResponses, "no answer in time for the list of models\(facts.wordsOfCode)")
         case .notHTTP: .fault(.notHTTP, "not HTTP/1.1")
         case .cut: .fault(.httpCut, "cut before the answer")
         case .timedOut:
@@ -28,6 +32,10 @@ extension StepJudge {
         if facts.hasResponses == false {
             if hasModels, let code = facts.responsesCode, !(200..<300).contains(code) {
                 return .fault(.noResponses, "a list of models, and status code \(code) for the responses")
+            }
+            // The list is at this address, and does not work.
+            if answer.statusCode >= 500 {
+                return .fault(.noResponses, "\(words) for the list of models\(facts.wordsOfCode)")
             }
             let code = facts.responsesCode ?? answer.statusCode
             let isSame = code == answer.statusCode || (200..<300).contains(code)
@@ -199,6 +207,11 @@ extension CredentialFacts.Form {
         case .spaces: "the key has spaces around it"
         }
     }
+}
+
+extension HTTPFacts {
+    /// The end of a clause about the list of models, with the status code for the responses.
+    fileprivate var wordsOfCode: String { self.responsesCode.map { ", and status code \($0) for the responses" } ?? "" }
 }
 
 extension HTTPFacts.Demand {

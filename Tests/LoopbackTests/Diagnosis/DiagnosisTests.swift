@@ -383,6 +383,29 @@ import Testing
         Self.expect("credential.refused", .fails, in: try await Self.report(refusing.baseURL, key: "key"))
     }
 
+    /// The server asks for the key first, or says at once that it has no responses.
+    @Test(arguments: ["502 Bad Gateway", nil] as [String?], ["401 Unauthorized", "404 Not Found"])
+    func brokenListBesideMissingResponsesIsNamed(status: String?, withoutKey: String) async throws {
+        let server = try Self.server { hasKey, isList in isList ? status : hasKey ? "404 Not Found" : withoutKey }
+        let report = try await Self.report(server.baseURL, key: "key")
+        Self.expect("http.no-responses", .fails, in: report)
+        let words = status.map { "status code \($0.prefix(3))" } ?? "cut"
+        #expect(
+            report.causes.first?.evidence == ["\(words) for the list of models, and status code 404 for the responses"])
+        #expect(report.causes.count == 1 && report.result(of: .webSocket)?.words == "an earlier step failed")
+        guard withoutKey.hasPrefix("404") else { return }
+        Self.expect("http.no-responses", .fails, in: try await Self.report(server.baseURL))
+    }
+
+    /// Paths that exist for those with a key alone.
+    @Test func responsesThatAreHiddenWithoutTheKeyAreFound() async throws {
+        let server = try Self.server { hasKey, isList in isList ? nil : hasKey ? "400 Bad Request" : "404 Not Found" }
+        let report = try await Self.report(server.baseURL, key: "key")
+        Self.expect("web-socket.not-offered", .degraded, in: report)
+        #expect(report.causes.count == 1)
+        #expect(report.result(of: .credential)?.words == "status code 400: not refused")
+    }
+
     @Test func anErrorWithoutTheKeyIsNoFaultWithIt() async throws {
         let server = try Self.server { hasKey, isList in
             hasKey ? isList ? "200 OK" : "400 Bad Request" : "500 Internal Server Error"
