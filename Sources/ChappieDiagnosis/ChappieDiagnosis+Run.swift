@@ -16,8 +16,9 @@ extension ChappieDiagnosis {
     /// answered by an API, with it; and opens a WebSocket, on which it sends pings and no request.
     /// After a page with status code 401 or 403, an answer 404 that is no API's, or a redirection on the same host, it
     /// sends the same GET with the credential, where the certificate is verified or the server is on this machine; after
-    /// an error 500 in JSON anyway. Where the GET with the credential is answered 401 or 403, it sends a POST without
-    /// content to `/responses` with it and, where that is not refused, without it.
+    /// an error 500 in JSON anyway. Elsewhere the report says that the credential was withheld. Where the GET with the
+    /// credential is answered 401 or 403, it sends a POST without content to `/responses` with it and, where that is not
+    /// refused, without it.
     /// Where the opening handshake is refused with a status code of 200 to 299, 501, or 400 to 499 other than 426, or no
     /// WebSocket is to be opened, it sends a POST without content to `/responses`, with the credential if there is one;
     /// without it where only the answer to the GET looks wrong, or none comes, and then with it in the place of the GET;

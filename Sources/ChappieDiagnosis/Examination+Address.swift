@@ -38,7 +38,7 @@ extension Examination {
         else { return }
         let outcome = try await ProbeExchange.answer(to: request, by: self.transport, within: budget)
         guard case .answered(let head, let body) = outcome else { return }
-        let answer = self.answer(head, body)
+        let answer = self.answer(head, body, to: request)
         switch answer.existenceOfResponses(text: String(decoding: body, as: UTF8.self)) {
         case true?: http.hasResponses = true
         case false? where http.hasBrokenRoute:
@@ -63,7 +63,7 @@ extension Examination {
             case .answered(let head, let body) = try await ProbeExchange.answer(
                 to: request, by: self.transport, within: budget)
         else { return nil }
-        return self.answer(head, body).existenceOfResponses(text: String(decoding: body, as: UTF8.self))
+        return self.answer(head, body, to: request).existenceOfResponses(text: String(decoding: body, as: UTF8.self))
     }
 
     // MARK: The credential
@@ -77,8 +77,11 @@ extension Examination {
         else { return }
         if self.mayTell(answer) {
             http.inquiry = try await self.answerToCredential()
-        } else if http.mayAskForCredential {
-            http.inquiry = .withheld
+        } else {
+            // A page with 401 is the question for a credential, whether there is one or not.
+            let isQuestion = http.mayAskForCredential && answer.statusCode == 401
+            let credential = isQuestion ? nil : try await self.credential()
+            http.inquiry = isQuestion || credential != nil ? .withheld : .impossible
         }
         self.facts.http = .found(http, time)
     }
@@ -92,7 +95,7 @@ extension Examination {
             case .answered(let head, let body) = try await ProbeExchange.answer(
                 to: request, by: self.transport, within: budget)
         else { return nil }
-        let answer = HTTPFacts(.answered(self.answer(head, body)))
+        let answer = HTTPFacts(.answered(self.answer(head, body, to: request)))
         let asksForCredential = self.facts.http.facts?.mayAskForCredential == true
         return (asksForCredential ? answer.mayAskForCredential : !answer.isOfAPI) ? .refused : .met
     }

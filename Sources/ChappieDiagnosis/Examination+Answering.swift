@@ -70,7 +70,7 @@ extension Examination {
             self.firstAnswer = time.duration
             self.isProbe = head.value(of: Self.probeFieldName) != nil
             let seen = self.isProbe ? Self.seen(of: request, body) : nil
-            var facts = HTTPFacts(.answered(self.answer(head, body)), isProbe: self.isProbe, seen: seen)
+            var facts = HTTPFacts(.answered(self.answer(head, body, to: request)), isProbe: self.isProbe, seen: seen)
             facts.isOnThisMachine = self.isOnThisMachine
             self.facts.http = .found(facts, time)
             self.noteClock(head.value(of: "date"), age: head.value(of: "age"))
@@ -78,7 +78,7 @@ extension Examination {
     }
 
     /// Returns the parts of an answer that tell who has answered.
-    func answer(_ head: ResponseHead, _ body: [UInt8]) -> HTTPFacts.Answer {
+    func answer(_ head: ResponseHead, _ body: [UInt8], to request: TransportRequest) -> HTTPFacts.Answer {
         let text = String(decoding: body, as: UTF8.self)
         let type = head.value(of: "content-type")
         // Some APIs give their JSON the type of a page.
@@ -92,7 +92,7 @@ extension Examination {
         let redirection = (300..<400).contains(head.statusCode) ? head.value(of: "location") : nil
         return HTTPFacts.Answer(
             statusCode: head.statusCode, body: kind,
-            redirection: redirection.map { .init(location: $0, host: self.requests.endpoint.host) },
+            redirection: redirection.map { .init(location: $0, of: request.endpoint) },
             asksForToken: challenge?.lowercased().hasPrefix("bearer") ?? false,
             demand: kind == .json ? nil : .init(statusCode: head.statusCode, text: text),
             login: challenge.flatMap { .init(challenge: $0) })
@@ -141,7 +141,7 @@ extension Examination {
             case .answered(let head, let body) = try await ProbeExchange.answer(
                 to: request, by: self.transport, within: budget)
         else { return nil }
-        let answer = self.answer(head, body)
+        let answer = self.answer(head, body, to: request)
         return answer.body == .json || answer.asksForToken ? answer.statusCode : nil
     }
 
@@ -160,12 +160,13 @@ extension Examination {
         guard case .answered(let head, let body) = answer else {
             return CredentialFacts(statusCode: nil, form: self.inquiry.form)
         }
-        if asksResponses { self.noteMissingResponses(head, body) }
+        if asksResponses { self.noteMissingResponses(head, body, to: request) }
         return CredentialFacts(statusCode: head.statusCode, form: self.inquiry.form)
     }
 
-    private mutating func noteMissingResponses(_ head: ResponseHead, _ body: [UInt8]) {
-        let existence = self.answer(head, body).existenceOfResponses(text: String(decoding: body, as: UTF8.self))
+    private mutating func noteMissingResponses(_ head: ResponseHead, _ body: [UInt8], to request: TransportRequest) {
+        let existence = self.answer(head, body, to: request).existenceOfResponses(
+            text: String(decoding: body, as: UTF8.self))
         guard existence == false, case .found(var http, let time) = self.facts.http else { return }
         (http.hasResponses, http.responsesCode) = (false, head.statusCode)
         self.facts.http = .found(http, time)
@@ -294,6 +295,14 @@ extension Examination {
         }
         self.facts.pings = .found(pings, self.time(since: start))
         if self.isProbe { try await self.examineMessages(socket) }
+    }
+}
+
+extension HTTPFacts.Redirection {
+    /// Creates the target of a redirection of a request.
+    fileprivate init(location: String, of endpoint: TransportEndpoint) {
+        let path = endpoint.target.prefix { $0 != "?" }
+        self.init(location: location, host: endpoint.host, withoutTLS: endpoint.isSecure ? nil : String(path))
     }
 }
 

@@ -511,17 +511,38 @@ def basic(bench):
     return plain(bench.listener(boxes.static(text)), "--api-key", "sk-fake")
 
 
-def asking(bench):
+def asking(bench, status=401):
     """The port of nginx in front of an API, which answers a request without the key with its own page."""
     behind = port_of(bench.serve())
-    return bench.nginx('if ($http_authorization != "Bearer sk-fake") { return 401; } '
+    return bench.nginx(f'if ($http_authorization != "Bearer sk-fake") {{ return {status}; }} '
                        f"proxy_pass http://127.0.0.1:{behind}; proxy_buffering off; {UPGRADE}")
+
+
+def hiding(bench):
+    """The same, with the page of a path that does not exist."""
+    return asking(bench, status=404)
 
 
 @fault("nginx: a page that asks for the key, elsewhere and without TLS", "http.asks-credential", verdict=DEGRADED,
        place=NAMESPACE)
 def asked_elsewhere(bench):
     return named("only4", asking(bench), "--api-key", "sk-fake")
+
+
+@fault("nginx: 404 without the key, elsewhere and without TLS", "http.credential-withheld", verdict=DEGRADED,
+       place=NAMESPACE)
+def hidden_elsewhere(bench):
+    return named("only4", hiding(bench), "--api-key", "sk-fake")
+
+
+@fault("nginx: 404 without the key, elsewhere, and none is given", "http.wrong-address", place=NAMESPACE)
+def hidden_without_key(bench):
+    return named("only4", hiding(bench))
+
+
+@fault("nginx: redirects to https, elsewhere and with a key", "http.redirected", place=NAMESPACE)
+def to_https_elsewhere(bench):
+    return named("only4", bench.nginx("return 301 https://$host$request_uri;"), "--api-key", "sk-fake")
 
 
 @fault("nginx: a page that asks for the key, and a wrong one", "credential.refused")
@@ -802,6 +823,11 @@ def healthy_type(bench):
 @healthy("nginx: a page that asks for the key")
 def healthy_asking(bench):
     return plain(asking(bench), "--api-key", "sk-fake")
+
+
+@healthy("nginx: 404 without the key")
+def healthy_hiding(bench):
+    return plain(hiding(bench), "--api-key", "sk-fake")
 
 
 @healthy("nginx: a page that asks for the key, and none is given")

@@ -54,7 +54,7 @@ import Testing
         arguments: [
             (401, .met, []), (401, .refused, []), (401, .impossible, []), (401, .withheld, ["http.asks-credential"]),
             (401, nil, ["http.asks-credential"]), (403, .met, []), (403, .refused, ["http.block-page"]),
-            (403, .impossible, ["http.block-page"]), (403, .withheld, ["http.block-page"]),
+            (403, .impossible, ["http.block-page"]), (403, .withheld, ["http.credential-withheld"]),
             (403, nil, ["http.block-page"]),
         ] as [(Int, HTTPFacts.Inquiry?, [String])])
     func theAnswerWithTheCredentialDecides(statusCode: Int, inquiry: HTTPFacts.Inquiry?, names: [String]) {
@@ -75,6 +75,56 @@ import Testing
                 == "HTTP works, but a web page asks for a credential, which may be the server's or that of something on the path."
         )
         #expect(report.verdict == .degraded && report.advice.isEmpty)
+    }
+
+    /// Without TLS another machine is not told the key, so that nothing is known of the answer with it.
+    @Test(
+        arguments: [
+            (.init(statusCode: 404, body: .page), ", a web page"), (.init(statusCode: 404, body: .other), ""),
+            (.init(statusCode: 403, body: .page), ", a web page"),
+            (.init(statusCode: 302, body: .other, redirection: .sameHost), ""),
+            (.init(statusCode: 302, body: .page, redirection: .sameHost), ", a web page"),
+        ] as [(HTTPFacts.Answer, String)])
+    func anAnswerWithoutTheKeyIsNotTheWholeTruth(answer: HTTPFacts.Answer, kind: String) {
+        let facts = HTTPFacts(.answered(answer), inquiry: .withheld)
+        #expect(facts.mayChangeWithCredential || facts.mayAskForCredential)
+        let report = Self.report(facts)
+        #expect(report.causes.map(\.name) == ["http.credential-withheld"])
+        #expect(
+            report.causes.first?.evidence
+                == ["status code \(answer.statusCode)\(kind) to a request without the key"])
+        #expect(report.verdict == .degraded && report.advice.isEmpty)
+        #expect(
+            report.sentence
+                == "The server answers, but the key was not sent over plain http to another machine, so that the answer to "
+                + "a request with it was not examined.")
+        for inquiry in [HTTPFacts.Inquiry.impossible, nil] {
+            #expect(Self.report(.init(.answered(answer), inquiry: inquiry)).verdict == .fails)
+        }
+    }
+
+    /// A server that redirects to https does so with the key too.
+    @Test(
+        arguments: [
+            ("https://api.test/v1/models", "/v1/models", .withTLS),
+            ("https://API.test:8443/v1/Models?limit=1", "/v1/models", .withTLS),
+            ("https://api.test/login?next=/v1/models", "/v1/models", .sameHost),
+            ("https://api.test", "/v1/models", .sameHost), ("https://api.test/v1/models", nil, .sameHost),
+            ("https://api.test", nil, .sameHost), ("http://api.test/v1/models", "/v1/models", .sameHost),
+            ("/v1/models", "/v1/models", .sameHost), ("//api.test/v1/models", "/v1/models", .sameHost),
+            ("https://other.test/v1/models", "/v1/models", .otherHost),
+        ] as [(String, String?, HTTPFacts.Redirection)])
+    func redirectionToTLSIsThatOfTheSameAddress(location: String, path: String?, redirection: HTTPFacts.Redirection) {
+        #expect(HTTPFacts.Redirection(location: location, host: "api.test", withoutTLS: path) == redirection)
+    }
+
+    @Test func redirectionToTLSIsJudgedWithoutTheKey() {
+        let answer = HTTPFacts.Answer(statusCode: 301, body: .page, redirection: .withTLS)
+        let facts = HTTPFacts(.answered(answer))
+        #expect(!facts.mayChangeWithCredential && !facts.mayAskForCredential && facts.mayBeOfOneRoute)
+        let report = Self.report(facts)
+        #expect(report.causes.map(\.name) == ["http.redirected"] && report.verdict == .fails)
+        #expect(report.causes.first?.evidence == ["status code 301, to https"])
     }
 
     @Test(

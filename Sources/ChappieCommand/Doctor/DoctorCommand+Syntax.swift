@@ -23,7 +23,7 @@ extension DoctorCommand {
         notes: [
             "URL is the base URL; environment CHAPPIE_BASE_URL, then \(BaseURL.byDefault). Without a URL and without a key, "
                 + "the signed-in account and its server are examined. The exit code is 0 when everything works, 75 when turns "
-                + "are possible with a defect, and 69 when none is.",
+                + "are possible with a defect or may be possible, and 69 when none is.",
             "Messages and event streams cannot be examined at an API without asking a model. Run 'chappie serve --probe' "
                 + "beyond the path that is to be examined, and give its base URL.",
             "Without --full the output holds no secret, and no name or address of a machine beyond the URL that was typed, so "

@@ -79,6 +79,8 @@ package struct HTTPFacts: Sendable, Equatable {
     package enum Redirection: Sendable, Equatable {
         /// The same host.
         case sameHost
+        /// The same host and path, with TLS, which the request has not.
+        case withTLS
         /// Another host.
         case otherHost
         /// Another host, at a path for signing in.
@@ -134,7 +136,7 @@ package struct HTTPFacts: Sendable, Equatable {
         if self.mayAskForCredential, answer.statusCode == 401 { return true }
         switch (answer.redirection, answer.body, answer.statusCode) {
         case (.signIn, _, _), (.otherHost, _, _), (_, .signInPage, _), (_, .blockPage, _): return false
-        case (.sameHost, _, _): return true
+        case (.sameHost, _, _), (.withTLS, _, _): return true
         case (nil, .page, 400), (nil, .page, 404), (nil, .page, 405), (nil, .other, 404): return true
         case (nil, .other, 200..<300), (nil, .other, 400): return true
         case (nil, _, 500), (nil, _, 501): return true
@@ -200,7 +202,8 @@ extension HTTPFacts {
         case refused
         /// There is no credential to ask with.
         case impossible
-        /// The server is not verified, so that it is not told the credential.
+        /// The server is on another machine and not verified, and its answer is not an API's: it is not told the
+        /// credential. After a page with status code 401 there may be none.
         case withheld
     }
 }

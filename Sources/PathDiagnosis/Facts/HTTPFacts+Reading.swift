@@ -84,7 +84,9 @@ extension HTTPFacts.Demand {
 
 extension HTTPFacts.Redirection {
     /// Creates the target of a redirection by a server with this host, from the field `Location` (RFC 9110 section 10.2.2).
-    package init(location: String, host: String) {
+    ///
+    /// `path` is that of a request without TLS; nil for one with TLS.
+    package init(location: String, host: String, withoutTLS path: String? = nil) {
         let location = location.lowercased()
         let authority = location.split(separator: "//", maxSplits: 1, omittingEmptySubsequences: false).dropFirst()
             .first
@@ -92,7 +94,9 @@ extension HTTPFacts.Redirection {
         let place = authority?.prefix { !"/?#".contains($0) } ?? ""
         let target = place.split(separator: "@").last ?? ""
         guard isAbsolute, target != host.lowercased(), !target.hasPrefix(host.lowercased() + ":") else {
-            self = .sameHost
+            let rest = authority?.dropFirst(place.count).prefix { !"?#".contains($0) } ?? ""
+            let isSamePath = path.map { rest == $0.lowercased() } ?? false
+            self = location.hasPrefix("https://") && isSamePath ? .withTLS : .sameHost
             return
         }
         let words = ["login", "signin", "sign-in", "sso", "saml", "oauth", "authenticate"]

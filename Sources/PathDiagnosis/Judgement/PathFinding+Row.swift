@@ -16,7 +16,8 @@ extension PathFinding {
         case .inspected, .unknownIssuer, .incompleteChain, .expired, .authorityExpired, .notYetValid, .wrongHost,
             .certificate, .plainHTTP, .notTLS, .tlsRefused, .tlsCut, .tlsSilent:
             self.rowOfTLS
-        case .captivePortal, .signInPage, .blockPage, .asksCredential, .limited, .wrongAddress, .noResponses,
+        case .captivePortal, .signInPage, .blockPage, .asksCredential, .credentialWithheld, .limited, .wrongAddress,
+            .noResponses,
             .responsesUnknown, .redirected, .gatewayError, .serverError, .needsTLS, .notHTTP, .httpCut, .httpSilent,
             .credentialRefused, .credentialForbidden, .credentialUnavailable, .credentialUnusable:
             self.rowOfHTTP
@@ -307,6 +308,17 @@ extension PathFinding {
                 [
                     "Use https, if the server has it: a server that is not verified is not told the credential here.",
                     "If the page is not the server's, sign in with a browser on this network.",
+                ])
+        case .credentialWithheld:
+            Row(
+                .http, .doubt,
+                "the key was not sent over plain http to another machine, so that the answer to a request with it was not"
+                    + " examined",
+                [
+                    "Check the path of the base URL: most end with /v1.",
+                    "If it is right, use https, if the server has it, or examine the server from its own machine or through a"
+                        + " tunnel (ssh -L): there the key is sent.",
+                    "If the answer is not the server's, open any page in a browser, or ask the network's operator.",
                 ])
         case .limited:
             Row(

@@ -50,6 +50,7 @@ package enum PathFinding: String, Sendable, CaseIterable {
     case signInPage = "http.sign-in-page"
     case blockPage = "http.block-page"
     case asksCredential = "http.asks-credential"
+    case credentialWithheld = "http.credential-withheld"
     case limited = "http.limited"
     case wrongAddress = "http.wrong-address"
     case noResponses = "http.no-responses"

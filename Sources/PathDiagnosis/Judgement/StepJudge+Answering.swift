@@ -48,6 +48,9 @@ extension StepJudge {
         }
         if facts.mayAskForCredential, let judgement = Self.page(answer, facts.inquiry) { return judgement }
         if facts.inquiry == .met { return .ok("\(words) to a request without a credential") }
+        if facts.inquiry == .withheld {
+            return .fault(.credentialWithheld, "\(words)\(answer.kind) to a request without the key")
+        }
         let finding = Self.finding(for: answer)
         if finding != nil, facts.hasResponses == true { return .ok("\(words) for the list of models alone") }
         guard let finding else {
@@ -58,8 +61,7 @@ extension StepJudge {
         if finding == .captivePortal, facts.isOnThisMachine, answer.redirection == nil, answer.statusCode != 511 {
             return .fault(.wrongAddress, "\(words), a web page of this machine: check port and path")
         }
-        let kind = answer.isPage ? ", a web page" : answer.redirection == .otherHost ? ", to another host" : ""
-        return .fault(finding, words + kind + (answer.demand?.words ?? ""))
+        return .fault(finding, words + answer.kind + (answer.demand?.words ?? ""))
     }
 
     /// Judges a page that may ask for the credential by the answer to the same request with it; nil for one that is judged
@@ -89,7 +91,7 @@ extension StepJudge {
         switch answer.redirection {
         case .signIn: return .signInPage
         case .otherHost: return answer.statusCode == 301 || answer.statusCode == 308 ? .redirected : .captivePortal
-        case .sameHost: return .redirected
+        case .sameHost, .withTLS: return .redirected
         case nil: break
         }
         switch (answer.body, answer.statusCode) {
@@ -225,6 +227,15 @@ extension HTTPFacts.Demand {
 }
 
 extension HTTPFacts.Answer {
+    /// The kind of the answer, as the end of a clause with the status code; empty for one that says it all.
+    fileprivate var kind: String {
+        switch self.redirection {
+        case .otherHost: self.isPage ? ", a web page" : ", to another host"
+        case .withTLS: ", to https"
+        case .sameHost, .signIn, nil: self.isPage ? ", a web page" : ""
+        }
+    }
+
     /// Indicates whether the body is a page for a browser.
     fileprivate var isPage: Bool {
         switch self.body {

@@ -131,6 +131,28 @@ import Testing
         #expect(asked.withLock { $0 } == [.connecting])
     }
 
+    /// Systems connect the unspecified address to this machine, which an examination takes for another one.
+    @Test(arguments: [("404 Not Found", []), ("403 Forbidden", []), ("302 Found", ["Location: /login"])])
+    func theKeyIsWithheldFromAnotherMachineWithoutTLS(status: String, fields: [String]) async throws {
+        let keys = LockedValue(0)
+        let server = try AnsweringServer { head in
+            if head.lowercased().contains("\r\nauthorization:") { keys.withLock { $0 += 1 } }
+            return AnsweringServer.response(
+                status, ["Content-Type: text/html"] + fields, body: "<html>nothing here</html>")
+        }
+        let baseURL = "http://0.0.0.0:\(server.port)/v1"
+        let report = try await Self.report(baseURL, key: "key")
+        Self.expect("http.credential-withheld", .degraded, in: report)
+        #expect(report.causes.count == 1 && report.advice.isEmpty)
+        #expect(report.result(of: .credential)?.outcome == .skipped)
+        #expect(report.result(of: .webSocket)?.outcome == .skipped)
+        #expect(keys.withLock { $0 } == 0)
+        // Without a key there is nothing else to examine, and on this machine the key is sent.
+        #expect(try await Self.report(baseURL).verdict == .fails)
+        #expect(try await Self.report(server.baseURL, key: "key").verdict == .fails)
+        #expect(keys.withLock { $0 } > 0)
+    }
+
     /// As a line of a file has it; what the server asks for is then never sent.
     @Test(arguments: ["\r", "\n", "\r\n"]) func aKeyWithALineBreakIsNamed(end: String) async throws {
         var configuration = ChappieTestServer.Configuration()
