@@ -611,6 +611,16 @@ def wrong_key(bench):
     return Path(bench.serve("--guard"), ["--api-key", "sk-wrong"])
 
 
+@fault("a key with quotation marks, at a server that takes any", "credential.unusual-form", verdict=WORKS)
+def quoted_key(bench):
+    return Path(bench.serve(), ["--api-key", '"sk-fake"'])
+
+
+@fault("a key with a space behind it, which is not accepted", "credential.refused")
+def key_with_space(bench):
+    return Path(bench.serve("--guard"), ["--api-key", "sk-wrong "])
+
+
 # MARK: WebSocket
 
 @fault("426 to the upgrade", "web-socket.not-offered", verdict=DEGRADED)

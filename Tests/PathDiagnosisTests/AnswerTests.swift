@@ -155,7 +155,9 @@ import Testing
     @Test(
         arguments: [
             ("key\r", .lineBreakAtEnd), ("key\n", .lineBreakAtEnd), ("key\r\n", .lineBreakAtEnd), (" key", .spaces),
-            ("key ", .spaces), ("key", nil), ("k\ney", nil), ("", nil),
+            ("key ", .spaces), ("\tkey", .spaces), ("key\t", .spaces), (" \"key\"", .spaces),
+            ("\"key\"", .quotationMarks), ("'key'", .quotationMarks), ("\"key", .quotationMarks),
+            ("key'", .quotationMarks), ("k\"ey", nil), ("k ey", nil), ("key", nil), ("k\ney", nil), ("", nil),
         ] as [(String, CredentialFacts.Form?)])
     func theFormOfAKeyIsEvidence(token: String, form: CredentialFacts.Form?) {
         #expect(CredentialFacts.Form(token: token) == form)
@@ -166,12 +168,27 @@ import Testing
             switch form {
             case .lineBreakAtEnd: ["the key has a line break at its end"]
             case .spaces: ["the key has spaces around it"]
+            case .quotationMarks: ["the key has quotation marks around it"]
             case nil: []
             }
         #expect(evidence(.init(statusCode: 401, form: form)) == ["status code 401"] + words)
-        #expect(evidence(.init(statusCode: 200, form: form)) == nil)
+        #expect(evidence(.init(statusCode: 403, form: form)) == ["status code 403"] + words)
+        var ofResponses = CredentialFacts(statusCode: 200, form: form)
+        ofResponses.responsesCode = 401
+        #expect(evidence(ofResponses) == ["status code 401 for the responses"] + words)
+        // A key that is not refused need not have been examined.
+        #expect(evidence(.init(statusCode: 200, form: form)) == (words.isEmpty ? nil : words))
+        #expect(evidence(.init(statusCode: nil, form: form)) == (words.isEmpty ? nil : words))
         #expect(
             evidence(.init(.unusable, form: form)) == (words.isEmpty ? ["it has a control character"] : words))
+    }
+
+    @Test func theFormOfAKeyThatIsNotRefusedIsARemark() {
+        let facts = PathFacts.healthy.with { $0.credential = .found(.init(statusCode: 200, form: .spaces)) }
+        let report = PathJudge(facts).report
+        #expect(report.verdict == .works && report.sentence == "WebSockets and HTTP work." && report.advice.isEmpty)
+        #expect(report.causes.map(\.name) == ["credential.unusual-form"])
+        #expect(report.result(of: .credential)?.outcome == .ok)
     }
 
     @Test(

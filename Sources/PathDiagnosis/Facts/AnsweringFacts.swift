@@ -226,8 +226,10 @@ package struct CredentialFacts: Sendable, Equatable {
     package enum Form: Sendable, Equatable {
         /// It has a line break at its end, as a line of a file has.
         case lineBreakAtEnd
-        /// It has spaces before or behind it.
+        /// It has spaces or tabs before or behind it, which the engine sends with it.
         case spaces
+        /// It has quotation marks before or behind it, as a file of variables may have that no shell has read.
+        case quotationMarks
     }
 
     /// The outcome.
@@ -255,7 +257,8 @@ extension CredentialFacts.Form {
     package init?(token: String) {
         switch (token.utf8.first, token.utf8.last) {
         case (_, 0x0A?), (_, 0x0D?): self = .lineBreakAtEnd
-        case (0x20?, _), (_, 0x20?): self = .spaces
+        case (0x20?, _), (_, 0x20?), (0x09?, _), (_, 0x09?): self = .spaces
+        case (0x22?, _), (_, 0x22?), (0x27?, _), (_, 0x27?): self = .quotationMarks
         default: return nil
         }
     }

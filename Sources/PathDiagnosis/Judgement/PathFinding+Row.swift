@@ -19,7 +19,7 @@ extension PathFinding {
         case .captivePortal, .signInPage, .blockPage, .asksCredential, .credentialWithheld, .limited, .wrongAddress,
             .noResponses,
             .responsesUnknown, .redirected, .gatewayError, .serverError, .needsTLS, .notHTTP, .httpCut, .httpSilent,
-            .credentialRefused, .credentialForbidden, .credentialUnavailable, .credentialUnusable:
+            .credentialRefused, .credentialForbidden, .credentialUnavailable, .credentialUnusable, .credentialForm:
             self.rowOfHTTP
         case .webSocketNotOffered, .webSocketBlocked, .webSocketRefused, .webSocketAltered, .webSocketContent,
             .webSocketCut,
@@ -406,6 +406,13 @@ extension PathFinding {
                 [
                     "Remove the line break at the end of the key (CHAPPIE_API_KEY, OPENAI_API_KEY): a secret that was"
                         + " made from a file has its line feed, and a file from Windows ends its lines with CR."
+                ])
+        case .credentialForm:
+            Row(
+                .credential, .hint, "the key has spaces or quotation marks around it, which are sent as a part of it",
+                [
+                    "Remove them from the key (CHAPPIE_API_KEY, OPENAI_API_KEY), if they do not belong to it: docker"
+                        + " --env-file, for one, keeps the quotation marks of a value."
                 ])
         default: Self.missing
         }

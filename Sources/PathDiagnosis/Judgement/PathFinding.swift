@@ -66,6 +66,7 @@ package enum PathFinding: String, Sendable, CaseIterable {
     case credentialForbidden = "credential.forbidden"
     case credentialUnavailable = "credential.unavailable"
     case credentialUnusable = "credential.unusable"
+    case credentialForm = "credential.unusual-form"
     // WebSocket.
     case webSocketNotOffered = "web-socket.not-offered"
     case webSocketBlocked = "web-socket.blocked"

@@ -117,7 +117,17 @@ extension StepJudge {
     }
 
     /// Judges the same request with the credential; `login` is what was asked for without it.
+    ///
+    /// The form of a key is evidence of its refusal, and otherwise a remark: a list of models may be public.
     static func credential(_ facts: CredentialFacts, askedFor login: HTTPFacts.Login?) -> Judgement {
+        var judgement = Self.answer(to: facts, askedFor: login)
+        if let form = facts.form, judgement.faults.isEmpty {
+            judgement.faults = [.init(finding: .credentialForm, evidence: [form.words])]
+        }
+        return judgement
+    }
+
+    private static func answer(to facts: CredentialFacts, askedFor login: HTTPFacts.Login?) -> Judgement {
         let code: Int
         switch facts.outcome {
         case .answered(let statusCode): code = statusCode
@@ -125,11 +135,12 @@ extension StepJudge {
         case .unavailable: return .fault(.credentialUnavailable, "its source failed: none was sent")
         case .unusable: return .fault(.credentialUnusable, facts.form?.words ?? "it has a control character")
         }
-        let words = "status code \(code)"
+        let (words, form) = ("status code \(code)", facts.form.map { [$0.words] } ?? [])
         if let code = facts.responsesCode {
+            let ofResponses = "status code \(code) for the responses"
             return switch code {
-            case 401: .fault(.credentialRefused, "status code \(code) for the responses")
-            case 403: .fault(.credentialForbidden, "status code \(code) for the responses")
+            case 401: .fault(.credentialRefused, ofResponses, evidence: [ofResponses] + form)
+            case 403: .fault(.credentialForbidden, ofResponses, evidence: [ofResponses] + form)
             default: .ok("\(words) for the list of models alone")
             }
         }
@@ -139,8 +150,8 @@ extension StepJudge {
                 .credentialRefused, words,
                 evidence: [words]
                     + (login.map { ["the server asks for a login by \($0.rawValue), and not for a key"] } ?? [])
-                    + (facts.form.map { [$0.words] } ?? []))
-        case 403: .fault(.credentialForbidden, words)
+                    + form)
+        case 403: .fault(.credentialForbidden, words, evidence: [words] + form)
         default: .ok(code == 429 ? "\(words): accepted, and limited" : "\(words): not refused")
         }
     }
@@ -207,6 +218,7 @@ extension CredentialFacts.Form {
         switch self {
         case .lineBreakAtEnd: "the key has a line break at its end"
         case .spaces: "the key has spaces around it"
+        case .quotationMarks: "the key has quotation marks around it"
         }
     }
 }
