@@ -205,7 +205,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
 
     static let credential: [Self] = [
         .init(
-            "credential.forbidden", .credential, .fails, "The server does not allow this to the credential.",
+            "credential.forbidden", .credential, .fails, "The server does not allow the request with this credential.",
             .healthy.with {
                 $0.credential = .found(.init(statusCode: 403))
                 $0.upgrade = .skipped(.notReached)

@@ -49,15 +49,18 @@ extension PathFinding {
         case .clientCertificate:
             Row(
                 .environment, .everything, "the client's certificate or its key cannot be read",
-                ["Check both paths, that the files are PEM files, and that the two belong together."])
+                ["Check the paths of both, that the files are PEM files, and that the key is the certificate's."])
         case .proxyURL:
             Row(
                 .environment, .everything, "the proxy's URL cannot be used",
-                ["Correct it: [SCHEME://][USER:PASSWORD@]HOST[:PORT]."])
+                [
+                    "Correct it (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY or --proxy); its form is"
+                        + " [SCHEME://][USER:PASSWORD@]HOST[:PORT]."
+                ])
         case .clock:
             Row(
                 .environment, .hint, "this machine's clock and the server's differ by more than five minutes",
-                ["Set the one that is wrong: certificates and credentials are judged by it."])
+                ["Set the clock that is wrong: whether certificates and credentials are valid depends on it."])
         case .fewDescriptors:
             Row(
                 .environment, .quality, "the process may open few files and sockets",
@@ -65,7 +68,7 @@ extension PathFinding {
         case .otherScheme:
             Row(
                 .environment, .hint,
-                "the variable of the other scheme names a proxy, and the one that counts names none",
+                "a variable names a proxy for the other scheme, http or https, and none names one for that of the base URL",
                 ["Set HTTPS_PROXY for a URL with https, and HTTP_PROXY for one with http; ALL_PROXY is for both."])
         default: Self.missing
         }
@@ -119,11 +122,11 @@ extension PathFinding {
         case .version6Silent:
             Row(
                 .connect, .quality, "IPv6 to the server is dropped on the path, while IPv4 works",
-                ["Have IPv6 repaired on this network, or turn it off: each connection begins 250 ms later."])
+                ["Have IPv6 repaired on this network, or turn it off; until then each connection begins 250 ms later."])
         case .version4Silent:
             Row(
                 .connect, .quality, "IPv4 to the server is dropped on the path, while IPv6 works",
-                ["Have IPv4 repaired on this network: each connection may begin 250 ms later."])
+                ["Have IPv4 repaired on this network; until then each connection may begin 250 ms later."])
         default: Self.missing
         }
     }
@@ -170,7 +173,7 @@ extension PathFinding {
                 [
                     "Trust its authority (SSL_CERT_FILE or --ca-file).",
                     "Check this machine's clock; if it is right, tell the proxy's operator.",
-                    "Check the proxy's URL: http is for a proxy that is not spoken to by TLS.",
+                    "Check the proxy's URL: https is for a proxy that is spoken to by TLS, http for one that is not.",
                 ],
                 set: [.variable("SSL_CERT_FILE")])
         case .proxySilent:
@@ -211,8 +214,8 @@ extension PathFinding {
                 [
                     "If it is an intermediate authority, tell the server's operator: its file needs that certificate too.",
                     "Until then, or for a private root, set SSL_CERT_FILE to a PEM file with it and the system's.",
-                    "The server's certificate has the address of the other one (openssl x509 -text, CA Issuers), which tells"
-                        + " them apart: a root is its own issuer.",
+                    "To find out which, read the authority's certificate at the address in the server's (openssl x509 -text,"
+                        + " CA Issuers): a root is its own issuer.",
                 ],
                 set: [.variable("SSL_CERT_FILE")])
         case .authorityExpired:
@@ -306,7 +309,7 @@ extension PathFinding {
                 .http, .quality,
                 "a web page asks for a credential, which may be the server's or that of something on the path",
                 [
-                    "Use https, if the server has it: a server that is not verified is not told the credential here.",
+                    "Use https, if the server has it: after such a page the key is sent to a verified server only.",
                     "If the page is not the server's, sign in with a browser on this network.",
                 ])
         case .credentialWithheld:
@@ -391,7 +394,7 @@ extension PathFinding {
                 ])
         case .credentialForbidden:
             Row(
-                .credential, .everything, "the server does not allow this to the credential",
+                .credential, .everything, "the server does not allow the request with this credential",
                 [
                     "Check what the key is allowed, and from which regions.",
                     "Ask for access, or use another key or another account.",
@@ -399,7 +402,10 @@ extension PathFinding {
         case .credentialUnavailable:
             Row(
                 .credential, .everything, "there is no credential to send, because its source fails",
-                ["If it is that of an account, sign in again (chappie login)."])
+                [
+                    "If it is that of an account, sign in again (chappie login).",
+                    "If a program gives it, look for the error that the program's source of credentials throws.",
+                ])
         case .credentialUnusable:
             Row(
                 .credential, .everything, "the credential cannot be sent: it has a line break or a control character",
@@ -495,18 +501,26 @@ extension PathFinding {
         case .eventsCut:
             return Row(
                 .eventStream, .http, "event streams are cut on the path",
-                ["Use a WebSocket, where that works.", "Ask the operators of the path for their time limits."])
+                [
+                    "Use a WebSocket, where that works.",
+                    "Ask the operators of proxies and balancers on the path for their time limits.",
+                ])
         case .eventsSilent:
             return Row(
                 .eventStream, .http, "event streams do not arrive", ["Use a WebSocket, where that works.", unbuffer])
         case .eventsRefused:
             return Row(
                 .eventStream, .http, "event streams are refused",
-                ["Ask the network's operator; the probe server answers with status code 200."])
+                [
+                    "Ask the network's operator: the probe server itself does not refuse them, so something on the path does."
+                ])
         case .idleCut:
             return Row(
                 .idle, .quality, "idle connections are cut on the path",
-                ["Send pings more often (--ping-interval).", "Ask the operators of the path for their time limits."])
+                [
+                    "Send pings more often (--ping-interval).",
+                    "Ask the operators of proxies and balancers on the path for their time limits.",
+                ])
         default: return Self.missing
         }
     }
