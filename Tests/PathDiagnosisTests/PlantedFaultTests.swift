@@ -181,6 +181,13 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
             "http.wrong-address", .http, .fails, "The API is not at this address.",
             .http(.answered(.init(statusCode: 404, body: .page)))),
         .init(
+            "http.credential-withheld", .http, .degraded,
+            "The server answers, but the key was not sent over plain http to another machine, so that the answer to a request "
+                + "with it was not examined.",
+            .http(.answered(.init(statusCode: 404, body: .page))).with {
+                $0.http = .found(.init(.answered(.init(statusCode: 404, body: .page)), inquiry: .withheld))
+            }),
+        .init(
             "http.gateway-error", .http, .fails, "A gateway answers that it does not reach the server.",
             .http(.answered(.init(statusCode: 502, body: .page)))),
         .init(
