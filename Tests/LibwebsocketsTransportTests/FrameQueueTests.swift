@@ -45,8 +45,9 @@ extension FrameQueue {
     fileprivate mutating func drain(by size: Int, limit: Int = .max) -> [UInt8] {
         var output: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: size)
+        var keys = MaskingKeyBlock()
         while output.count < limit {
-            let count = buffer.withUnsafeMutableBufferPointer { self.fill($0) }
+            let count = buffer.withUnsafeMutableBufferPointer { self.fill($0, masking: &keys) }
             if count == 0 { break }
             output += buffer[..<count]
         }
@@ -223,5 +224,61 @@ extension FrameQueue {
             keys.insert(Array(queue.drain(by: 100)[2..<6]))
         }
         #expect(keys.count > 95)
+    }
+
+    /// Frames in one write, those that are made in its buffer and the one that is not, have different keys.
+    @Test func theFramesOfAWriteHaveKeysOfTheirOwn() {
+        var queue = FrameQueue()
+        for _ in 0..<200 { queue.append(OutboundMessage([0, 0, 0, 0], kind: .text)) }
+        // Ten bytes each, so that every second write ends within a frame.
+        let output = queue.drain(by: 1_005)
+        #expect(output.count == 2_000)
+        let keys = Set(stride(from: 0, to: output.count, by: 10).map { Array(output[$0 + 2..<$0 + 6]) })
+        #expect(keys.count > 195)
+    }
+
+    @Test func aBlockGivesEachKeyOnce() {
+        var block = MaskingKeyBlock()
+        // Several blocks. Of so many random keys two are equal once in 4,000 runs.
+        let keys = (0..<1_000).map { _ in block.next() }
+        #expect(Set(keys).count > 995)
+    }
+
+    // MARK: Order
+
+    /// Messages are taken from the front while others are appended, through every size of the queue.
+    @Test func messagesStayInOrderWhileTheQueueGrowsAndShrinks() {
+        var queue = OutboundMessageQueue()
+        var (appended, taken) = (0, 0)
+        for round in 0..<200 {
+            for _ in 0..<round {
+                queue.append(OutboundMessage([UInt8(truncatingIfNeeded: appended)], kind: .text))
+                appended += 1
+            }
+            // The queue is emptied in every tenth round, and longer from round to round else.
+            for _ in 0..<(round % 10 == 0 ? queue.count : round / 2) {
+                guard queue.first?.payload == [UInt8(truncatingIfNeeded: taken)] else {
+                    Issue.record("message \(taken) is missing in round \(round)")
+                    return
+                }
+                queue.removeFirst()
+                taken += 1
+            }
+            #expect(queue.count == appended - taken && queue.isEmpty == (appended == taken))
+        }
+    }
+
+    @Test func theNewestMessagesAreRemoved() {
+        var queue = OutboundMessageQueue()
+        for number in 0..<100 { queue.append(OutboundMessage([UInt8(number)], kind: .text)) }
+        for _ in 0..<10 { queue.removeFirst() }
+        #expect(queue.count(before: { $0.payload == [50] }) == 40)
+        #expect(queue.count(before: { $0.payload == [5] }) == 90)
+        queue.removeAll(after: 90)
+        #expect(queue.count == 90)
+        queue.removeAll(after: 2)
+        #expect(queue.count == 2 && queue.first?.payload == [10])
+        queue.removeAll(after: 0)
+        #expect(queue.isEmpty && queue.first == nil)
     }
 }

@@ -27,6 +27,20 @@ import WebSocketProtocol
         #expect(headerCount == expected.count - byteCount)
     }
 
+    /// A frame is written to memory as it is appended, and not a byte behind it is touched.
+    @Test(arguments: [0, 1, 7, 8, 9, 125, 126, 127, 65_535, 65_536, 65_537])
+    func aFrameInABufferEqualsAnAppendedOne(byteCount: Int) {
+        let payload = SeededBytes.make(byteCount)
+        let header = FrameHeader(opcode: .text, isFinal: false, isCompressed: true)
+        let expected = self.write(header, payload)
+        var memory = [UInt8](repeating: 0xA5, count: expected.count + 9)
+        let count = memory.withUnsafeMutableBytes { memory in
+            payload.withUnsafeBytes { FrameWriter.write(header, payload: $0, maskingKey: self.key, to: memory) }
+        }
+        #expect(count == expected.count)
+        #expect(memory == expected + [UInt8](repeating: 0xA5, count: 9))
+    }
+
     @Test func firstByteEncodesTheFrameHeader() {
         #expect(self.write(FrameHeader(opcode: .text, isCompressed: true), []).first == 0xC1)
         #expect(self.write(FrameHeader(opcode: .text, isFinal: false, isCompressed: true), []).first == 0x41)

@@ -32,6 +32,8 @@ final class Service: @unchecked Sendable {
     @exclusivity(unchecked) private var deadlines = DeadlineQueue()
     /// The scratch memory of the connection that is being read.
     @exclusivity(unchecked) var pieces = PieceScratch()
+    /// The masking keys of the frames that are written next.
+    @exclusivity(unchecked) var maskingKeys = MaskingKeyBlock()
     /// The buffer for the connection that is read next.
     @exclusivity(unchecked) private var reserve: InboundBuffer?
     /// The callers that wait for connections to be closed, with the connections.

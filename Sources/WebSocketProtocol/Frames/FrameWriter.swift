@@ -59,6 +59,22 @@ package enum FrameWriter {
         }
     }
 
+    /// Writes a whole frame to the beginning of a buffer that has room for it; returns the number of bytes.
+    ///
+    /// The payload lies elsewhere.
+    package static func write(
+        _ header: FrameHeader,
+        payload: UnsafeRawBufferPointer,
+        maskingKey: MaskingKey,
+        to buffer: UnsafeMutableRawBufferPointer
+    ) -> Int {
+        let start = unsafe Self.writeHeader(
+            header, payloadByteCount: payload.count, maskingKey: maskingKey, to: buffer)
+        var mask = ByteMask(key: maskingKey)
+        unsafe mask.apply(from: payload, to: UnsafeMutableRawBufferPointer(rebasing: buffer[start...]))
+        return start + payload.count
+    }
+
     /// Appends a close frame.
     package static func append(_ close: CloseFrame, maskingKey: MaskingKey, to output: inout [UInt8]) {
         Self.append(FrameHeader(opcode: .close), payload: close.payload, maskingKey: maskingKey, to: &output)
@@ -71,27 +87,42 @@ package enum FrameWriter {
         maskingKey: MaskingKey,
         to output: inout [UInt8]
     ) {
+        unsafe withUnsafeTemporaryAllocation(byteCount: Self.headerByteLimit, alignment: 8) { bytes in
+            let count = unsafe Self.writeHeader(
+                header, payloadByteCount: payloadByteCount, maskingKey: maskingKey, to: bytes)
+            unsafe output.append(contentsOf: bytes[..<count])
+        }
+    }
+
+    /// The most bytes before a payload.
+    private static let headerByteLimit = 14
+
+    /// Writes the bytes before a payload to the beginning of a buffer; returns their number.
+    private static func writeHeader(
+        _ header: FrameHeader,
+        payloadByteCount: Int,
+        maskingKey: MaskingKey,
+        to buffer: UnsafeMutableRawBufferPointer
+    ) -> Int {
         precondition(payloadByteCount >= 0, "a payload cannot have a negative size")
         precondition(
             !header.opcode.isControl || (header.isFinal && payloadByteCount <= Opcode.controlPayloadLimit),
             "a control frame is never fragmented and never longer than 125 bytes")
-        output.append((header.isFinal ? 0x80 : 0) | (header.isCompressed ? 0x40 : 0) | header.opcode.rawValue)
+        let count = Self.headerByteCount(payloadByteCount: payloadByteCount)
+        precondition(count <= buffer.count, "there is no room for the header of a frame")
+        let first = (header.isFinal ? 0x80 : 0) | (header.isCompressed ? 0x40 : 0) | header.opcode.rawValue
+        unsafe buffer.storeBytes(of: first, as: UInt8.self)
         switch payloadByteCount {
         case ...125:
-            output.append(0x80 | UInt8(payloadByteCount))
+            unsafe buffer.storeBytes(of: 0x80 | UInt8(payloadByteCount), toByteOffset: 1, as: UInt8.self)
         case ...0xFFFF:
-            output.append(0x80 | 126)
-            Self.appendBigEndian(UInt64(payloadByteCount), byteCount: 2, to: &output)
+            unsafe buffer.storeBytes(of: 0x80 | 126, toByteOffset: 1, as: UInt8.self)
+            unsafe buffer.storeBytes(of: UInt16(payloadByteCount).bigEndian, toByteOffset: 2, as: UInt16.self)
         default:
-            output.append(0x80 | 127)
-            Self.appendBigEndian(UInt64(payloadByteCount), byteCount: 8, to: &output)
+            unsafe buffer.storeBytes(of: 0x80 | 127, toByteOffset: 1, as: UInt8.self)
+            unsafe buffer.storeBytes(of: UInt64(payloadByteCount).bigEndian, toByteOffset: 2, as: UInt64.self)
         }
-        Self.appendBigEndian(UInt64(maskingKey.rawValue), byteCount: 4, to: &output)
-    }
-
-    private static func appendBigEndian(_ value: UInt64, byteCount: Int, to output: inout [UInt8]) {
-        for index in (0..<byteCount).reversed() {
-            output.append(UInt8(truncatingIfNeeded: value >> UInt64(8 * index)))
-        }
+        unsafe buffer.storeBytes(of: maskingKey.rawValue.bigEndian, toByteOffset: count - 4, as: UInt32.self)
+        return count
     }
 }

@@ -28,11 +28,13 @@ struct FrameQueue {
     ///
     /// Only the newest ping has to be answered (RFC 6455 section 5.5.3).
     private var latestPong: [UInt8]?
-    private var messages: [OutboundMessage] = []
+    private var messages = OutboundMessageQueue()
+    /// The number of bytes of the first message that are in frames.
     private var messageOffset = 0
     private var hasDroppedMessages = false
     /// The last frame.
     private var close: [UInt8] = []
+    /// The frame that did not fit into a buffer whole, or control frames.
     private var frame: [UInt8] = []
     private var frameOffset = 0
 
@@ -77,23 +79,32 @@ struct FrameQueue {
     /// The number of messages before the first that takes more than one frame; none when its fragments are being sent.
     private var sendableCount: Int {
         guard self.messageOffset == 0 else { return 0 }
-        return self.messages.firstIndex { $0.payload.count > Self.fragmentByteCount } ?? self.messages.count
+        return self.messages.count(before: { $0.payload.count > Self.fragmentByteCount })
     }
 
     private mutating func dropMessages(after count: Int) {
         if count < self.messages.count { self.hasDroppedMessages = true }
-        self.messages.removeLast(self.messages.count - count)
+        self.messages.removeAll(after: count)
         self.messageOffset = 0
     }
 
     /// Moves bytes into a buffer; returns their number.
-    mutating func fill(_ buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
+    ///
+    /// A message's frame that fits is made in the buffer. `keys` gives the keys of messages; a control frame is rare, and
+    /// has one of its own.
+    mutating func fill(_ buffer: UnsafeMutableBufferPointer<UInt8>, masking keys: inout MaskingKeyBlock) -> Int {
         var filled = 0
         while filled < buffer.count {
-            if self.frameOffset == self.frame.count, !self.beginFrame() { break }
-            let count = min(buffer.count - filled, self.frame.count - self.frameOffset)
-            let part = self.frame[self.frameOffset..<self.frameOffset + count]
-            _ = UnsafeMutableBufferPointer(rebasing: buffer[filled..<filled + count]).update(fromContentsOf: part)
+            let rest = UnsafeMutableBufferPointer(rebasing: buffer[filled...])
+            if self.frameOffset == self.frame.count {
+                if let count = self.writeFragment(to: UnsafeMutableRawBufferPointer(rest), masking: &keys) {
+                    filled += count
+                    continue
+                }
+                if !self.beginFrame(masking: &keys) { break }
+            }
+            let count = min(rest.count, self.frame.count - self.frameOffset)
+            _ = rest.update(fromContentsOf: self.frame[self.frameOffset..<self.frameOffset + count])
             self.frameOffset += count
             filled += count
         }
@@ -111,7 +122,7 @@ struct FrameQueue {
     /// Makes the next bytes to write: the control frames, a fragment, or the close frame.
     ///
     /// Returns false when the queue is empty.
-    private mutating func beginFrame() -> Bool {
+    private mutating func beginFrame(masking keys: inout MaskingKeyBlock) -> Bool {
         self.frame.removeAll(keepingCapacity: true)
         self.frameOffset = 0
         if self.control.isEmpty, let payload = self.latestPong.take() { self.appendControl(.pong, payload: payload) }
@@ -119,29 +130,65 @@ struct FrameQueue {
             swap(&self.frame, &self.control)
             return true
         }
-        if self.beginFragment() { return true }
+        if self.beginFragment(masking: &keys) { return true }
         swap(&self.frame, &self.close)
         if self.frame.isEmpty, self.frame.capacity > Self.keptCapacity { self.frame = [] }
         return !self.frame.isEmpty
     }
 
-    private mutating func beginFragment() -> Bool {
-        guard let message = self.messages.first else { return false }
+    // MARK: Fragments
+
+    /// The next frame of a message.
+    private struct Fragment {
+        let header: FrameHeader
+        let range: Range<Int>
+        let message: OutboundMessage
+    }
+
+    private var nextFragment: Fragment? {
+        guard let message = self.messages.first else { return nil }
         let isFirst = self.messageOffset == 0
         let end = min(message.payload.count, self.messageOffset + Self.fragmentByteCount)
         let header = FrameHeader(
             opcode: isFirst ? message.opcode : .continuation, isFinal: end == message.payload.count,
             // RFC 7692 section 6.1: the bit belongs to the first fragment alone.
             isCompressed: isFirst && message.isCompressed)
-        message.payload.withUnsafeBytes { bytes in
-            let payload = UnsafeRawBufferPointer(rebasing: bytes[self.messageOffset..<end])
-            FrameWriter.append(header, payload: payload, maskingKey: .random(), to: &self.frame)
+        return Fragment(header: header, range: self.messageOffset..<end, message: message)
+    }
+
+    /// Notes that a fragment is in a frame.
+    private mutating func took(_ fragment: Fragment) {
+        self.messageOffset = fragment.range.upperBound
+        guard fragment.header.isFinal else { return }
+        self.messages.removeFirst()
+        self.messageOffset = 0
+    }
+
+    /// Writes the next fragment to memory; returns nil when there is none, it does not fit whole, or control frames come
+    /// first.
+    private mutating func writeFragment(
+        to memory: UnsafeMutableRawBufferPointer, masking keys: inout MaskingKeyBlock
+    ) -> Int? {
+        guard self.control.isEmpty, self.latestPong == nil, let fragment = self.nextFragment else { return nil }
+        let byteCount = fragment.range.count
+        guard FrameWriter.headerByteCount(payloadByteCount: byteCount) + byteCount <= memory.count else { return nil }
+        let key = keys.next()
+        let count = fragment.message.payload.withUnsafeBytes { bytes in
+            let payload = UnsafeRawBufferPointer(rebasing: bytes[fragment.range])
+            return FrameWriter.write(fragment.header, payload: payload, maskingKey: key, to: memory)
         }
-        self.messageOffset = end
-        if header.isFinal {
-            self.messages.removeFirst()
-            self.messageOffset = 0
+        self.took(fragment)
+        return count
+    }
+
+    private mutating func beginFragment(masking keys: inout MaskingKeyBlock) -> Bool {
+        guard let fragment = self.nextFragment else { return false }
+        let key = keys.next()
+        fragment.message.payload.withUnsafeBytes { bytes in
+            let payload = UnsafeRawBufferPointer(rebasing: bytes[fragment.range])
+            FrameWriter.append(fragment.header, payload: payload, maskingKey: key, to: &self.frame)
         }
+        self.took(fragment)
         return true
     }
 }

@@ -124,7 +124,7 @@ extension ServiceConnection {
     func writeFrames(on link: Link) {
         guard let channel = self.channel else { return }
         let buffer = self.service.scratch.outgoing
-        let count = channel.fill(buffer)
+        let count = channel.fill(buffer, masking: &self.service.maskingKeys)
         if count > 0 {
             link.write(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[..<count]))
             self.noteSent(count, on: channel)

@@ -125,8 +125,10 @@ final class WebSocketChannel {
         self.queue.appendClose(frame, rest: rest)
     }
 
-    /// Moves frames into a buffer; returns the number of bytes.
-    func fill(_ buffer: UnsafeMutableBufferPointer<UInt8>) -> Int { self.queue.fill(buffer) }
+    /// Moves frames into a buffer, with keys of a block; returns the number of bytes.
+    func fill(_ buffer: UnsafeMutableBufferPointer<UInt8>, masking keys: inout MaskingKeyBlock) -> Int {
+        self.queue.fill(buffer, masking: &keys)
+    }
 
     /// Returns, once, the number of bytes of the messages when all of them are written.
     func takeWrittenByteCount() -> Int {
