@@ -10,7 +10,8 @@ package protocol OwnedWebSocket: TransportConnection {
 
     /// Queues one message when it and those before it have at most `watermark` bytes, or none waits any more.
     ///
-    /// Suspends until then. Messages of waiting callers are queued in the order of their calls.
+    /// Otherwise suspends until there is room, and at most half of the watermark waits. Messages of waiting callers are
+    /// queued in the order of their calls.
     func send(_ message: [UInt8], as kind: OutboundKind, upTo watermark: Int) async -> SendOutcome
 
     /// Sends a ping and returns the time until its pong; nil when the exchange ends before, or the task is cancelled.

@@ -192,6 +192,34 @@ extension FrameQueue {
         #expect(!queue.hasSentMessages)
     }
 
+    // MARK: Counts
+
+    /// The bytes of messages count once their frames are moved out whole, those of control frames never.
+    @Test func movedBytesAreCountedOnce() {
+        var queue = FrameQueue()
+        queue.append(OutboundMessage(Self.content(100), kind: .text))
+        queue.appendPing([1, 2, 3])
+        queue.append(OutboundMessage(Self.content(50), kind: .text))
+        // The ping of 9 bytes, the frame of 106, and a part of the one of 56.
+        _ = queue.drain(by: 120, limit: 1)
+        #expect(queue.takeMovedByteCount() == 100)
+        #expect(queue.takeMovedByteCount() == 0)
+        _ = queue.drain(by: 120)
+        #expect(queue.takeMovedByteCount() == 50)
+    }
+
+    @Test func aLongMessageIsCountedByItsFragments() {
+        var queue = FrameQueue()
+        queue.append(OutboundMessage(Self.content(2 * Self.fragment + 10), kind: .text))
+        var counts: [Int] = []
+        while case let output = queue.drain(by: Self.fragment, limit: 1), !output.isEmpty {
+            counts.append(queue.takeMovedByteCount())
+        }
+        // A fragment and its header do not fit into a buffer of its size.
+        #expect(counts == [0, Self.fragment, Self.fragment + 10])
+        #expect(queue.isEmpty)
+    }
+
     // MARK: Bounds
 
     @Test func queuedPongsAreBounded() throws {

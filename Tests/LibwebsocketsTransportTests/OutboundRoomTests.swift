@@ -40,6 +40,43 @@ import Testing
         #expect(await self.isFull(for: 2))
     }
 
+    /// A caller that waits is resumed when half of the room is free, and not before.
+    @Test func aSenderWaitsForHalfOfTheRoom() async {
+        let room = self.arena.outbound
+        for _ in 0..<10 { #expect(await room.admit(byteCount: 1, upTo: 10) == .queued) }
+        let sender = Task.immediate { await room.admit(byteCount: 1, upTo: 10) }
+        room.noteWritten(byteCount: 4)
+        // A later caller finds no room before it.
+        #expect(await self.isFull(for: 1))
+        room.noteWritten(byteCount: 1)
+        #expect(await sender.value == .queued)
+        #expect(await !self.isFull(for: 4))
+        #expect(await self.isFull(for: 5))
+    }
+
+    /// However small the watermark and however long the message, a caller goes on when all before it is written.
+    @Test(arguments: [(1, 1), (1, 7), (3, 2), (3, 3), (10, 10), (10, 11)])
+    func aSenderGoesOnWhenAllIsWritten(watermark: Int, byteCount: Int) async {
+        let room = self.arena.outbound
+        #expect(await room.admit(byteCount: 100, upTo: watermark) == .queued)
+        let sender = Task.immediate { await room.admit(byteCount: byteCount, upTo: watermark) }
+        for _ in 0..<100 { room.noteWritten(byteCount: 1) }
+        #expect(await sender.value == .queued)
+    }
+
+    /// Callers behind one that is cancelled while it waits are not forgotten.
+    @Test func aCancelledSenderLeavesTheOthersTheirTurn() async {
+        let room = self.arena.outbound
+        #expect(await room.admit(byteCount: 10, upTo: 10) == .queued)
+        let senders = (0..<3).map { _ in Task.immediate { await room.admit(byteCount: 2, upTo: 10) } }
+        senders[0].cancel()
+        #expect(await senders[0].value == .cancelled)
+        room.noteWritten(byteCount: 5)
+        #expect(await senders[1].value == .queued)
+        #expect(await senders[2].value == .queued)
+        #expect(await self.isFull(for: 2))
+    }
+
     @Test(arguments: [
         TransportEnd.closed(code: 1000, reason: ""), .failed(TransportFailure(phase: .stream, cause: .connectionLost)),
     ])

@@ -77,7 +77,7 @@ public struct WebSocketLimits: Sendable, Hashable {
     ///
     /// Default 256 KiB; below `highWatermark`.
     public var lowWatermark = 256 << 10
-    /// The number of bytes that wait to be sent at which `send` suspends.
+    /// The number of bytes that wait to be sent at which `send` suspends, until half of them wait.
     ///
     /// Default 1 MiB. A message above it is sent by itself.
     public var sendWatermark = 1 << 20

@@ -2,7 +2,9 @@ import StreamTransport
 
 /// The room for messages on their way to a peer, and the callers that wait for some of it.
 ///
-/// A lock held for a few lines. The service thread gives room back; any thread asks for it.
+/// A lock held for a few lines. The service thread gives room back as it writes; any thread asks for it. Callers that
+/// wait are resumed when half of the room is free, and not with each write: resuming a task costs more than to send a
+/// short message.
 final class OutboundRoom: Sendable {
     private struct Sender {
         let number: Int
@@ -37,13 +39,15 @@ final class OutboundRoom: Sendable {
 
     // MARK: Service thread
 
-    /// Records that the socket has taken messages of `byteCount` bytes, and resumes the senders for which there is room.
+    /// Records that messages of `byteCount` bytes wait no longer, and resumes the senders for which there is room, once
+    /// at most half of the first one's watermark waits.
+    ///
+    /// When none waits there is room for any message.
     func noteWritten(byteCount: Int) {
         let admitted: [Sender] = self.state.withLock { state in
             state.byteCount -= byteCount
-            let waiting = state.senders
-            guard !waiting.isEmpty else { return [] }
-            let admitted = waiting.prefix { state.admit(byteCount: $0.byteCount, upTo: $0.watermark) }
+            guard let first = state.senders.first, state.byteCount <= first.watermark / 2 else { return [] }
+            let admitted = state.senders.prefix { state.admit(byteCount: $0.byteCount, upTo: $0.watermark) }
             state.senders.removeFirst(admitted.count)
             return Array(admitted)
         }
@@ -70,9 +74,9 @@ final class OutboundRoom: Sendable {
         }
     }
 
-    /// Reserves room for a message when it and those before it have at most `watermark` bytes, or none waits; suspends
-    /// until then.
-    func admit(byteCount: Int, upTo watermark: Int) async -> SendOutcome {
+    /// Reserves room for a message when it and those before it have at most `watermark` bytes, or none waits; otherwise
+    /// suspends until there is room, and at most half of the watermark waits.
+    nonisolated(nonsending) func admit(byteCount: Int, upTo watermark: Int) async -> SendOutcome {
         let (number, known): (Int, SendOutcome?) = self.state.withLock { state in
             state.callerCount += 1
             if state.isClosed { return (state.callerCount, .ended) }

@@ -37,6 +37,10 @@ struct FrameQueue {
     /// The frame that did not fit into a buffer whole, or control frames.
     private var frame: [UInt8] = []
     private var frameOffset = 0
+    /// The byte count of a message's part in it.
+    private var framePayloadByteCount = 0
+    /// The byte count of messages that were moved out since it was taken.
+    private var movedByteCount = 0
 
     /// Indicates whether everything was written.
     ///
@@ -107,11 +111,23 @@ struct FrameQueue {
             _ = rest.update(fromContentsOf: self.frame[self.frameOffset..<self.frameOffset + count])
             self.frameOffset += count
             filled += count
+            if self.frameOffset == self.frame.count { self.movedFrame() }
         }
         self.isEmpty =
             self.frameOffset == self.frame.count && self.control.isEmpty && self.latestPong == nil
             && self.messages.isEmpty && self.close.isEmpty
         return filled
+    }
+
+    private mutating func movedFrame() {
+        self.movedByteCount += self.framePayloadByteCount
+        self.framePayloadByteCount = 0
+    }
+
+    /// Returns, once, the byte count of messages, or parts of them, whose frames `fill` has moved out whole.
+    mutating func takeMovedByteCount() -> Int {
+        defer { self.movedByteCount = 0 }
+        return self.movedByteCount
     }
 
     private mutating func appendControl(_ opcode: Opcode, payload: [UInt8]) {
@@ -178,6 +194,7 @@ struct FrameQueue {
             return FrameWriter.write(fragment.header, payload: payload, maskingKey: key, to: memory)
         }
         self.took(fragment)
+        self.movedByteCount += byteCount
         return count
     }
 
@@ -189,6 +206,7 @@ struct FrameQueue {
             FrameWriter.append(fragment.header, payload: payload, maskingKey: key, to: &self.frame)
         }
         self.took(fragment)
+        self.framePayloadByteCount = fragment.range.count
         return true
     }
 }

@@ -138,8 +138,7 @@ extension ServiceConnection {
             $0.sentByteCount += count
             $0.requestSent = isSent
         }
-        guard isSent else { return }
-        let written = channel.takeWrittenByteCount()
+        let written = channel.takeMovedByteCount()
         if written > 0 { self.plan.arena.outbound.noteWritten(byteCount: written) }
     }
 

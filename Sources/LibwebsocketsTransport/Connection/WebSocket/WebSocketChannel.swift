@@ -16,8 +16,6 @@ final class WebSocketChannel {
     @exclusivity(unchecked) private var reader: FrameReader
     private var closing = ClosingHandshake()
     @exclusivity(unchecked) private var queue = FrameQueue()
-    /// The byte count of the messages in the queue, including those that are written in part or whole, until all are.
-    private var unwrittenByteCount = 0
     /// The coding of compressed messages.
     let coding: PayloadCoding
     @exclusivity(unchecked) private var pingTimer: PingTimer
@@ -105,10 +103,7 @@ final class WebSocketChannel {
     var hasSentMessages: Bool { self.queue.hasSentMessages }
 
     /// Queues a message.
-    func append(_ message: OutboundMessage) {
-        self.queue.append(message)
-        self.unwrittenByteCount += message.payload.count
-    }
+    func append(_ message: OutboundMessage) { self.queue.append(message) }
 
     /// Queues a ping for the consumer, whose answer goes to `ticket`, or else to the consumer.
     ///
@@ -130,11 +125,8 @@ final class WebSocketChannel {
         self.queue.fill(buffer, masking: &keys)
     }
 
-    /// Returns, once, the number of bytes of the messages when all of them are written.
-    func takeWrittenByteCount() -> Int {
-        defer { self.unwrittenByteCount = 0 }
-        return self.unwrittenByteCount
-    }
+    /// Returns, once, the byte count of messages whose frames were moved out.
+    func takeMovedByteCount() -> Int { self.queue.takeMovedByteCount() }
 
     // MARK: Closing
 
