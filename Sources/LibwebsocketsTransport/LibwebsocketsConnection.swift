@@ -122,8 +122,7 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
 
     /// Lets reading continue when little enough is left unread.
     ///
-    /// Not inlined: the size of a `ServiceCommand` is known only at run time, and its stack frame would be set up for every
-    /// message.
+    /// Not inlined: the last message of a buffer needs it, and no other.
     @inline(never)
     private func noteProgress(unread: Int) {
         guard self.arena.shouldResume(withUnread: unread) else { return }

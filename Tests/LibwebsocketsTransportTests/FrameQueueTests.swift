@@ -220,6 +220,29 @@ extension FrameQueue {
         #expect(queue.isEmpty)
     }
 
+    /// As many messages as one write takes go out together, and a longer one by itself.
+    @Test(arguments: [(1_024, 63), (65_528, 1), (65_529, 0), (1 << 20, 0), (0, 10_922)])
+    func aWriteHasRoomForMessages(byteCount: Int, count: Int) throws {
+        let request = TransportRequest(
+            endpoint: TransportEndpoint(isSecure: false, host: "127.0.0.1", port: 1, target: "/"),
+            exchange: .webSocket(offersCompression: false))
+        let channel = WebSocketChannel(coding: .none, request: request, at: Moment(nanoseconds: 0))
+        let message = OutboundMessage(Self.content(byteCount), kind: .binary)
+        var gathered = 0
+        while channel.hasRoomInWrite(for: message), gathered <= count {
+            channel.append(message)
+            gathered += 1
+        }
+        #expect(gathered == count)
+        if count == 0 { channel.append(message) }
+        var buffer = [UInt8](repeating: 0, count: 64 << 10)
+        var keys = MaskingKeyBlock()
+        let written = buffer.withUnsafeMutableBufferPointer { channel.fill($0, masking: &keys) }
+        #expect(written == min(max(1, count) * message.frameByteCount, buffer.count))
+        #expect(channel.hasFrames == (count == 0))
+        #expect(channel.hasRoomInWrite(for: message) == (count > 0))
+    }
+
     // MARK: Bounds
 
     @Test func queuedPongsAreBounded() throws {

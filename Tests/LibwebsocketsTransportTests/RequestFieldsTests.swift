@@ -134,6 +134,15 @@ import WebSocketProtocol
     }
 }
 
+extension ServiceMailbox {
+    /// Takes the commands that wait.
+    fileprivate func drain() -> [ServiceCommand] {
+        var commands: [ServiceCommand] = []
+        _ = self.drain(into: &commands)
+        return commands
+    }
+}
+
 @Suite struct ServiceMailboxTests {
     private static func plan(_ number: UInt) -> ConnectionPlan {
         let request = TransportRequest(
@@ -155,6 +164,24 @@ import WebSocketProtocol
         }
         #expect(numbers == [1, 2, 3])
         #expect(mailbox.drain().isEmpty)
+    }
+
+    /// Commands that are posted while others are performed come out next, with no wake-up of their own.
+    @Test func commandsArePostedWhileOthersArePerformed() {
+        let mailbox = ServiceMailbox()
+        var commands: [ServiceCommand] = []
+        var rounds: [Int] = []
+        mailbox.post(.cancel(ConnectionID(rawValue: 1)))
+        while mailbox.drain(into: &commands) {
+            rounds.append(commands.count)
+            commands.removeAll(keepingCapacity: true)
+            guard rounds.count < 3 else { continue }
+            for _ in 0...rounds.count { mailbox.post(.resume(ConnectionID(rawValue: 1))) }
+        }
+        #expect(rounds == [1, 2, 3])
+        mailbox.endDraining()
+        mailbox.post(.ping(ConnectionID(rawValue: 1)))
+        #expect(mailbox.drain().count == 1)
     }
 
     @Test func waitingCommandsAreRefused() throws {

@@ -26,7 +26,7 @@ extension Service: TaskExecutor {
         guard self.hasWork else { return }
         let end = Moment.now.advanced(byNanoseconds: Self.jobNanoseconds)
         repeat {
-            for command in self.ownCommands.take() { self.perform(command) }
+            self.perform(self.ownCommands.take())
             self.resumeWaiters()
             self.resumeCloseWaiters()
             self.runJobs(until: end)

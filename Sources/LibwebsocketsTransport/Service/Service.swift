@@ -27,6 +27,10 @@ final class Service: @unchecked Sendable {
     @exclusivity(unchecked) var waking: [ServiceConnection] = []
     /// The jobs of consumers that prefer this thread, in order.
     @exclusivity(unchecked) var jobs: [UnownedJob] = []
+    /// The storage of the commands that are performed.
+    @exclusivity(unchecked) private var commands: [ServiceCommand] = []
+    /// The connections with messages that are written together with those behind them; some more than once.
+    @exclusivity(unchecked) private var senders: [ServiceConnection] = []
     /// The commands that these jobs have posted.
     @exclusivity(unchecked) var ownCommands: [ServiceCommand] = []
     @exclusivity(unchecked) private var deadlines = DeadlineQueue()
@@ -99,7 +103,7 @@ final class Service: @unchecked Sendable {
     fileprivate func handle(_ event: clws_event, token: UInt64, readiness: CUnsignedInt) {
         switch event {
         case .woken:
-            for command in self.mailbox.drain() { self.perform(command) }
+            self.performPosted()
         case .timerFired:
             self.timerFired()
         case .roundEnded:
@@ -118,7 +122,52 @@ final class Service: @unchecked Sendable {
         self.expect(connection, by: connection.nextDeadline(isPaused: false))
     }
 
-    func perform(_ command: ServiceCommand) {
+    /// The number of times that commands are taken before the sockets come first again.
+    private static let drainLimit = 8
+    /// The largest number of places for commands that is kept.
+    private static let keptCommandCount = 2_048
+
+    /// Performs the posted commands, and those that are posted meanwhile.
+    private func performPosted() {
+        for _ in 0..<Self.drainLimit {
+            guard self.mailbox.drain(into: &self.commands) else { return }
+            self.perform(self.commands)
+            self.commands.removeAll(keepingCapacity: self.commands.capacity <= Self.keptCommandCount)
+        }
+        self.mailbox.endDraining()
+    }
+
+    /// Performs commands, in order.
+    ///
+    /// Successive messages are written together, as far as one write of a connection takes them: a system call for each
+    /// would take longer than everything else. The first other command, or the end of all, has them written.
+    func perform(_ commands: [ServiceCommand]) {
+        for command in commands {
+            if case .send(let id, let message) = command {
+                self.send(message, on: id)
+            } else {
+                self.settleSenders()
+                self.perform(command)
+            }
+        }
+        self.settleSenders()
+    }
+
+    private func send(_ message: OutboundMessage, on id: ConnectionID) {
+        if self.senders.last?.plan.id != id {
+            guard let connection = self.connections[id] else { return }
+            self.senders.append(connection)
+        }
+        guard let sender = self.senders.last else { return }
+        if !sender.hasRoomInWrite(for: message) { self.settle(sender) }
+        sender.send(message)
+    }
+
+    private func settleSenders() {
+        while let sender = self.senders.popLast() { self.settle(sender) }
+    }
+
+    private func perform(_ command: ServiceCommand) {
         switch command {
         case .open(let plan):
             let connection = ServiceConnection(plan: plan, service: self)
@@ -127,7 +176,7 @@ final class Service: @unchecked Sendable {
         case .resolved(let id, let answer):
             self.perform(on: id) { $0.resolved(answer) }
         case .send(let id, let message):
-            self.perform(on: id) { $0.send(message) }
+            self.send(message, on: id)
         case .ping(let id):
             self.perform(on: id) { $0.ping() }
         case .measure(let id, let ticket):

@@ -9,6 +9,8 @@ final class ServiceMailbox: Sendable {
     private struct State {
         var commands: [ServiceCommand] = []
         var service: ServicePointer?
+        /// Indicates whether the service thread performs commands, and drains again before it sleeps.
+        var isDraining = false
         /// The cause for which there is no service thread.
         var refusal: TransportFailure.Cause?
     }
@@ -17,15 +19,15 @@ final class ServiceMailbox: Sendable {
 
     /// Queues a command.
     ///
-    /// It wakes the service only when the queue was empty: a wake-up is a system call.
+    /// It wakes the service, by a system call, only when no earlier command has and the service does not drain. That is
+    /// not done under the lock, because the service would run into it as soon as it wakes.
     func post(_ command: ServiceCommand) {
-        let refusal: TransportFailure.Cause? = self.state.withLock { state in
-            if let refusal = state.refusal { return refusal }
+        let (refusal, sleeper): (TransportFailure.Cause?, ServicePointer?) = self.state.withLock { state in
+            if let refusal = state.refusal { return (refusal, nil) }
             state.commands.append(command)
-            // Waking under the lock is a write to an eventfd: it does not wait.
-            if state.commands.count == 1, let service = state.service { clws_service_wake(service.pointer) }
-            return nil
+            return (nil, state.commands.count == 1 && !state.isDraining ? state.service : nil)
         }
+        if let sleeper { clws_service_wake(sleeper.pointer) }
         if let refusal { Self.refuse(command, because: refusal) }
     }
 
@@ -66,26 +68,43 @@ final class ServiceMailbox: Sendable {
         }
     }
 
-    /// Takes all commands posted since the last call, in order.
-    func drain() -> [ServiceCommand] {
-        self.state.withLock { $0.commands.take() }
+    /// Takes all commands posted since the last call, in order, in exchange for empty storage; returns false, and keeps
+    /// the storage, when there are none.
+    ///
+    /// After true, posted commands wake no one until it returns false or `endDraining` is called.
+    func drain(into commands: inout [ServiceCommand]) -> Bool {
+        self.state.withLock { state in
+            state.isDraining = !state.commands.isEmpty
+            if state.isDraining { swap(&state.commands, &commands) }
+            return state.isDraining
+        }
+    }
+
+    /// Lets the service do other work before it drains again, for which it is woken.
+    func endDraining() {
+        let sleeper = self.state.withLock { state in
+            state.isDraining = false
+            return state.commands.isEmpty ? nil : state.service
+        }
+        if let sleeper { clws_service_wake(sleeper.pointer) }
     }
 }
 
 /// The shim's service.
-/// - Safety: only ever given to `clws_service_wake` off the service thread, and never freed.
+/// - Safety: only ever given to `clws_service_wake`, which any thread may call, and never freed.
 private struct ServicePointer: @unchecked Sendable {
     let pointer: OpaquePointer
 }
 
 /// A command to the service thread.
 ///
-/// Connections are named by number, so a command for one that has gone is ignored.
+/// Connections are named by number, so a command for one that has gone is ignored. The commands with much data are
+/// indirect, so that the others, a few words each, are cheap to queue.
 enum ServiceCommand: Sendable {
     /// Start an exchange.
-    case open(ConnectionPlan)
+    indirect case open(ConnectionPlan)
     /// The addresses of a connection's host are known.
-    case resolved(ConnectionID, Resolver.Answer)
+    indirect case resolved(ConnectionID, Resolver.Answer)
     /// Send a message.
     case send(ConnectionID, OutboundMessage)
     /// Send a ping.
@@ -97,7 +116,7 @@ enum ServiceCommand: Sendable {
     /// Start the closing handshake with this code.
     case close(ConnectionID, UInt16)
     /// Start the closing handshake with this frame.
-    case closeWith(ConnectionID, CloseFrame)
+    indirect case closeWith(ConnectionID, CloseFrame)
     /// End the exchange: a WebSocket with a close frame, any other at once.
     case cancel(ConnectionID)
     /// The consumer has caught up: continue reading.
@@ -105,7 +124,7 @@ enum ServiceCommand: Sendable {
     /// The consumer waits with a deadline that is nearer than any before.
     case watch(ConnectionID)
     /// Resume the caller when the current closing handshakes are over, at the deadline at the latest.
-    case finishClosing(by: Moment, CheckedContinuation<Void, Never>)
+    indirect case finishClosing(by: Moment, CheckedContinuation<Void, Never>)
     /// Run a job of a task that prefers the service thread.
     case run(UnownedJob)
 }

@@ -33,6 +33,11 @@ struct OutboundMessage: Sendable, Equatable {
         self.init(compressed ?? payload, kind: kind, isCompressed: compressed != nil)
     }
 
+    /// The byte count of the message in one frame.
+    var frameByteCount: Int {
+        FrameWriter.headerByteCount(payloadByteCount: self.payload.count) + self.payload.count
+    }
+
     /// The opcode of the message's first frame.
     var opcode: Opcode {
         switch self.kind {

@@ -100,6 +100,11 @@ extension ServiceConnection {
 
     // MARK: Writing
 
+    /// Indicates whether a message would go out with those that were queued since the last write.
+    func hasRoomInWrite(for message: OutboundMessage) -> Bool {
+        self.channel?.hasRoomInWrite(for: message) ?? true
+    }
+
     /// Queues a message.
     func send(_ message: OutboundMessage) {
         guard let channel = self.channel, channel.allowsSending else { return }
@@ -108,8 +113,8 @@ extension ServiceConnection {
         case .ended where channel.pendingFailure != nil: break
         case .ended, .resolving, .connecting, .requesting, .receivingBody: return
         }
+        if channel.hasSentMessages { self.plan.arena.updateStatistics { $0.requestSent = false } }
         channel.append(message)
-        self.plan.arena.updateStatistics { $0.requestSent = false }
         self.requestWrite()
     }
 

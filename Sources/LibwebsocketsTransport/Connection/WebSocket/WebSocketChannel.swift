@@ -16,6 +16,8 @@ final class WebSocketChannel {
     @exclusivity(unchecked) private var reader: FrameReader
     private var closing = ClosingHandshake()
     @exclusivity(unchecked) private var queue = FrameQueue()
+    /// The byte count of the frames of messages that were queued since the last write.
+    private var gatheredByteCount = 0
     /// The coding of compressed messages.
     let coding: PayloadCoding
     @exclusivity(unchecked) private var pingTimer: PingTimer
@@ -103,7 +105,15 @@ final class WebSocketChannel {
     var hasSentMessages: Bool { self.queue.hasSentMessages }
 
     /// Queues a message.
-    func append(_ message: OutboundMessage) { self.queue.append(message) }
+    func append(_ message: OutboundMessage) {
+        self.queue.append(message)
+        self.gatheredByteCount += message.frameByteCount
+    }
+
+    /// Indicates whether a message would go out with those that were queued since the last write.
+    func hasRoomInWrite(for message: OutboundMessage) -> Bool {
+        message.frameByteCount <= LayerScratch.writeByteCount - self.gatheredByteCount
+    }
 
     /// Queues a ping for the consumer, whose answer goes to `ticket`, or else to the consumer.
     ///
@@ -122,7 +132,8 @@ final class WebSocketChannel {
 
     /// Moves frames into a buffer, with keys of a block; returns the number of bytes.
     func fill(_ buffer: UnsafeMutableBufferPointer<UInt8>, masking keys: inout MaskingKeyBlock) -> Int {
-        self.queue.fill(buffer, masking: &keys)
+        self.gatheredByteCount = 0
+        return self.queue.fill(buffer, masking: &keys)
     }
 
     /// Returns, once, the byte count of messages whose frames were moved out.
