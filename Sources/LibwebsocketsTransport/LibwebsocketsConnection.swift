@@ -182,8 +182,14 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
 
     /// Returns the message as it is sent: compressed, where that was agreed and makes it smaller.
     private func outbound(_ message: [UInt8], as kind: OutboundKind) -> OutboundMessage {
-        guard let agreement = self.compression.withLock({ $0 }) else { return OutboundMessage(message, kind: kind) }
+        guard Self.mayBeCompressed(message), let agreement = self.compression.withLock({ $0 }) else {
+            return OutboundMessage(message, kind: kind)
+        }
         return OutboundMessage(message, kind: kind, compressedFor: agreement)
+    }
+
+    private static func mayBeCompressed(_ message: [UInt8]) -> Bool {
+        message.count >= CompressionChoice.minimumByteCount
     }
 
     private func refuseToSend() {
@@ -234,6 +240,14 @@ extension LibwebsocketsConnection: OwnedWebSocket {
         let message = self.outbound(message, as: kind)
         let outcome = await self.arena.outbound.admit(byteCount: message.payload.count, upTo: watermark)
         if outcome == .queued { self.service.post(.send(self.id, message)) }
+        return outcome
+    }
+
+    func sendAtOnce(_ message: [UInt8], as kind: OutboundKind, upTo watermark: Int) -> SendOutcome? {
+        // It is compressed once, before it waits for room.
+        if Self.mayBeCompressed(message), self.compression.withLock({ $0 != nil }) { return nil }
+        let outcome = self.arena.outbound.admitAtOnce(byteCount: message.count, upTo: watermark)
+        if outcome == .queued { self.service.post(.send(self.id, OutboundMessage(message, kind: kind))) }
         return outcome
     }
 

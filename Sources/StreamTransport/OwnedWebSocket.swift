@@ -14,6 +14,12 @@ package protocol OwnedWebSocket: TransportConnection {
     /// queued in the order of their calls.
     func send(_ message: [UInt8], as kind: OutboundKind, upTo watermark: Int) async -> SendOutcome
 
+    /// Queues one message if `send(_:as:upTo:)` would queue it without suspending; otherwise the outcome is nil, or that
+    /// the exchange has ended.
+    ///
+    /// It may return nil for any message that may be compressed.
+    func sendAtOnce(_ message: [UInt8], as kind: OutboundKind, upTo watermark: Int) -> SendOutcome?
+
     /// Sends a ping and returns the time until its pong; nil when the exchange ends before, or the task is cancelled.
     ///
     /// While reading is paused, pongs are not read.

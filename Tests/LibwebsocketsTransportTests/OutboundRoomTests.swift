@@ -40,6 +40,20 @@ import Testing
         #expect(await self.isFull(for: 2))
     }
 
+    @Test func aCallerThatDoesNotWaitChangesNothingWithoutRoom() async {
+        let room = self.arena.outbound
+        #expect(room.admitAtOnce(byteCount: 4, upTo: 10) == .queued)
+        #expect(room.admitAtOnce(byteCount: 7, upTo: 10) == nil)
+        #expect(room.admitAtOnce(byteCount: 6, upTo: 10) == .queued)
+        let sender = Task.immediate { await room.admit(byteCount: 1, upTo: 10) }
+        // Not before the caller that waits.
+        #expect(room.admitAtOnce(byteCount: 0, upTo: 10) == nil)
+        room.noteWritten(byteCount: 10)
+        #expect(await sender.value == .queued)
+        room.close()
+        #expect(room.admitAtOnce(byteCount: 1, upTo: 10) == .ended)
+    }
+
     /// A caller that waits is resumed when half of the room is free, and not before.
     @Test func aSenderWaitsForHalfOfTheRoom() async {
         let room = self.arena.outbound

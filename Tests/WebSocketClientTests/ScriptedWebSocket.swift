@@ -44,13 +44,16 @@ final class ScriptedWebSocket: OwnedWebSocket {
     private let sendOutcome: SendOutcome
     private let pongTime: Duration?
     private let lendsArrived: Bool
+    private let sendsAtOnce: Bool
 
     /// Creates a connection; `peerBeganClosing` is that of its statistics, and with `lendsArrived` messages are lent
-    /// without their events.
+    /// without their events. Without `sendsAtOnce` every sender waits.
     init(
         _ events: [ScriptedEvent], peerBeganClosing: Bool? = nil, sendOutcome: SendOutcome = .queued,
-        pongTime: Duration? = .milliseconds(5), lendsArrived: Bool = true
+        pongTime: Duration? = .milliseconds(5), lendsArrived: Bool = true,
+        sendsAtOnce: Bool = true
     ) {
+        self.sendsAtOnce = sendsAtOnce
         self.lendsArrived = lendsArrived
         self.state = LockedValue(State(events: events))
         self.sendOutcome = sendOutcome
@@ -130,6 +133,12 @@ final class ScriptedWebSocket: OwnedWebSocket {
     }
 
     func send(_ message: [UInt8], as kind: OutboundKind, upTo watermark: Int) async -> SendOutcome {
+        self.note(.send(String(decoding: message, as: UTF8.self), kind, watermark: watermark))
+        return self.sendOutcome
+    }
+
+    func sendAtOnce(_ message: [UInt8], as kind: OutboundKind, upTo watermark: Int) -> SendOutcome? {
+        guard self.sendsAtOnce, self.sendOutcome != .cancelled else { return nil }
         self.note(.send(String(decoding: message, as: UTF8.self), kind, watermark: watermark))
         return self.sendOutcome
     }

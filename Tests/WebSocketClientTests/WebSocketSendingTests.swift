@@ -6,8 +6,9 @@ import Testing
 @testable import WebSocketClient
 
 @Suite(.timeLimit(.minutes(10))) struct WebSocketSendingTests {
-    @Test func messagesAreSentWithTheirTypes() async throws {
-        var fixture = try WebSocketFixture([.established()])
+    /// With room at once, and after a wait for it.
+    @Test(arguments: [true, false]) func messagesAreSentWithTheirTypes(atOnce: Bool) async throws {
+        var fixture = try WebSocketFixture([.established()], sendsAtOnce: atOnce)
         fixture.configuration.limits.sendWatermark = 77
         let connection = try await fixture.open()
         try await connection.send("one")
@@ -22,8 +23,8 @@ import Testing
         #expect(connection.report.sentMessageCount == 4)
     }
 
-    @Test func sendingToAConnectionThatEndedIsAnError() async throws {
-        let fixture = try WebSocketFixture([.established()], sendOutcome: .ended)
+    @Test(arguments: [true, false]) func sendingToAConnectionThatEndedIsAnError(atOnce: Bool) async throws {
+        let fixture = try WebSocketFixture([.established()], sendOutcome: .ended, sendsAtOnce: atOnce)
         let connection = try await fixture.open()
         await #expect(throws: WebSocketError.notOpen) { try await connection.send("one") }
         #expect(WebSocketError.notOpen.tag == "ws.not-open" && WebSocketError.notOpen.isRetryable)

@@ -22,13 +22,25 @@ final class ServiceMailbox: Sendable {
     /// It wakes the service, by a system call, only when no earlier command has and the service does not drain. That is
     /// not done under the lock, because the service would run into it as soon as it wakes.
     func post(_ command: ServiceCommand) {
-        let (refusal, sleeper): (TransportFailure.Cause?, ServicePointer?) = self.state.withLock { state in
-            if let refusal = state.refusal { return (refusal, nil) }
+        let posted: Posted = self.state.withLock { state in
+            guard state.refusal == nil else { return .refused }
             state.commands.append(command)
-            return (nil, state.commands.count == 1 && !state.isDraining ? state.service : nil)
+            guard state.commands.count == 1, !state.isDraining, let service = state.service else { return .queued }
+            return .first(service)
         }
-        if let sleeper { clws_service_wake(sleeper.pointer) }
-        if let refusal { Self.refuse(command, because: refusal) }
+        switch posted {
+        case .queued: break
+        case .first(let service): clws_service_wake(service.pointer)
+        case .refused:
+            if let cause = self.state.withLock({ $0.refusal }) { Self.refuse(command, because: cause) }
+        }
+    }
+
+    /// What becomes of a command; the service is to be woken for the first.
+    private enum Posted {
+        case queued
+        case first(ServicePointer)
+        case refused
     }
 
     /// Refuses every command so far and to come: there is no service thread, because memory or descriptors are missing.

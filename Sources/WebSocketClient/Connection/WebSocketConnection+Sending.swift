@@ -1,4 +1,7 @@
+// Sending, by any task. The inlinable functions are compiled with the program, so that a message for which there is room
+// is sent without a change of executors and without memory for a task.
 import StreamTransport
+import Synchronization
 import TransportSurface
 import WebSocketProtocol
 
@@ -11,23 +14,47 @@ extension WebSocketConnection {
     ///
     /// - Throws: ``WebSocketError/notOpen`` when the connection is closed, or is being closed; `CancellationError` when
     ///   the task is cancelled while it waits: the message is then not sent, and the connection stays open.
-    public func send(_ message: WebSocketMessage) async throws {
+    @inlinable @inline(__always)
+    nonisolated(nonsending) public func send(_ message: WebSocketMessage) async throws {
         switch message {
-        case .text(let text): try await self.send(Array(text.utf8), as: .text)
-        case .binary(let bytes): try await self.send(bytes, as: .binary)
+        case .text(let text): try await self.send(text)
+        case .binary(let bytes): try await self.send(bytes)
         }
     }
 
     /// Sends one text message, like `send(_:)` of a message.
-    public func send(_ text: String) async throws { try await self.send(Array(text.utf8), as: .text) }
+    @inlinable @inline(__always)
+    nonisolated(nonsending) public func send(_ text: String) async throws {
+        let payload = Array(text.utf8)
+        if try !self.sendAtOnce(payload, as: .text) { try await self.waitAndSend(payload, as: .text) }
+    }
 
     /// Sends one binary message, like `send(_:)` of a message.
-    public func send(_ bytes: [UInt8]) async throws { try await self.send(bytes, as: .binary) }
+    @inlinable @inline(__always)
+    nonisolated(nonsending) public func send(_ bytes: [UInt8]) async throws {
+        if try !self.sendAtOnce(bytes, as: .binary) { try await self.waitAndSend(bytes, as: .binary) }
+    }
 
-    private func send(_ payload: [UInt8], as kind: OutboundKind) async throws {
-        guard self.state.withLock({ $0.end == nil && !$0.hasClosed }) else { throw WebSocketError.notOpen }
-        switch await self.exchange.send(payload, as: kind, upTo: self.sendWatermark) {
-        case .queued: self.state.withLock { $0.sentMessageCount += 1 }
+    /// Sends a message, if there is room for it at once; returns false otherwise, with nothing sent.
+    @usableFromInline
+    func sendAtOnce(_ payload: [UInt8], as kind: WebSocketMessage.Kind) throws -> Bool {
+        guard self.allowsSending.load(ordering: .relaxed) else { throw WebSocketError.notOpen }
+        guard
+            let outcome = self.exchange.sendAtOnce(payload, as: OutboundKind(kind), upTo: self.sendWatermark)
+        else { return false }
+        try self.note(outcome)
+        return true
+    }
+
+    /// Sends a message, when there is room for it.
+    @usableFromInline
+    nonisolated(nonsending) func waitAndSend(_ payload: [UInt8], as kind: WebSocketMessage.Kind) async throws {
+        try self.note(await self.exchange.send(payload, as: OutboundKind(kind), upTo: self.sendWatermark))
+    }
+
+    private func note(_ outcome: SendOutcome) throws {
+        switch outcome {
+        case .queued: self.sentMessageCount.add(1, ordering: .relaxed)
         case .ended: throw WebSocketError.notOpen
         case .cancelled: throw CancellationError()
         }
@@ -42,7 +69,7 @@ extension WebSocketConnection {
     ///   cancelled while it waits: the connection stays open.
     @discardableResult
     public func ping() async throws -> Duration {
-        guard self.state.withLock({ $0.end == nil && !$0.hasClosed }) else { throw WebSocketError.notOpen }
+        guard self.allowsSending.load(ordering: .relaxed) else { throw WebSocketError.notOpen }
         if let time = await self.exchange.roundTrip() { return time }
         if Task.isCancelled { throw CancellationError() }
         throw WebSocketError.notOpen
@@ -65,7 +92,10 @@ extension WebSocketConnection {
     @discardableResult
     public func close(code: Int? = 1000, reason: String = "") async throws -> WebSocketClose {
         if let fault = Self.fault(ofCode: code, reason: reason) { throw WebSocketError.invalidArgument(fault) }
-        self.state.withLock { if $0.end == nil { $0.hasClosed = true } }
+        self.state.withLock { state in
+            if state.end == nil { state.hasClosed = true }
+            self.allowsSending.store(false, ordering: .relaxed)
+        }
         self.exchange.close(code: code.map { UInt16($0) }, reason: reason)
         guard let announced = await self.exchange.announcedEnd() else {
             self.cancel()
@@ -90,5 +120,14 @@ extension WebSocketConnection {
             return ChappieArgumentError("reason", "is longer than \(CloseFrame.reasonByteLimit) bytes")
         }
         return nil
+    }
+}
+
+extension OutboundKind {
+    fileprivate init(_ kind: WebSocketMessage.Kind) {
+        switch kind {
+        case .text: self = .text
+        case .binary: self = .binary
+        }
     }
 }

@@ -25,7 +25,6 @@ public final class WebSocketConnection: Sendable {
         /// Indicates whether every message before the end was received.
         var isDrained = false
         var firstMessage: Duration?
-        var sentMessageCount = 0
 
         /// The end, once there is nothing left to receive before it.
         var endOfMessages: End? {
@@ -52,6 +51,10 @@ public final class WebSocketConnection: Sendable {
     let hasEndOfMessages = Atomic(false)
     /// The number of received messages, which the task that receives changes.
     let receivedMessageCount = Atomic(0)
+    /// Indicates whether messages may be sent: the end is not known and this side has not begun to close. It is written
+    /// under the state's lock.
+    let allowsSending = Atomic(true)
+    let sentMessageCount = Atomic(0)
     let opening: WebSocketOpening
     let watch: RequestWatch
     let redaction: SecretRedaction
@@ -133,7 +136,7 @@ public final class WebSocketConnection: Sendable {
         let state = self.state.withLock { $0 }
         report.firstMessage = state.firstMessage?.seconds
         report.receivedMessageCount = self.receivedMessageCount.load(ordering: .relaxed)
-        report.sentMessageCount = state.sentMessageCount
+        report.sentMessageCount = self.sentMessageCount.load(ordering: .relaxed)
         report.outcome = state.end?.outcome
         return report
     }
@@ -189,7 +192,7 @@ public final class WebSocketConnection: Sendable {
 
     private func error(_ failure: TransportFailure) -> WebSocketError {
         let hasMessages = self.receivedMessageCount.load(ordering: .relaxed) > 0
-        let hasSent = self.state.withLock { $0.sentMessageCount > 0 }
+        let hasSent = self.sentMessageCount.load(ordering: .relaxed) > 0
         let safety: ChappieReplaySafety = hasMessages ? .outputDelivered : hasSent ? .sentNoOutput : .notSent
         return self.opening.error(failure, self.exchange.statistics, safety, hasMessages: hasMessages)
     }
@@ -218,6 +221,7 @@ public final class WebSocketConnection: Sendable {
     private func changeEnd<Result>(_ change: (inout State) -> Result) -> Result {
         self.state.withLock { state in
             defer {
+                if state.end != nil { self.allowsSending.store(false, ordering: .relaxed) }
                 if state.endOfMessages != nil { self.hasEndOfMessages.store(true, ordering: .relaxed) }
             }
             return change(&state)

@@ -23,6 +23,12 @@ final class OutboundRoom: Sendable {
         /// Indicates whether messages can no longer be sent.
         var isClosed = false
 
+        /// Reserves room for a message whose caller has no other before it; returns nil when it has to wait.
+        mutating func admitInTurn(byteCount: Int, upTo watermark: Int) -> SendOutcome? {
+            if self.isClosed { return .ended }
+            return self.senders.isEmpty && self.admit(byteCount: byteCount, upTo: watermark) ? .queued : nil
+        }
+
         /// Reserves room for a message; returns false when it would have to wait.
         mutating func admit(byteCount: Int, upTo watermark: Int) -> Bool {
             guard self.byteCount == 0 || byteCount <= watermark - self.byteCount else { return false }
@@ -74,23 +80,25 @@ final class OutboundRoom: Sendable {
         }
     }
 
+    /// Reserves room for a message as `admit(byteCount:upTo:)` does, if that would not suspend; returns nil otherwise.
+    func admitAtOnce(byteCount: Int, upTo watermark: Int) -> SendOutcome? {
+        self.state.withLock { $0.admitInTurn(byteCount: byteCount, upTo: watermark) }
+    }
+
     /// Reserves room for a message when it and those before it have at most `watermark` bytes, or none waits; otherwise
     /// suspends until there is room, and at most half of the watermark waits.
     nonisolated(nonsending) func admit(byteCount: Int, upTo watermark: Int) async -> SendOutcome {
-        let (number, known): (Int, SendOutcome?) = self.state.withLock { state in
+        if let outcome = self.admitAtOnce(byteCount: byteCount, upTo: watermark) { return outcome }
+        let number = self.state.withLock { state in
             state.callerCount += 1
-            if state.isClosed { return (state.callerCount, .ended) }
-            let isAdmitted = state.senders.isEmpty && state.admit(byteCount: byteCount, upTo: watermark)
-            return (state.callerCount, isAdmitted ? .queued : nil)
+            return state.callerCount
         }
-        if let known { return known }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let outcome: SendOutcome? = self.state.withLock { state in
                     // Under the lock, so that `cancel` cannot run between this check and the suspension.
                     if Task.isCancelled { return .cancelled }
-                    if state.isClosed { return .ended }
-                    if state.senders.isEmpty, state.admit(byteCount: byteCount, upTo: watermark) { return .queued }
+                    if let outcome = state.admitInTurn(byteCount: byteCount, upTo: watermark) { return outcome }
                     state.senders.append(
                         Sender(number: number, byteCount: byteCount, watermark: watermark, continuation: continuation))
                     return nil
