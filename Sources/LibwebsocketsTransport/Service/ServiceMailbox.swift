@@ -83,7 +83,7 @@ final class ServiceMailbox: Sendable {
     /// Takes all commands posted since the last call, in order, in exchange for empty storage; returns false, and keeps
     /// the storage, when there are none.
     ///
-    /// After true, posted commands wake no one until it returns false or `endDraining` is called.
+    /// After true, posted commands do not wake the service until it returns false or `endDraining` is called.
     func drain(into commands: inout [ServiceCommand]) -> Bool {
         self.state.withLock { state in
             state.isDraining = !state.commands.isEmpty
