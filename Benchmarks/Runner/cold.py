@@ -5,6 +5,9 @@ Usage: cold.py PROGRAMS-FOLDER [--accept] [NAME...]
 Each row of the file names a workload of connection-cost, in which every stream has an event a second: the memory of a
 stream has left the caches when its next event comes, as in programs with many streams. callgrind simulates the caches. A
 figure above its budget by more than its tolerance fails. --accept writes the new counts into the file.
+
+An event that comes alone costs what its misses cost rather than what its instructions do, and most of them are misses of
+code: the event's path is longer than a core's cache for instructions.
 """
 
 import dataclasses
@@ -18,11 +21,13 @@ FILE = pathlib.Path(__file__).resolve().parent.parent / "cold-budgets.tsv"
 PROGRAM = "connection-cost"
 SERVER = "stream-server"
 # The share by which a figure may be above its budget. How the server's clock cuts the rounds is chance, and so is which
-# lines share a place in the first level; in the last level one more line of each stream shows.
-TOLERANCES = {"instructions": 0.03, "first_level": 0.15, "last_level": 0.005}
+# lines share a place in the first level; in the last level one more line of each stream shows. The places of code are
+# the linker's choice: any other size of a function moves those behind it.
+TOLERANCES = {"instructions": 0.03, "code": 0.08, "first_level": 0.15, "last_level": 0.005}
 # How often a row above its budget is counted again: a needless line is there each time, chance is not.
 RECOUNTS = 2
-TITLES = {"instructions": "instructions", "first_level": "misses, first level", "last_level": "misses, last level"}
+TITLES = {"instructions": "instructions", "code": "misses of code, first level", "first_level": "misses, first level",
+          "last_level": "misses, last level"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +50,8 @@ class Row:
         return dataclasses.replace(self, budget=counted)
 
     def __str__(self):
-        counts = [f"{self.budget.instructions:.0f}", f"{self.budget.first_level:.1f}", f"{self.budget.last_level:.1f}"]
+        instructions, *misses = dataclasses.astuple(self.budget)
+        counts = [f"{instructions:.0f}", *(f"{each:.1f}" for each in misses)]
         return "\t".join([self.name, self.workload, str(self.before), str(self.passes), *counts])
 
 
@@ -73,13 +79,13 @@ def lowest(budget, count):
 def compare(budgets, counted):
     """Prints the table; returns a message for each figure above its budget."""
     failures = []
-    print(f"{'an event, cold':42} {'previous':>9} {'new':>9}  {'change':>9}")
+    print(f"{'an event, cold':50} {'previous':>9} {'new':>9}  {'change':>9}")
     for row, new in zip(budgets, counted):
         above = exceeded(row, new)
         for figure in TOLERANCES:
             before, now = getattr(row.budget, figure), getattr(new.budget, figure)
             is_above = figure in above
-            print(f"{row.name + ', ' + TITLES[figure]:42} {before:9.1f} {now:9.1f}  {(now - before) / before:+9.1%}"
+            print(f"{row.name + ', ' + TITLES[figure]:50} {before:9.1f} {now:9.1f}  {(now - before) / before:+9.1%}"
                   f"{'  ABOVE THE BUDGET' if is_above else ''}")
             if is_above:
                 failures.append(f"budgets: {row.name}: {now:.1f} {TITLES[figure]} an event, and {before:.1f} are budgeted")

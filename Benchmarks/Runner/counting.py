@@ -54,7 +54,9 @@ class Cold:
     """The cost of an event whose stream has left the caches, or of all events of a run."""
 
     instructions: float
-    # Misses of a core's caches, for data, and those of them that the last level misses as well.
+    # Misses of a core's cache for instructions: code that does not fit beside the rest of an event's code.
+    code: float
+    # Misses of a core's cache for data, and those of them that the last level misses as well.
     first_level: float
     last_level: float
 
@@ -101,7 +103,7 @@ def read_misses(lines):
             names = line.split()[1:]
         elif line.startswith(("summary:", "totals:")):
             total = dict(zip(names, map(int, line.split()[1:])))
-            return Cold(total["Ir"], total["D1mr"] + total["D1mw"], total["DLmr"] + total["DLmw"])
+            return Cold(total["Ir"], total["I1mr"], total["D1mr"] + total["D1mw"], total["DLmr"] + total["DLmw"])
     raise CountingError("callgrind has written no totals")
 
 

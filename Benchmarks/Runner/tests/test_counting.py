@@ -63,8 +63,8 @@ class Profiles(unittest.TestCase):
                  "fn=(1)", "cfn=(5) malloc'2", "calls=4 0", "summary: 80"]
         self.assertEqual(counting.read_profile(lines), counting.Profile(80, 7))
 
-    def test_misses_are_those_of_data_in_each_level(self):
+    def test_misses_are_those_of_code_in_the_first_level_and_of_data_in_each(self):
         lines = ["events: Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw", "fn=(1) one", "totals: 900 80 70 60 5 4 30 2 1"]
-        self.assertEqual(counting.read_misses(lines), counting.Cold(900, 9, 3))
+        self.assertEqual(counting.read_misses(lines), counting.Cold(900, 60, 9, 3))
         with self.assertRaisesRegex(counting.CountingError, "no totals"):
             counting.read_misses(lines[:2])
