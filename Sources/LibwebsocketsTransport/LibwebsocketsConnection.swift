@@ -162,6 +162,10 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
     }
 
     nonisolated(nonsending) func wait(for duration: Duration?) async -> TransportWaitOutcome {
+        await self.wait(forNanoseconds: duration?.nanoseconds)
+    }
+
+    nonisolated(nonsending) func wait(forNanoseconds nanoseconds: Int64?) async -> TransportWaitOutcome {
         if self.state.hasEndedSlice {
             self.state.hasEndedSlice = false
             await Task.yield()
@@ -169,7 +173,9 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
         }
         if self.hasMore { return .ready }
         self.state.reader.becomeIdle()
-        return await self.arena.wait(until: duration.map { .now + $0 }) { self.service.post(.watch(self.id)) }
+        return await self.arena.wait(until: nanoseconds.map { .now.advanced(byNanoseconds: $0) }) {
+            self.service.post(.watch(self.id))
+        }
     }
 
     // MARK: Any thread

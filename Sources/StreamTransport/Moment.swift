@@ -38,6 +38,9 @@ import PlatformC
         return overflows ? (start.nanoseconds < 0 ? .max : .min) : difference
     }
 
+    /// The time since the clock's zero.
+    package var sinceZero: Duration { self - Moment(nanoseconds: 0) }
+
     package static func + (moment: Moment, duration: Duration) -> Moment {
         moment.advanced(byNanoseconds: duration.nanoseconds)
     }

@@ -50,6 +50,9 @@ package protocol TransportConnection: AnyObject, Sendable {
     /// It runs where its caller does, so that it needs no change of executors.
     nonisolated(nonsending) func wait(for duration: Duration?) async -> TransportWaitOutcome
 
+    /// Suspends like `wait(for:)`, with the duration in nanoseconds: no event computes with a `Duration`.
+    nonisolated(nonsending) func wait(forNanoseconds nanoseconds: Int64?) async -> TransportWaitOutcome
+
     /// Sends one message, after `.opened` with an established WebSocket.
     ///
     /// In any other state it has no effect.
@@ -91,6 +94,10 @@ package protocol TransportConnection: AnyObject, Sendable {
 extension TransportConnection {
     /// The identity of the connection: by default it has its own socket.
     package var socketIdentity: ObjectIdentifier { ObjectIdentifier(self) }
+
+    nonisolated(nonsending) package func wait(forNanoseconds nanoseconds: Int64?) async -> TransportWaitOutcome {
+        await self.wait(for: nanoseconds.map { .nanoseconds($0) })
+    }
 }
 
 /// The type of a message to a WebSocket's peer.

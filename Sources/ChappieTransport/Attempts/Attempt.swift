@@ -39,9 +39,9 @@ struct Attempt {
     /// The time at which the head of a refusal came.
     var refusedAt: Duration?
     /// The time of the newest event.
-    var lastEvent: Duration?
+    var lastEvent: Moment?
     /// The time of the newest event that is progress.
-    var lastProgress: Duration?
+    var lastProgress: Moment?
     /// The time at which the process continued after a stop of more than a time budget.
     var wentOn: Duration?
     /// Indicates whether the consumer was informed that there is no progress.
@@ -138,7 +138,7 @@ struct Attempt {
     }
 
     /// Records an event that is output, or counts as progress.
-    mutating func progressed(at now: Duration) {
+    mutating func progressed(at now: Moment) {
         self.lastEvent = now
         self.lastProgress = now
         self.isKnownToStall = false

@@ -5,6 +5,6 @@ struct ConnectionWait {
     let connection: any TransportConnection
     /// The connection of the other attempt of a race; nil when there is none.
     let other: (any TransportConnection)?
-    /// The maximum duration; nil without one.
-    let duration: Duration?
+    /// The maximum duration in nanoseconds; nil without one.
+    let nanoseconds: Int64?
 }

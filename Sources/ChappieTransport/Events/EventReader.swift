@@ -184,7 +184,7 @@ struct EventReader: ~Copyable {
     /// Prepares for a batch of events that has come by now.
     ///
     /// One reading of the clock is enough for all of them, as there are no waits in between.
-    mutating func beginBatch(attempt: Int, at now: Duration) {
+    mutating func beginBatch(attempt: Int, at now: Moment) {
         self.meter.begin(at: now)
         // A consumer that wants diagnostics, or the raw form of output, gets more than the output.
         self.isFlowing =

@@ -1,3 +1,5 @@
+import StreamTransport
+
 /// The reading of a turn in batches: the times of output, and the time for which a peer was read without a pause.
 ///
 /// A part of the turn's reader. It reads no clock. A batch is the data that is available when the driver checks:
@@ -5,7 +7,7 @@
 /// the reader has queued in one step, `delivered` for output of the events that take its three steps.
 struct BatchMeter {
     /// The time at which the current batch was taken.
-    private(set) var time = Duration.zero
+    private(set) var time = Moment(nanoseconds: 0)
     private var gaps = OutputGapMeter()
     private var slice = ReadingSlice()
     /// Indicates whether output of the current batch was delivered.
@@ -17,7 +19,7 @@ struct BatchMeter {
 
     /// Begins a batch.
     @inline(__always)
-    mutating func begin(at now: Duration) {
+    mutating func begin(at now: Moment) {
         self.time = now
         self.hasQueued = false
     }
@@ -57,12 +59,15 @@ struct BatchMeter {
     }
 
     /// Records that the consumer has taken the last output: the next gap begins.
-    mutating func taken(at now: Duration) { self.gaps.taken(at: now) }
+    mutating func taken(at now: Moment) { self.gaps.taken(at: now) }
 
     // MARK: Slices
 
-    /// Indicates whether the budgets and other tasks come before the next batch.
-    @inline(__always) var isSliceOver: Bool { self.slice.isOver }
+    /// Returns whether the budgets and other tasks come before the next batch.
+    ///
+    /// A function that mutates, because a property is read from a copy of the whole meter.
+    @inline(__always)
+    mutating func isSliceOverInPlace() -> Bool { self.slice.isOver }
 
     /// Begins a new slice, after a wait for the connection or after the consumer has run.
     mutating func restartSlice() { self.slice.restart() }

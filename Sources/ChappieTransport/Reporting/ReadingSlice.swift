@@ -8,13 +8,14 @@ import StreamTransport
 struct ReadingSlice {
     /// The duration of a slice.
     static let duration = Duration.milliseconds(500)
+    private static let nanoseconds = 500_000_000 as Int64
 
-    private var began: Duration?
-    private var now = Duration.zero
+    private var began: Moment?
+    private var now = Moment(nanoseconds: 0)
 
     /// Records a batch that was taken at this time and has been read.
     @inline(__always)
-    mutating func noteBatch(at now: Duration) {
+    mutating func noteBatch(at now: Moment) {
         self.now = now
         if self.began == nil { self.began = now }
     }
@@ -23,5 +24,7 @@ struct ReadingSlice {
     mutating func restart() { self.began = nil }
 
     /// Indicates whether the budgets and other tasks come before the next batch.
-    @inline(__always) var isOver: Bool { self.began.map { self.now - $0 >= Self.duration } ?? false }
+    @inline(__always) var isOver: Bool {
+        self.began.map { self.now.nanoseconds(since: $0) >= Self.nanoseconds } ?? false
+    }
 }

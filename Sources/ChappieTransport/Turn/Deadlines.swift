@@ -23,15 +23,18 @@ struct Deadlines {
         }
     }
 
-    /// A deadline and the time that is left until then, which is negative once it has passed.
-    typealias Nearest = (kind: Kind, remaining: Duration)
+    /// A deadline and the time that is left until then, in nanoseconds: none or a negative one once it has passed.
+    typealias Nearest = (kind: Kind, nanoseconds: Int64)
+
+    /// A deadline as the search finds it.
+    private typealias Found = (kind: Kind, remaining: Duration)
 
     private let timeouts: ChappieTimeouts
     private let tellsOfStalls: Bool
     /// The moment at which the turn began; nil before.
     private(set) var startedAt: Duration?
     /// A deadline of an attempt whose events only postpone its deadlines, so that none is nearer.
-    private var known: (attempt: Int, moment: Duration)?
+    private var known: (attempt: Int, moment: Moment)?
 
     /// Creates the deadlines of a turn that has not begun.
     init(_ timeouts: ChappieTimeouts, tellsOfStalls: Bool) {
@@ -70,19 +73,23 @@ struct Deadlines {
     ///   - now: the present time.
     /// - Returns: the deadline, whose kind counts only when it has passed; nil when there is none.
     mutating func nearest(
-        of attempt: inout Attempt?, hedgeDelay: @autoclosure () -> Duration?, at now: Duration
+        of attempt: inout Attempt?, hedgeDelay: @autoclosure () -> Duration?, at now: Moment
     ) -> Nearest? {
         let number = attempt?.numberIfOnlyPostponingInPlace()
         if let known = self.known, known.attempt == number, now < known.moment {
-            return (.budget(.idle), known.moment - now)
+            return (.budget(.idle), known.moment.nanoseconds(since: now))
         }
-        let nearest = self.search(for: &attempt, hedgeDelay: hedgeDelay(), at: now)
+        let found = self.search(for: &attempt, hedgeDelay: hedgeDelay(), at: now.sinceZero)
         self.known = nil
-        if let number, let nearest, nearest.remaining > .zero { self.known = (number, now + nearest.remaining) }
-        return nearest
+        guard let found else { return nil }
+        let nanoseconds = found.remaining.nanoseconds
+        if let number, nanoseconds > 0 { self.known = (number, now.advanced(byNanoseconds: nanoseconds)) }
+        return (found.kind, nanoseconds)
     }
 
-    private func search(for attempt: inout Attempt?, hedgeDelay: Duration?, at now: Duration) -> Nearest? {
+    /// Not inlined: few events search.
+    @inline(never)
+    private func search(for attempt: inout Attempt?, hedgeDelay: Duration?, at now: Duration) -> Found? {
         guard let deadline = self.next(of: attempt, hedgeDelay: hedgeDelay, at: now) else { return nil }
         guard deadline.kind.isSilence, deadline.remaining < .zero - Self.latenessOfStop else { return deadline }
         attempt?.wentOn = now
@@ -94,10 +101,11 @@ struct Deadlines {
     /// A process that runs is late by milliseconds, and a busy one by less than this.
     private static let latenessOfStop = Duration.seconds(1)
 
-    private func next(of attempt: Attempt?, hedgeDelay: Duration?, at now: Duration) -> Nearest? {
+    private func next(of attempt: Attempt?, hedgeDelay: Duration?, at now: Duration) -> Found? {
         guard let attempt else { return nil }
         let requestedAt = attempt.requestMoment
-        var nearest: Nearest?
+        var nearest: Found?
+        let lastProgress = attempt.lastProgress?.sinceZero
         /// Returns the start of the server's silence, which does not count while the process was stopped.
         func silence(_ start: Duration?) -> Duration? { start.map { max($0, attempt.wentOn ?? $0) } }
         func consider(_ kind: Kind, _ limit: Duration?, since start: Duration?) {
@@ -109,14 +117,14 @@ struct Deadlines {
         if attempt.hasEvents {
             let sign = attempt.lastSignOfLife(countingPongs: self.timeouts.pongsProlongIdle)
             consider(.budget(.idle), self.timeouts.idle, since: silence(sign))
-            consider(.budget(.progress), self.timeouts.progress, since: silence(attempt.lastProgress ?? requestedAt))
+            consider(.budget(.progress), self.timeouts.progress, since: silence(lastProgress ?? requestedAt))
         } else {
             consider(.budget(.firstEvent), self.timeouts.firstEvent, since: silence(requestedAt))
             // The status code of a refusal is known: its body has a shorter limit than an answer.
             consider(.budget(.firstEvent), self.timeouts.pongTimeout, since: silence(attempt.refusedAt))
         }
         if self.tellsOfStalls, !attempt.isKnownToStall {
-            consider(.stall, self.timeouts.stall, since: silence(attempt.lastProgress ?? requestedAt))
+            consider(.stall, self.timeouts.stall, since: silence(lastProgress ?? requestedAt))
         }
         if attempt.stage == .opening, attempt.transport == .webSocket {
             consider(.hedge, hedgeDelay, since: attempt.startedAt)
@@ -137,10 +145,11 @@ extension Attempt {
     /// Returns the time of the server's last unsolicited data: an event, a comment, a ping; or, by policy, a pong.
     fileprivate func lastSignOfLife(countingPongs: Bool) -> Duration? {
         let statistics = self.connection.statistics
+        let lastEvent = self.lastEvent?.sinceZero
         guard let heard = countingPongs ? statistics.lastReceived ?? statistics.lastHeard : statistics.lastHeard else {
-            return self.lastEvent
+            return lastEvent
         }
         let moment = self.connectionStart + heard
-        return self.lastEvent.map { max($0, moment) } ?? moment
+        return lastEvent.map { max($0, moment) } ?? moment
     }
 }

@@ -5,6 +5,9 @@ import StreamTransport
 package struct TurnClock: Sendable {
     /// Returns the time since a fixed moment.
     let now: @Sendable () -> Duration
+    /// Returns the same time for the path of an event: 64 bits and plain arithmetic, where a `Duration` has 128 and a call
+    /// for each operation.
+    let moment: @Sendable () -> Moment
     /// Waits, or throws `CancellationError`.
     let sleep: @Sendable (Duration) async throws -> Void
     /// Returns the time of day, in seconds since 1970.
@@ -15,15 +18,17 @@ package struct TurnClock: Sendable {
     /// time beside it.
     let alarm: (@Sendable (Duration) async throws -> Void)?
 
-    /// Creates a clock of these parts.
+    /// Creates a clock of these parts; without `moment` it is made of `now`.
     package init(
         now: @escaping @Sendable () -> Duration,
+        moment: (@Sendable () -> Moment)? = nil,
         sleep: @escaping @Sendable (Duration) async throws -> Void,
         unixTime: (@Sendable () -> Int)? = nil,
         fraction: @escaping @Sendable () -> Double,
         alarm: (@Sendable (Duration) async throws -> Void)? = nil
     ) {
         self.now = now
+        self.moment = moment ?? { Moment(nanoseconds: now().nanoseconds) }
         self.sleep = sleep
         self.unixTime = unixTime ?? { Int(Date().timeIntervalSince1970) }
         self.fraction = fraction
@@ -32,13 +37,13 @@ package struct TurnClock: Sendable {
 
     /// The system's clock.
     static let system: TurnClock = {
-        let start = ContinuousClock.now
-        let zero = Moment.now
+        let (start, zero) = (ContinuousClock.now, Moment.now.sinceZero)
         return TurnClock(
-            now: { Moment.now - zero },
+            now: { Moment.now.sinceZero },
+            moment: { .now },
             sleep: { try await Task.sleep(for: $0) },
             fraction: { Double.random(in: 0..<1) },
-            alarm: { try await Task.sleep(until: start + $0, clock: .continuous) }
+            alarm: { try await Task.sleep(until: start + ($0 - zero), clock: .continuous) }
         )
     }()
 }

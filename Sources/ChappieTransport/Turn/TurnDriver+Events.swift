@@ -137,7 +137,7 @@ extension TurnDriver {
     @inline(never)
     func tookLastOfBatch() {
         guard self.reader.meter.takesLast() else { return }
-        let now = self.now
+        let now = self.moment
         self.attempts.current?.progressed(at: now)
         self.reader.meter.taken(at: now)
     }
@@ -145,7 +145,7 @@ extension TurnDriver {
     private func noteSignOfLife(isProgress: Bool, attempt: Int) {
         let now = self.reader.meter.time
         if self.attempts.current?.hasEvents == false {
-            if let attempt = self.attempts.current { self.recorder.firstEvent(of: attempt, at: now) }
+            if let attempt = self.attempts.current { self.recorder.firstEvent(of: attempt, at: now.sinceZero) }
             self.reader.machine.eventReceived(attempt: attempt)
         }
         self.attempts.current?.lastEvent = now

@@ -9,7 +9,7 @@ extension TurnDriver {
     /// Handles one event of the connection, after a wait if necessary.
     nonisolated(nonsending) func receive() async {
         guard let wait = self.receiveNow() else {
-            if self.reader.meter.isSliceOver { await self.endSlice() }
+            if self.reader.meter.isSliceOverInPlace() { await self.endSlice() }
             return
         }
         self.reader.meter.restartSlice()
@@ -26,8 +26,9 @@ extension TurnDriver {
     ///
     /// Each wait is the end of a branch, because what followed both would need a change of executors.
     nonisolated(nonsending) private func outcome(of wait: ConnectionWait) async -> TransportWaitOutcome {
-        guard let other = wait.other else { return await wait.connection.wait(for: wait.duration) }
-        return await self.engine.transport.wait(for: [wait.connection, other], atMost: wait.duration)
+        guard let other = wait.other else { return await wait.connection.wait(forNanoseconds: wait.nanoseconds) }
+        return await self.engine.transport.wait(
+            for: [wait.connection, other], atMost: wait.nanoseconds.map { .nanoseconds($0) })
     }
 
     /// Handles one available event; returns the necessary wait when there is none.
@@ -41,12 +42,12 @@ extension TurnDriver {
             return nil
         }
         let deadline = self.nearestDeadline()
-        if let deadline, deadline.remaining <= .zero {
+        if let deadline, deadline.nanoseconds <= 0 {
             self.passed(deadline.kind)
             return nil
         }
         let other = self.attempts.isRace ? self.attempts.other?.connection : nil
-        return ConnectionWait(connection: connection, other: other, duration: deadline?.remaining)
+        return ConnectionWait(connection: connection, other: other, nanoseconds: deadline?.nanoseconds)
     }
 
     private func received(_ event: TransportEvent) {
@@ -83,7 +84,7 @@ extension TurnDriver {
     private func nearestDeadline() -> Deadlines.Nearest? {
         let isRace = self.attempts.isRace
         return self.deadlines.nearest(
-            of: &self.attempts.current, hedgeDelay: isRace ? nil : self.reader.machine.hedgeDelay, at: self.now)
+            of: &self.attempts.current, hedgeDelay: isRace ? nil : self.reader.machine.hedgeDelay, at: self.moment)
     }
 
     private func passed(_ deadline: Deadlines.Kind) {
@@ -103,7 +104,7 @@ extension TurnDriver {
     /// Checks whether a time limit has passed although events come: signs of life do not count for a model without
     /// output.
     func checkProgress() {
-        guard let deadline = self.nearestDeadline(), deadline.remaining <= .zero else { return }
+        guard let deadline = self.nearestDeadline(), deadline.nanoseconds <= 0 else { return }
         self.passed(deadline.kind)
         // A budget may have run out behind it.
         if deadline.kind == .stall { self.checkProgress() }
@@ -151,12 +152,12 @@ extension TurnDriver {
             guard unsafe self.attempts.current?.collect(payload.bytes, limit: limit) == true else { return }
             self.failed(self.attempts.current?.refusal(&self.reader))
         case (.streaming, .text):
-            self.reader.beginBatch(attempt: attempt, at: self.now)
+            self.reader.beginBatch(attempt: attempt, at: self.moment)
             self.receivedMessages(payload, attempt: attempt)
             self.endBatch()
         case (.streaming, .body):
             unsafe self.attempts.current?.keepOtherDocument(payload.bytes, limit: limit)
-            self.reader.beginBatch(attempt: attempt, at: self.now)
+            self.reader.beginBatch(attempt: attempt, at: self.moment)
             unsafe self.receivedEventStream(payload.bytes, attempt: attempt)
             self.endBatch()
         case (.streaming, .binary), (.opening, _):

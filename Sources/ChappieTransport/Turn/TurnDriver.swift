@@ -229,6 +229,9 @@ import TransportSurface
     /// The present time.
     var now: Duration { self.engine.clock.now() }
 
+    /// The same time, for the path of an event.
+    var moment: Moment { self.engine.clock.moment() }
+
     /// Keeps the report exact while the turn runs: its consumer may drop the stream between any two events.
     @inline(never)
     private func noteReplaySafety() {

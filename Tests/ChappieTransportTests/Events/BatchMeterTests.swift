@@ -1,28 +1,30 @@
 // The batches of a turn: what counts as output, as progress, and as taken.
 
+import StreamTransport
 import Testing
 
 @testable import ChappieTransport
 
 @Suite struct BatchMeterTests {
+    private func seconds(_ count: Int) -> Moment { Moment(nanoseconds: Int64(count) * 1_000_000_000) }
     private func gapCount(_ meter: BatchMeter) -> Int { meter.summary?.count ?? 0 }
 
     @Test func queuedDeltasAreProgressOnce() {
         var meter = BatchMeter()
-        meter.begin(at: .seconds(1))
+        meter.begin(at: self.seconds(1))
         let before = meter.takeProgress()
         meter.queued()
         meter.queued()
         let (first, second) = (meter.takeProgress(), meter.takeProgress())
         #expect([before, first, second] == [false, true, false])
-        #expect(meter.time == .seconds(1))
+        #expect(meter.time == self.seconds(1))
     }
 
     @Test(arguments: [true, false])
     func gapsLieBetweenBatchesOfOutput(isQueued: Bool) {
         var meter = BatchMeter()
         for second in 1...3 {
-            meter.begin(at: .seconds(second))
+            meter.begin(at: self.seconds(second))
             if second != 2, isQueued { meter.queued() }
             if second != 2, !isQueued { meter.delivered() }
             _ = meter.takeProgress()
@@ -34,11 +36,11 @@ import Testing
 
     @Test func onlyQueuedOutputCountsAsTaken() {
         var meter = BatchMeter()
-        meter.begin(at: .seconds(1))
+        meter.begin(at: self.seconds(1))
         meter.delivered()
         meter.end()
         let delivered = meter.takesLast()
-        meter.begin(at: .seconds(2))
+        meter.begin(at: self.seconds(2))
         meter.queued()
         _ = meter.takeProgress()
         meter.end()

@@ -49,9 +49,10 @@ import Testing
     @Test(arguments: ChappieStreamReport.OutputGaps.bounds)
     func aBoundIsWithinItsBucket(bound: Double) throws {
         var meter = OutputGapMeter()
-        meter.received(at: .zero)
-        meter.received(at: .seconds(bound))
-        meter.received(at: .seconds(bound) * 2 + .nanoseconds(1))
+        let zero = Moment(nanoseconds: 0)
+        meter.received(at: zero)
+        meter.received(at: Self.seconds(bound))
+        meter.received(at: Self.seconds(bound * 2).advanced(byNanoseconds: 1))
         let histogram = try #require(meter.summary).histogram
         let index = try #require(ChappieStreamReport.OutputGaps.bounds.firstIndex(of: bound))
         #expect(histogram[index] == 1 && histogram[index + 1] == 1 && histogram.reduce(0, +) == 2)
@@ -59,20 +60,22 @@ import Testing
 
     @Test func negativeGapCountsAsZero() {
         var meter = OutputGapMeter()
-        meter.received(at: .seconds(9))
-        meter.received(at: .seconds(1))
+        meter.received(at: Self.seconds(9))
+        meter.received(at: Self.seconds(1))
         #expect(meter.summary?.longest == 0 && meter.summary?.count == 1)
     }
 
     @Test func theTimeOfTheConsumerDoesNotCount() {
         var meter = OutputGapMeter()
-        meter.taken(at: .seconds(1))
+        meter.taken(at: Self.seconds(1))
         #expect(meter.summary == nil)
-        meter.received(at: .seconds(2))
-        meter.taken(at: .seconds(8))
-        meter.received(at: .seconds(9))
+        meter.received(at: Self.seconds(2))
+        meter.taken(at: Self.seconds(8))
+        meter.received(at: Self.seconds(9))
         #expect(meter.summary?.longest == 1)
     }
+
+    private static func seconds(_ count: Double) -> Moment { Moment(nanoseconds: Int64((count * 1e9).rounded())) }
 
     // MARK: Compression
 

@@ -46,7 +46,7 @@ import Testing
     func endOfAStreamDependsOnItsEvents(hasEvents: Bool, expected: AttemptFailure) {
         var reader = self.reader()
         var attempt = self.attempt(.httpSSE, 200)
-        if hasEvents { attempt.progressed(at: .zero) }
+        if hasEvents { attempt.progressed(at: Moment(nanoseconds: 0)) }
         let failure = attempt.failure(at: .complete, &reader)
         #expect(failure == expected)
     }
