@@ -76,6 +76,12 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
                 }
                 self.putBackBuffer()
                 if let end = self.state.end.take() { return self.finish(end) }
+                guard self.arena.mayHaveBatch else { return nil }
+                if let buffer = self.arena.takeBuffer(giving: self.state.spare.take()) {
+                    self.state.reader.read(buffer)
+                    self.state.isBehind = false
+                    continue
+                }
                 guard let batch = self.arena.take(giving: self.state.spare.take()) else { return nil }
                 try self.begin(batch)
             } catch {
@@ -173,7 +179,8 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
         }
         if self.hasMore { return .ready }
         self.state.reader.becomeIdle()
-        return await self.arena.wait(until: nanoseconds.map { .now.advanced(byNanoseconds: $0) }) {
+        let deadline = nanoseconds.map { Moment.now.advanced(byNanoseconds: $0) }
+        return await self.arena.wait(until: deadline, giving: self.state.spare.take()) {
             self.service.post(.watch(self.id))
         }
     }

@@ -235,6 +235,68 @@ extension InboundBuffer {
         #expect(buffer.texts == ["b"])
     }
 
+    @Test func aSpareBufferThatIsGivenWithAWaitIsUsedAgain() async throws {
+        let arena = Self.arena()
+        arena.append("a")
+        let buffer = try #require(arena.takeBuffer(giving: nil))
+        buffer.removeAll()
+        arena.announceReady()
+        #expect(await arena.wait(until: nil, giving: buffer) {} == .ready)
+        arena.append("b")
+        #expect(try #require(arena.take()?.buffer) === buffer)
+    }
+
+    @Test func aBufferIsTakenAloneOnlyWhenNothingElseIsToBeTold() throws {
+        let arena = Self.arena(high: 300, low: 100)
+        #expect(arena.takeBuffer(giving: nil) == nil)
+        arena.append("a")
+        #expect(try #require(arena.takeBuffer(giving: nil)).texts == ["a"])
+        #expect(arena.takeBuffer(giving: nil) == nil)
+
+        arena.announceReady()
+        arena.append("b")
+        #expect(arena.takeBuffer(giving: nil) == nil)
+        #expect(try #require(arena.take()).isReady)
+
+        arena.append(Self.text("c", 300))
+        #expect(arena.takeBuffer(giving: nil) == nil)
+        #expect(try #require(arena.take()).isPaused)
+        #expect(arena.shouldResume(withUnread: 0))
+
+        arena.append("d")
+        arena.finish(.complete)
+        #expect(arena.takeBuffer(giving: nil) == nil)
+        let last = try #require(arena.take())
+        #expect(last.texts == ["d"] && last.end == .complete)
+    }
+
+    @Test func everythingThatCanBeTakenIsHintedAt() {
+        func hint(_ change: (InboundArena) -> Void) -> Bool {
+            let arena = Self.arena()
+            change(arena)
+            return arena.mayHaveBatch
+        }
+        #expect(!hint { _ in })
+        #expect(hint { $0.append("a") })
+        #expect(hint { $0.append("a", as: nil) })
+        #expect(hint { $0.appendPong() })
+        #expect(hint { $0.announceReady() })
+        #expect(hint { $0.open(ResponseHead(statusCode: 200), coding: .none) })
+        #expect(hint { $0.finish(.complete) })
+        #expect(hint { $0.abort(.complete) })
+    }
+
+    @Test func theHintEndsWithTheLastBuffer() {
+        let arena = Self.arena()
+        let takes: [() -> InboundBuffer?] = [{ arena.takeBuffer(giving: nil) }, { arena.take()?.buffer }]
+        for taken in takes {
+            arena.append(Self.text("a", Self.largeByteCount))
+            arena.append(Self.text("b", Self.largeByteCount))
+            #expect(taken() != nil && arena.mayHaveBatch)
+            #expect(taken() != nil && !arena.mayHaveBatch)
+        }
+    }
+
     @Test(arguments: [(0, true), (1, false)])
     func allBuffersAndTheOneInHandCountTowardsTheWatermarks(_ missing: Int, _ pauses: Bool) throws {
         let weight = Self.largeByteCount + MemoryLayout<InboundBuffer.Record>.stride

@@ -1,4 +1,5 @@
 import StreamTransport
+import Synchronization
 import WebSocketProtocol
 
 /// The bytes and events that have arrived on one connection and were not read yet.
@@ -86,7 +87,10 @@ final class InboundArena: Sendable {
         var watcherCount = 0
 
         /// Indicates whether the consumer has something to take.
-        var hasNews: Bool { self.oldest != nil || self.isReady || self.head != nil || self.end != nil }
+        var hasNews: Bool { self.oldest != nil || self.hasEdge || self.end != nil }
+
+        /// Indicates whether events stand before the oldest buffer.
+        var hasEdge: Bool { self.isReady || self.head != nil }
 
         /// Takes the waiter out; the caller resumes it.
         mutating func takeWaiter() -> Waiter? {
@@ -143,6 +147,11 @@ final class InboundArena: Sendable {
     }
 
     private let state: LockedValue<State>
+    /// Indicates whether the consumer may have something to take.
+    ///
+    /// A hint that is set under the lock and read without it: a consumer that finds nothing to take waits next, and waiting
+    /// looks under the lock.
+    private let mayHaveNews = Atomic(false)
     /// The room for messages to the peer.
     let outbound: OutboundRoom
     /// The time from which the statistics count.
@@ -203,6 +212,7 @@ final class InboundArena: Sendable {
         let buffer = state.buffer(for: byteCount, reserve: &reserve)
         let weight = buffer.weight
         take(buffer)
+        self.mayHaveNews.store(true, ordering: .relaxed)
         state.backPressure.add(buffer.weight - weight)
         return Appended(waiter: state.takeWaiter(), room: state.backPressure.room)
     }
@@ -244,7 +254,9 @@ final class InboundArena: Sendable {
     /// Announces that a held request can be released.
     func announceReady() {
         self.state.withLock { state in
-            if !state.hasEnded { state.isReady = true }
+            guard !state.hasEnded else { return }
+            state.isReady = true
+            self.mayHaveNews.store(true, ordering: .relaxed)
         }
     }
 
@@ -253,6 +265,7 @@ final class InboundArena: Sendable {
             guard !state.hasEnded else { return }
             state.head = head
             state.coding = coding
+            self.mayHaveNews.store(true, ordering: .relaxed)
         }
     }
 
@@ -325,6 +338,7 @@ final class InboundArena: Sendable {
         let isFirst = self.state.withLock { state in
             guard !state.hasEnded else { return false }
             state.end = end
+            self.mayHaveNews.store(true, ordering: .relaxed)
             watchers = state.announce(end)
             return true
         }
@@ -343,6 +357,7 @@ final class InboundArena: Sendable {
             if !state.hasEnded {
                 watchers = state.announce(end)
                 state.end = end
+                self.mayHaveNews.store(true, ordering: .relaxed)
                 state.isReady = false
                 state.oldest = nil
                 state.later = []
@@ -371,12 +386,32 @@ final class InboundArena: Sendable {
 
     // MARK: Consumer
 
+    /// Indicates whether a take may succeed; without a lock.
+    var mayHaveBatch: Bool { self.mayHaveNews.load(ordering: .relaxed) }
+
+    /// Takes the oldest buffer when it is all that a take would bring, as nearly always; nil otherwise.
+    ///
+    /// A `Batch` has room for a head and an end, and costs more to move than the rest of a take. `spare` is an empty small
+    /// buffer.
+    func takeBuffer(giving spare: InboundBuffer?) -> InboundBuffer? {
+        self.state.withLock { state in
+            if state.spare == nil { state.spare = spare }
+            guard !state.hasEdge, state.end == nil, !state.backPressure.isPaused, let buffer = state.takeOldest() else {
+                return nil
+            }
+            if state.oldest == nil { self.mayHaveNews.store(false, ordering: .relaxed) }
+            state.backPressure.take(buffer.weight)
+            return buffer
+        }
+    }
+
     /// Takes the oldest batch; nil when there is none.
     ///
     /// `spare` is an empty small buffer.
     func take(giving spare: InboundBuffer?) -> Batch? {
         self.state.withLock { state in
             if state.spare == nil { state.spare = spare }
+            defer { self.mayHaveNews.store(state.hasNews, ordering: .relaxed) }
             guard state.hasNews else { return nil }
             let buffer = state.takeOldest()
             let batch = Batch(
@@ -397,15 +432,16 @@ final class InboundArena: Sendable {
 
     /// Waits for an event to read, on the executor of the caller.
     ///
-    /// `watch` is called when the service thread would examine the connection too late for the deadline. A consumer
-    /// that waits repeatedly, each time a little longer, calls it once.
+    /// `spare` is an empty small buffer. `watch` is called when the service thread would examine the connection too late
+    /// for the deadline. A consumer that waits repeatedly, each time a little longer, calls it once.
     nonisolated(nonsending) func wait(
-        until deadline: Moment?, watch: () -> Void
+        until deadline: Moment?, giving spare: InboundBuffer? = nil, watch: () -> Void
     ) async -> TransportWaitOutcome {
         await withTaskCancellationHandler {
             await Self.suspend { continuation in
                 var needsWatch = false
                 let outcome: TransportWaitOutcome? = self.state.withLock { state in
+                    if state.spare == nil { state.spare = spare }
                     // Under the lock, so that `cancelWaiter` cannot run between this check and the suspension.
                     if Task.isCancelled { return .cancelled }
                     if state.hasNews || state.hasEnded { return .ready }
