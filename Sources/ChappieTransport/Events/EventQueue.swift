@@ -58,6 +58,26 @@ struct EventQueue {
         return taken
     }
 
+    /// Takes all events that wait, with the memory of the queue.
+    mutating func moveAll() -> [ChappieStreamEvent] {
+        var taken: [ChappieStreamEvent] = []
+        swap(&taken, &self.events)
+        if self.next > 0 { taken.removeFirst(self.next) }
+        self.next = 0
+        return taken
+    }
+
+    /// Uses the memory of an empty array for the next events, unless it is too large to be kept.
+    mutating func reuse(_ memory: consuming [ChappieStreamEvent]) {
+        guard self.events.capacity == 0, memory.capacity > 0 else { return }
+        // The memory of a reserved capacity may have room for some more.
+        if memory.capacity <= 2 * Self.largestRoom {
+            self.events = memory
+        } else {
+            self.events.reserveCapacity(Self.largestRoom)
+        }
+    }
+
     /// Drops the events that were not taken, and keeps the memory.
     mutating func removeAll() {
         self.events.removeAll(keepingCapacity: true)

@@ -1,3 +1,4 @@
+import StreamTransport
 import Synchronization
 
 /// The events of a stream, taken one by one from batches that are read as a whole.
@@ -41,7 +42,15 @@ public struct ChappieEventSequence: AsyncSequence, Sendable {
             isolation actor: isolated (any Actor)?
         ) async throws(any Error) -> ChappieStreamEvent? {
             guard self.position < self.batch.count, !self.source.isCancelled else {
-                return try await self.refill(isolation: actor)
+                guard self.source.readsInSteps else { return try await self.refill(isolation: actor) }
+                // The caller's function waits itself: one between would cost two changes of executors.
+                do {
+                    self.take(try await self.source.nextOfSequence(reusing: self.takeMemory()))
+                } catch {
+                    self.end()
+                    throw error
+                }
+                return self.takeFirst()
             }
             defer { self.position += 1 }
             return self.batch[self.position]
@@ -57,18 +66,48 @@ public struct ChappieEventSequence: AsyncSequence, Sendable {
             isolation actor: isolated (any Actor)?
         ) async throws(any Error) -> ChappieStreamEvent? {
             // The memory of events that were taken is not kept while the consumer waits.
-            if self.position == self.batch.count { (self.batch, self.position) = ([], 0) }
+            if self.position == self.batch.count { self.end() }
             do {
-                if let batch = try await self.source.nextOfSequence() { (self.batch, self.position) = (batch, 0) }
+                self.take(try await self.source.nextOfSequence())
             } catch {
-                (self.batch, self.position) = ([], 0)
+                self.end()
                 throw error
             }
-            // A stream that had ended before its cancellation has ended with the events that are left.
+            return self.takeFirst()
+        }
+
+        /// Takes out the memory of events that were all taken, for the next ones; nothing while some are left.
+        ///
+        /// The events themselves are freed: a consumer that waits keeps none.
+        @usableFromInline
+        mutating func takeMemory() -> [ChappieStreamEvent] {
+            guard self.position == self.batch.count else { return [] }
+            var memory: [ChappieStreamEvent] = []
+            swap(&memory, &self.batch)
+            memory.removeAll(keepingCapacity: true)
+            self.position = 0
+            return memory
+        }
+
+        /// Takes the events of the next batch; nil, behind the end, leaves those that were not taken.
+        @usableFromInline
+        mutating func take(_ batch: consuming [ChappieStreamEvent]?) {
+            if let batch { (self.batch, self.position) = (batch, 0) }
+        }
+
+        /// Returns the first event of a batch; nil behind the end.
+        ///
+        /// A stream that had ended before its cancellation has ended with the events that are left.
+        @usableFromInline
+        mutating func takeFirst() -> ChappieStreamEvent? {
             guard self.position < self.batch.count else { return nil }
             defer { self.position += 1 }
             return self.batch[self.position]
         }
+
+        /// Drops the events that were not taken.
+        @usableFromInline
+        mutating func end() { (self.batch, self.position) = ([], 0) }
     }
 }
 
@@ -85,6 +124,8 @@ final class EventSource: Sendable {
     }
 
     private let turn: any StreamedTurn
+    /// Indicates whether the turn is read in steps.
+    @usableFromInline let readsInSteps: Bool
     private let cancellation: Cancellation
     /// Another stream of the turn, which lives as long.
     private let other: AsyncThrowingStream<ChappieStreamEvent, any Error>?
@@ -94,6 +135,7 @@ final class EventSource: Sendable {
         keeping other: AsyncThrowingStream<ChappieStreamEvent, any Error>? = nil
     ) {
         self.turn = turn
+        self.readsInSteps = turn.readsInSteps
         self.cancellation = cancellation
         self.other = other
     }
@@ -109,6 +151,27 @@ final class EventSource: Sendable {
     nonisolated(nonsending) func nextOfSequence() async throws -> [ChappieStreamEvent]? {
         if Task.isCancelled { self.turn.cancel() }
         return try await self.turn.nextOfSequence()
+    }
+
+    /// Returns the next events of a turn that is read in steps; nil after the end. `memory` is an array for them, empty.
+    ///
+    /// It leaves the caller's actor. The steps of a turn are synchronous, and this one function waits between them: each
+    /// asynchronous function between an iterator and its connection costs as much as reading the event.
+    @usableFromInline
+    func nextOfSequence(reusing memory: consuming [ChappieStreamEvent]) async throws -> [ChappieStreamEvent]? {
+        if Task.isCancelled { self.turn.cancel() }
+        var step = self.turn.beginStepOfSequence(reusing: memory)
+        while true {
+            switch step {
+            case .events(let events): return events
+            case .wait(let connection, let nanoseconds):
+                step = self.turn.stepOfSequence(after: await connection.wait(forNanoseconds: nanoseconds))
+            case .pause:
+                await TurnDriver.letOthersWork()
+                step = self.turn.stepOfSequence(after: Task.isCancelled ? .cancelled : .ready)
+            case .other: return try await self.turn.nextOfSequence()
+            }
+        }
     }
 
     /// Returns the next events, at least one; nil after the end.

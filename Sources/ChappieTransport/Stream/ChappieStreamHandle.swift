@@ -1,4 +1,5 @@
 import ResponseEvents
+import StreamTransport
 
 /// The source of a stream: one response, or a whole turn of a conversation.
 ///
@@ -13,6 +14,17 @@ package protocol StreamedTurn: AnyObject, Sendable {
 
     /// Returns the next events for a sequence that hands them out one by one.
     nonisolated(nonsending) func nextOfSequence() async throws -> [ChappieStreamEvent]?
+
+    /// Indicates whether a sequence reads the turn in steps, off its consumer's actor.
+    var readsInSteps: Bool { get }
+
+    /// Begins to read the next events for such a sequence, without waiting; `memory` is an array for them, empty.
+    ///
+    /// Each step but `events` and `other` is followed by `stepOfSequence(after:)`, behind what the step demands.
+    func beginStepOfSequence(reusing memory: consuming [ChappieStreamEvent]) -> SequenceStep
+
+    /// Continues behind a wait with this outcome, or behind a pause.
+    func stepOfSequence(after outcome: TransportWaitOutcome) -> SequenceStep
 
     /// Closes the connection and ends the stream with `CancellationError`.
     func cancel()
@@ -33,11 +45,32 @@ package protocol StreamedTurn: AnyObject, Sendable {
     var report: ChappieStreamReport { get }
 }
 
+/// What the reader of a turn's events does next.
+package enum SequenceStep {
+    /// There are events, at least one.
+    case events([ChappieStreamEvent])
+    /// The connection is waited for, for so many nanoseconds at most; nil without a limit.
+    case wait(any TransportConnection, nanoseconds: Int64?)
+    /// Other tasks work, once; then the reading continues.
+    case pause
+    /// Nothing was begun: `nextOfSequence()` does everything, and knows the end.
+    case other
+}
+
 extension StreamedTurn {
     /// Returns the next batch.
     nonisolated(nonsending) package func nextOfSequence() async throws -> [ChappieStreamEvent]? {
         try await self.nextBatch()
     }
+
+    /// False, as for a turn that consists of several.
+    package var readsInSteps: Bool { false }
+
+    /// Leaves everything to `nextOfSequence()`.
+    package func beginStepOfSequence(reusing memory: consuming [ChappieStreamEvent]) -> SequenceStep { .other }
+
+    /// Leaves everything to `nextOfSequence()`.
+    package func stepOfSequence(after outcome: TransportWaitOutcome) -> SequenceStep { .other }
 
     /// Nil, as for a turn whose response the server does not keep.
     package var resumePoint: ChappieResumePoint? { nil }

@@ -75,6 +75,15 @@ struct SharedTurnState {
         return batch
     }
 
+    /// Takes events like `takeAll`, for a sequence, which gives their memory back.
+    mutating func takeOfSequence(orOf read: inout EventQueue, oneByOne: Bool) -> [ChappieStreamEvent]? {
+        if oneByOne || self.ready.count > 0 { return self.takeAll(orOf: &read, oneByOne: oneByOne) }
+        guard read.count > 0 else { return nil }
+        self.points.moved(read.count)
+        self.isBusy = false
+        return read.moveAll()
+    }
+
     /// Records the position behind the events that were read, of which `waitingCount` were not handed over.
     mutating func note(_ position: Delivery.Position, waitingCount: Int) {
         switch position {

@@ -33,7 +33,7 @@ extension TurnDriver {
 
     /// Handles one available event; returns the necessary wait when there is none.
     @inline(never)
-    private func receiveNow() -> ConnectionWait? {
+    func receiveNow() -> ConnectionWait? {
         guard let connection = self.attempts.current?.connection else { return nil }
         if self.attempts.isRace, self.receiveFromOther() { return nil }
         if let event = self.attempts.current?.unhandled.take() ?? connection.next() {
@@ -114,8 +114,18 @@ extension TurnDriver {
     ///
     /// All budgets apply to a peer that never pauses.
     nonisolated(nonsending) private func endSlice() async {
+        self.beginSlice()
+        await Self.letOthersWork()
+    }
+
+    /// Begins the next slice with a check of the budgets.
+    func beginSlice() {
         self.reader.meter.restartSlice()
         self.checkProgress()
+    }
+
+    /// Lets other tasks work, once.
+    nonisolated(nonsending) static func letOthersWork() async {
         // `Task.yield` bypasses the hook with which programs keep their tasks on one thread.
         await withCheckedContinuation { continuation in
             Task.detached { continuation.resume() }

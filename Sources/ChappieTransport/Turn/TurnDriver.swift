@@ -187,6 +187,9 @@ import TransportSurface
 
     // MARK: The end
 
+    /// Indicates whether the turn has ended; its last events may still wait for the consumer.
+    var hasEnded: Bool { self.outcome != nil }
+
     /// Ends the turn, once: complete, or with an error.
     func end(_ error: (any Error)?) {
         guard self.outcome == nil else { return }
@@ -234,7 +237,7 @@ import TransportSurface
 
     /// Keeps the report exact while the turn runs: its consumer may drop the stream between any two events.
     @inline(never)
-    private func noteReplaySafety() {
+    func noteReplaySafety() {
         self.recorder.noteSafety(self.reader.machine.replaySafetyInPlace())
     }
 
