@@ -214,8 +214,8 @@ extension PathFinding {
                 [
                     "If it is an intermediate authority, tell the server's operator: its file needs that certificate too.",
                     "Until then, or for a private root, set SSL_CERT_FILE to a PEM file with it and the system's.",
-                    "To find out which, read the authority's certificate at the address in the server's (openssl x509 -text,"
-                        + " CA Issuers): a root is its own issuer.",
+                    "The certificate at the address in the server's one (openssl x509 -text, CA Issuers) tells them apart: a"
+                        + " root is its own issuer.",
                 ],
                 set: [.variable("SSL_CERT_FILE")])
         case .authorityExpired:

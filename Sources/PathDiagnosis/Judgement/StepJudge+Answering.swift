@@ -30,12 +30,12 @@ extension StepJudge {
         // A probe server has an answer at its own path.
         if facts.isProbe, answer.statusCode == 404 { return .fault(.wrongAddress, "\(words), of a probe server") }
         if facts.hasResponses == false {
-            if hasModels, let code = facts.responsesCode, !(200..<300).contains(code) {
-                return .fault(.noResponses, "a list of models, and status code \(code) for the responses")
-            }
             // The list is at this address, and does not work.
             if answer.statusCode >= 500 {
                 return .fault(.noResponses, "\(words) for the list of models\(facts.wordsOfCode)")
+            }
+            if hasModels, let code = facts.responsesCode, !(200..<300).contains(code) {
+                return .fault(.noResponses, "a list of models, and status code \(code) for the responses")
             }
             let code = facts.responsesCode ?? answer.statusCode
             let isSame = code == answer.statusCode || (200..<300).contains(code)
