@@ -194,7 +194,7 @@ extension FrameQueue {
 
     // MARK: Counts
 
-    /// The bytes of messages count once their frames are moved out whole, those of control frames never.
+    /// The bytes of messages count once they are moved out whole, those of control frames never.
     @Test func movedBytesAreCountedOnce() {
         var queue = FrameQueue()
         queue.append(OutboundMessage(Self.content(100), kind: .text))
@@ -208,7 +208,7 @@ extension FrameQueue {
         #expect(queue.takeMovedByteCount() == 50)
     }
 
-    @Test func aLongMessageIsCountedByItsFragments() {
+    @Test func aLongMessageIsCountedWithItsLastFragment() {
         var queue = FrameQueue()
         queue.append(OutboundMessage(Self.content(2 * Self.fragment + 10), kind: .text))
         var counts: [Int] = []
@@ -216,7 +216,7 @@ extension FrameQueue {
             counts.append(queue.takeMovedByteCount())
         }
         // A fragment and its header do not fit into a buffer of its size.
-        #expect(counts == [0, Self.fragment, Self.fragment + 10])
+        #expect(counts == [0, 0, 2 * Self.fragment + 10])
         #expect(queue.isEmpty)
     }
 

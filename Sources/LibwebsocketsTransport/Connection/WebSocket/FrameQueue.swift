@@ -37,9 +37,9 @@ struct FrameQueue {
     /// The frame that did not fit into a buffer whole, or control frames.
     private var frame: [UInt8] = []
     private var frameOffset = 0
-    /// The byte count of a message's part in it.
-    private var framePayloadByteCount = 0
-    /// The byte count of messages that were moved out since it was taken.
+    /// The byte count of the message that ends with it; 0 when none does.
+    private var endedByteCount = 0
+    /// The byte count of messages that were moved out whole since it was taken.
     private var movedByteCount = 0
 
     /// Indicates whether everything was written.
@@ -120,11 +120,13 @@ struct FrameQueue {
     }
 
     private mutating func movedFrame() {
-        self.movedByteCount += self.framePayloadByteCount
-        self.framePayloadByteCount = 0
+        self.movedByteCount += self.endedByteCount
+        self.endedByteCount = 0
     }
 
-    /// Returns, once, the byte count of messages, or parts of them, whose frames `fill` has moved out whole.
+    /// Returns, once, the byte count of messages that `fill` has moved out to their last byte.
+    ///
+    /// A message waits as long as a part of it does: it stays in memory until then.
     mutating func takeMovedByteCount() -> Int {
         defer { self.movedByteCount = 0 }
         return self.movedByteCount
@@ -159,6 +161,9 @@ struct FrameQueue {
         let header: FrameHeader
         let range: Range<Int>
         let message: OutboundMessage
+
+        /// The byte count of the message that ends with it; 0 when more follows.
+        var endedByteCount: Int { self.header.isFinal ? self.message.payload.count : 0 }
     }
 
     private var nextFragment: Fragment? {
@@ -194,7 +199,7 @@ struct FrameQueue {
             return FrameWriter.write(fragment.header, payload: payload, maskingKey: key, to: memory)
         }
         self.took(fragment)
-        self.movedByteCount += byteCount
+        self.movedByteCount += fragment.endedByteCount
         return count
     }
 
@@ -206,7 +211,7 @@ struct FrameQueue {
             FrameWriter.append(fragment.header, payload: payload, maskingKey: key, to: &self.frame)
         }
         self.took(fragment)
-        self.framePayloadByteCount = fragment.range.count
+        self.endedByteCount = fragment.endedByteCount
         return true
     }
 }

@@ -136,7 +136,7 @@ final class WebSocketChannel {
         return self.queue.fill(buffer, masking: &keys)
     }
 
-    /// Returns, once, the byte count of messages whose frames were moved out.
+    /// Returns, once, the byte count of messages that were moved out whole.
     func takeMovedByteCount() -> Int { self.queue.takeMovedByteCount() }
 
     // MARK: Closing
