@@ -119,7 +119,10 @@ import WebSocketClient
     }
 
     @Test func aCloseFrameIsBehindAllMessages() async throws {
-        let opened = try await OpenedWebSocket(to: RawServer(receiveBufferByteCount: 16 << 10))
+        // The time for the handshake includes that in which the server reads all messages.
+        let opened = try await OpenedWebSocket(to: RawServer(receiveBufferByteCount: 16 << 10)) {
+            $0.timeouts.close = .seconds(40)
+        }
         let (connection, peer) = (opened.connection, opened.peer)
         let count = 900
         for number in 0..<count { try await connection.send(Self.numbered(number)) }
