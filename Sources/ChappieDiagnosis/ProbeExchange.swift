@@ -47,13 +47,18 @@ struct ProbeExchange {
     let connection: any TransportConnection
 
     /// Returns the next event; nil when the deadline has passed.
+    ///
+    /// After the deadline it returns events that have arrived for no longer than the margin: a peer may send without end.
+    /// An event that ends a wait is returned however late the processor is.
     func next(by deadline: ContinuousClock.Instant) async throws -> Event? {
+        try Task.checkCancellation()
+        guard .now < deadline + Self.margin else { return nil }
         while true {
-            try Task.checkCancellation()
             if let event = self.connection.next() { return Event(event) }
             let remaining = deadline - .now
             guard remaining > .zero else { return nil }
             _ = await self.connection.wait(for: remaining)
+            try Task.checkCancellation()
         }
     }
 

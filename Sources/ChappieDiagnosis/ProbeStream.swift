@@ -8,6 +8,8 @@ import StreamTransport
 struct ProbeStream {
     /// The most bytes of one event.
     private static let eventByteCountLimit = 64 << 10
+    /// The most bytes of the stream: many times those of the events that an examination asks for.
+    private static let byteCountLimit = 1 << 20
     /// The most events that are kept.
     private static let arrivalLimit = 1_000
     /// The times of sending that are possible, in microseconds: up to a minute.
@@ -33,12 +35,21 @@ struct ProbeStream {
             return true
         case .payload(let bytes):
             self.byteCount += bytes.count
-            return !self.parse(bytes, after: time)
+            guard self.parse(bytes, after: time) else { return true }
+            return self.endIfExcessive()
         case .ended(let end):
             self.facts.end = end == .complete ? .complete : .cut
             return true
         case .ready, .pong: return false
         }
+    }
+
+    /// Ends a stream with more than was asked for, which may have no end; returns whether it is one.
+    private mutating func endIfExcessive() -> Bool {
+        let hasMoreEvents = self.facts.askedCount.map { self.facts.arrivals.count > $0 } ?? false
+        guard hasMoreEvents || self.byteCount > Self.byteCountLimit else { return false }
+        self.facts.end = .excessive
+        return true
     }
 
     /// Returns false when the bytes are not those of an event stream within the limit.

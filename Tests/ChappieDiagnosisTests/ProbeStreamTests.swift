@@ -59,6 +59,26 @@ import Testing
         #expect(stream.facts.arrivals.isEmpty)
     }
 
+    /// A flood of events, or of bytes without one, has no end of its own.
+    @Test func moreThanWasAskedForEndsTheStream() {
+        let event = "data: 1 1 x\n\n"
+        #expect(Self.ends(of: [event + event, event], askedCount: 2) == [.timedOut, .excessive])
+        // Two of them have less than a mebibyte.
+        let comments = String(repeating: ": x\n\n", count: (1 << 19) / 5)
+        let ends = Self.ends(of: [comments, comments, comments], askedCount: 2)
+        #expect(ends == [.timedOut, .timedOut, .excessive])
+    }
+
+    /// The end of a stream after each part of it.
+    private static func ends(of parts: [String], askedCount: Int) -> [EventStreamFacts.End] {
+        var stream = ProbeStream(askedCount: askedCount)
+        return parts.map { part in
+            let isLast = stream.receive(.payload(Array(part.utf8)), after: .zero)
+            #expect(isLast == (stream.facts.end != .timedOut))
+            return stream.facts.end
+        }
+    }
+
     @Test func eventsHaveALimitOfSizeAndNumber() {
         var large = ProbeStream()
         let isLast8 = large.receive(

@@ -316,6 +316,20 @@ def cut_events(after):
     return filters
 
 
+def flooding(port):
+    """Returns a middle box that answers the request for an event stream with one that has no end."""
+    onward = middle(port)
+
+    def serve(connection):
+        if b"/probe/events" not in connection.recv(4096, socket.MSG_PEEK).split(b"\r\n")[0]:
+            return onward(connection)
+        read_head(connection)
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
+        while True:
+            connection.sendall(b"data: x\n\n" * 1_000)
+    return serve
+
+
 def delayed(port, seconds, stall=None, address="127.0.0.1"):
     """Returns a path that takes so many seconds in each direction.
 

@@ -727,6 +727,11 @@ def events_cut(bench):
     return plain(bench.listener(boxes.middle(bench.probe(), filters=boxes.cut_events(4_000))))
 
 
+@fault("an event stream without end", "event-stream.altered", verdict=DEGRADED)
+def events_flood(bench):
+    return plain(bench.listener(boxes.flooding(bench.probe())))
+
+
 @fault("haproxy: tunnels of 3 s", "idle.cut", verdict=DEGRADED)
 def haproxy_tunnel(bench):
     return plain(bench.haproxy(bench.probe(), "3s"), "--hold", "6")

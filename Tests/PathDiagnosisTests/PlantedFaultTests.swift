@@ -311,6 +311,14 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
                 $0.eventStream = .found(stream)
             }),
         .init(
+            "event-stream.altered", .eventStream, .degraded,
+            "WebSockets work, but HTTP does not: something on the path alters event streams.",
+            .probed.with {
+                var stream = EventStreamFacts.paced { $0 }
+                stream.end = .excessive
+                $0.eventStream = .found(stream)
+            }),
+        .init(
             "idle.cut", .idle, .degraded, "WebSockets and HTTP work, but idle connections are cut on the path.",
             .probed.with {
                 $0.idle = .found(

@@ -101,6 +101,8 @@ package struct EventStreamFacts: Sendable, Equatable {
         case complete
         /// Another status code than 200.
         case refused(statusCode: Int)
+        /// More arrived than was asked for.
+        case excessive
         /// The connection was cut.
         case cut
         /// The step's time was over.

@@ -26,7 +26,7 @@ extension PathFinding {
             .webSocketSilent, .compressionBroken, .closedEarly, .largeMessages, .everyMessage, .damagedMessages,
             .pingsUnanswered, .pingsSlow:
             self.rowOfWebSocket
-        case .buffered, .whole, .eventsCut, .eventsSilent, .eventsRefused, .idleCut:
+        case .buffered, .whole, .eventsCut, .eventsSilent, .eventsRefused, .eventsAltered, .idleCut:
             self.rowOfStreaming
         }
     }
@@ -513,6 +513,13 @@ extension PathFinding {
                 .eventStream, .http, "event streams are refused",
                 [
                     "Ask the network's operator: the probe server itself does not refuse them, so something on the path does."
+                ])
+        case .eventsAltered:
+            return Row(
+                .eventStream, .http, "something on the path alters event streams",
+                [
+                    "Use a WebSocket, where that works.",
+                    "Ask the network's operator: the probe server itself sends a fixed number of events as text/event-stream.",
                 ])
         case .idleCut:
             return Row(

@@ -88,6 +88,7 @@ package enum PathFinding: String, Sendable, CaseIterable {
     case eventsCut = "event-stream.cut"
     case eventsSilent = "event-stream.no-answer"
     case eventsRefused = "event-stream.refused"
+    case eventsAltered = "event-stream.altered"
     case idleCut = "idle.cut"
 
     /// The effect of a fault on turns.

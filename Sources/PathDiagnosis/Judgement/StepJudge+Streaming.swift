@@ -38,6 +38,7 @@ extension StepJudge {
         let count = "\(facts.arrivals.count) events"
         switch facts.end {
         case .refused(let code): return .fault(.eventsRefused, "status code \(code)")
+        case .excessive: return .fault(.eventsAltered, "more arrives than was asked for")
         case .cut where facts.head == nil, .timedOut where facts.arrivals.isEmpty,
             .complete where facts.arrivals.isEmpty:
             return .fault(.eventsSilent, "no event arrived")

@@ -80,6 +80,18 @@ import Testing
         #expect(cause.evidence.contains("events came up to 2.9 s late"))
     }
 
+    /// Events that arrive without a pause do not keep an examination from its end.
+    @Test func aFloodOfEventsEndsTheStep() async throws {
+        let events = String(repeating: "data: x\n\n", count: 1_000_000)
+        let server = try AnsweringServer { head in
+            head.hasPrefix("GET /v1/probe/events")
+                ? AnsweringServer.response("200 OK", ["Content-Type: text/event-stream"], body: events)
+                : AnsweringServer.response("200 OK", ["Content-Type: application/json", "X-Chappie-Probe: 1"])
+        }
+        let report = try await ChappieDiagnosis.run(.loopback(server.baseURL), extent: .fast)
+        #expect(report.causes.map(\.name).contains("event-stream.altered"), "\(report)")
+    }
+
     @Test func fieldsThatAreAddedOnTheWayAreTold() async throws {
         let seen =
             #"{"probe":{"http":"1.1","fields":["host","connection","user-agent","accept","accept-encoding","#
