@@ -147,6 +147,7 @@ extension Examination {
         while let event = try await exchange.next(by: deadline) {
             if stream.receive(event, after: .now - start) { break }
         }
+        stream.stop(after: .now - start)
         self.facts.eventStream = .found(stream.facts, self.time(since: start))
     }
 

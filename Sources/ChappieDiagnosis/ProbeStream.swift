@@ -17,6 +17,7 @@ struct ProbeStream {
 
     private var parser = EventStreamParser(maximumEventByteCount: Self.eventByteCountLimit)
     private var byteCount = 0
+    private var lastBytes = Duration.zero
     /// The facts so far.
     private(set) var facts: EventStreamFacts
 
@@ -35,6 +36,7 @@ struct ProbeStream {
             return true
         case .payload(let bytes):
             self.byteCount += bytes.count
+            self.lastBytes = time
             guard self.parse(bytes, after: time) else { return true }
             return self.endIfExcessive()
         case .ended(let end):
@@ -42,6 +44,11 @@ struct ProbeStream {
             return true
         case .ready, .pong: return false
         }
+    }
+
+    /// Notes the end of the reading, with the time since the request.
+    mutating func stop(after time: Duration) {
+        if self.facts.end == .timedOut { self.facts.silence = time - self.lastBytes }
     }
 
     /// Ends a stream with more than was asked for, which may have no end; returns whether it is one.

@@ -59,6 +59,16 @@ import Testing
         #expect(stream.facts.arrivals.isEmpty)
     }
 
+    @Test func theSilenceAtTheEndIsThatSinceTheLastBytes() {
+        var stream = ProbeStream(askedCount: 2)
+        _ = stream.receive(Self.head, after: .zero)
+        _ = stream.receive(.payload(Array("data: 0 0 x\n\n".utf8)), after: .seconds(1))
+        stream.stop(after: .seconds(3))
+        #expect(stream.facts.silence == .seconds(2))
+        _ = stream.receive(.ended(.complete), after: .seconds(3))
+        #expect(stream.facts.end == .complete)
+    }
+
     /// A flood of events, or of bytes without one, has no end of its own.
     @Test func moreThanWasAskedForEndsTheStream() {
         let event = "data: 1 1 x\n\n"

@@ -316,6 +316,23 @@ def cut_events(after):
     return filters
 
 
+def stall_events(after):
+    """Returns filters that pass so many bytes of an event stream on, and no more, without an end."""
+    def filters(request, reply):
+        if "event-stream" not in field(reply, "content-type"):
+            return same, same
+        count = 0
+
+        def change(data):
+            nonlocal count
+            count += len(data)
+            if count > after:
+                time.sleep(LIMIT)
+            return data
+        return same, change
+    return filters
+
+
 def flooding(port):
     """Returns a middle box that answers the request for an event stream with one that has no end."""
     onward = middle(port)

@@ -727,6 +727,11 @@ def events_cut(bench):
     return plain(bench.listener(boxes.middle(bench.probe(), filters=boxes.cut_events(4_000))))
 
 
+@fault("an event stream that stalls", "event-stream.cut", verdict=DEGRADED)
+def events_stall(bench):
+    return plain(bench.listener(boxes.middle(bench.probe(), filters=boxes.stall_events(2_000))))
+
+
 @fault("an event stream without end", "event-stream.altered", verdict=DEGRADED)
 def events_flood(bench):
     return plain(bench.listener(boxes.flooding(bench.probe())))

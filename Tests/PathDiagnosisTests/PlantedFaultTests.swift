@@ -480,6 +480,24 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
                 == "head after 30 ms, first event after 40 ms, then at their pace")
     }
 
+    /// A stream that stalls without an end has lost its other events; those of a slow one are late.
+    @Test func aStreamThatStallsIsCut() {
+        func report(_ count: Int, silence: Duration) -> ChappieDiagnosis.Report {
+            var stream = EventStreamFacts.paced { $0 }
+            stream.arrivals.removeLast(20 - count)
+            (stream.end, stream.askedCount, stream.silence) = (.timedOut, 20, silence)
+            return PathJudge(.probed.with { $0.eventStream = .found(stream) }).report
+        }
+        let stalled = report(5, silence: .seconds(1))
+        #expect(stalled.verdict == .degraded)
+        #expect(stalled.sentence == "WebSockets work, but HTTP does not: event streams are cut on the path.")
+        #expect(stalled.causes.map(\.evidence) == [["silent after 5 of 20 events"]])
+        let slow = report(19, silence: .milliseconds(999))
+        #expect(slow.causes.map(\.name) == ["event-stream.buffered"])
+        #expect(slow.causes.map(\.evidence) == [["19 of 20 events in time"]])
+        #expect(report(20, silence: .seconds(4)).verdict == .works)
+    }
+
     @Test func aStreamWithoutAnEventIsSilent() {
         for end in [EventStreamFacts.End.complete, .timedOut] {
             let facts = EventStreamFacts(head: .milliseconds(20), arrivals: [], end: end)

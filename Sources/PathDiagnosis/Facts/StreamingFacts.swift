@@ -117,6 +117,8 @@ package struct EventStreamFacts: Sendable, Equatable {
     package var end: End
     /// The number of events that were asked for; nil when it is not known.
     package var askedCount: Int?
+    /// The time between the last bytes and the end of the step's time; zero where the stream has ended before.
+    package var silence = Duration.zero
 
     /// Creates facts.
     package init(head: Duration?, arrivals: [Arrival], end: End, askedCount: Int? = nil) {

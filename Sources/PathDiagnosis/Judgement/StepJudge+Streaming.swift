@@ -4,6 +4,8 @@ extension StepJudge {
     private static let largeByteCount = 128 << 10
     /// The round trip from which a ping is slow.
     private static let slowRoundTrip = Duration.seconds(1)
+    /// The silence from which an event stream with missing events has stalled: many times the pause between two of them.
+    private static let stall = Duration.seconds(1)
 
     /// Judges messages that the server returns.
     static func messages(_ facts: MessageFacts) -> Judgement {
@@ -43,7 +45,11 @@ extension StepJudge {
             .complete where facts.arrivals.isEmpty:
             return .fault(.eventsSilent, "no event arrived")
         case .cut where !facts.isComplete, .complete where !facts.isComplete:
-            return .fault(.eventsCut, "cut after \(count)")
+            return .fault(.eventsCut, "cut after \(facts.wordsOfCount)")
+        case .timedOut where !facts.isComplete && facts.silence >= Self.stall:
+            return .fault(.eventsCut, "silent after \(facts.wordsOfCount)")
+        // They are late by the time that a stream is given beyond its own.
+        case .timedOut where !facts.isComplete: return .fault(.buffered, "\(facts.wordsOfCount) in time")
         case .cut, .timedOut, .complete: break
         }
         guard let pacing = EventPacing(facts.arrivals) else { return .ok(count) }
@@ -77,6 +83,13 @@ extension StepJudge {
     /// least a second; nil when none was.
     static func pingInterval(_ facts: IdleFacts) -> Duration? {
         facts.holds.compactMap(\.cut).min().map { max(.seconds(1), .seconds(Int($0 / .seconds(2)))) }
+    }
+}
+
+extension EventStreamFacts {
+    /// The number of events, beside that of the asked ones where it is known.
+    fileprivate var wordsOfCount: String {
+        self.askedCount.map { "\(self.arrivals.count) of \($0) events" } ?? "\(self.arrivals.count) events"
     }
 }
 
