@@ -1,6 +1,7 @@
 import PathDiagnosis
 import ServerSentEvents
 import StreamTransport
+import TransportSurface
 
 /// Reads a probe server's event stream: `data: NUMBER MICROSECONDS PADDING`, each event with the time of its sending.
 ///
@@ -31,9 +32,13 @@ struct ProbeStream {
         switch event {
         case .opened(let head):
             self.facts.head = time
-            guard head.statusCode != 200 else { return false }
-            self.facts.end = .refused(statusCode: head.statusCode)
-            return true
+            let type = head.value(of: "content-type")
+            if head.statusCode != 200 {
+                self.facts.end = .refused(statusCode: head.statusCode)
+            } else if !Self.isEventStream(type) {
+                self.facts.end = .otherType(isPage: WebPage.isContentType(type))
+            }
+            return self.facts.end != .timedOut
         case .payload(let bytes):
             self.byteCount += bytes.count
             self.lastBytes = time
@@ -44,6 +49,11 @@ struct ProbeStream {
             return true
         case .ready, .pong: return false
         }
+    }
+
+    /// Returns whether the engine reads an answer with this content type as an event stream; it does without one.
+    private static func isEventStream(_ type: String?) -> Bool {
+        type.map { $0.prefix { $0 != ";" && $0 != " " }.lowercased() == "text/event-stream" } ?? true
     }
 
     /// Notes the end of the reading, with the time since the request.

@@ -59,6 +59,19 @@ import Testing
         #expect(stream.facts.arrivals.isEmpty)
     }
 
+    @Test(
+        arguments: [
+            (nil, .timedOut), ("text/event-stream", .timedOut), ("Text/Event-Stream; charset=utf-8", .timedOut),
+            ("text/html", .otherType(isPage: true)), ("text/plain", .otherType(isPage: false)),
+        ] as [(String?, EventStreamFacts.End)])
+    func theContentTypeIsThatOfEventStreamsOrAbsent(type: String?, end: EventStreamFacts.End) {
+        var stream = ProbeStream()
+        let fields = type.map { [HTTPField("content-type", $0)] } ?? []
+        let isLast = stream.receive(.opened(ResponseHead(statusCode: 200, fields: fields)), after: .zero)
+        #expect(stream.facts.end == end)
+        #expect(isLast == (end != .timedOut))
+    }
+
     @Test func theSilenceAtTheEndIsThatSinceTheLastBytes() {
         var stream = ProbeStream(askedCount: 2)
         _ = stream.receive(Self.head, after: .zero)

@@ -732,6 +732,13 @@ def events_stall(bench):
     return plain(bench.listener(boxes.middle(bench.probe(), filters=boxes.stall_events(2_000))))
 
 
+@fault("an event stream with the type of a page", "event-stream.altered", verdict=DEGRADED)
+def events_page(bench):
+    def response(head):
+        return head.replace(b"text/event-stream", b"text/html")
+    return plain(bench.listener(boxes.middle(bench.probe(), response=response)))
+
+
 @fault("an event stream without end", "event-stream.altered", verdict=DEGRADED)
 def events_flood(bench):
     return plain(bench.listener(boxes.flooding(bench.probe())))

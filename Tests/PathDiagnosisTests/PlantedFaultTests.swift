@@ -480,6 +480,16 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
                 == "head after 30 ms, first event after 40 ms, then at their pace")
     }
 
+    /// The engine does not read an answer with another content type as an event stream.
+    @Test(arguments: [(true, "a web page's content type"), (false, "another content type")])
+    func aStreamWithAnotherContentTypeIsAltered(isPage: Bool, words: String) {
+        let stream = EventStreamFacts(head: .zero, arrivals: [], end: .otherType(isPage: isPage))
+        let report = PathJudge(.probed.with { $0.eventStream = .found(stream) }).report
+        #expect(report.verdict == .degraded)
+        #expect(report.causes.map(\.name) == ["event-stream.altered"])
+        #expect(report.result(of: .eventStream)?.words == words)
+    }
+
     /// A stream that stalls without an end has lost its other events; those of a slow one are late.
     @Test func aStreamThatStallsIsCut() {
         func report(_ count: Int, silence: Duration) -> ChappieDiagnosis.Report {

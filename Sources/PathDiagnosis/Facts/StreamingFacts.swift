@@ -101,6 +101,8 @@ package struct EventStreamFacts: Sendable, Equatable {
         case complete
         /// Another status code than 200.
         case refused(statusCode: Int)
+        /// Another content type than that of event streams; whether it is that of a page for a browser.
+        case otherType(isPage: Bool)
         /// More arrived than was asked for.
         case excessive
         /// The connection was cut.

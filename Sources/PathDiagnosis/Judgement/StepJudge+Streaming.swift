@@ -40,6 +40,8 @@ extension StepJudge {
         let count = "\(facts.arrivals.count) events"
         switch facts.end {
         case .refused(let code): return .fault(.eventsRefused, "status code \(code)")
+        case .otherType(let isPage):
+            return .fault(.eventsAltered, "\(isPage ? "a web page's" : "another") content type")
         case .excessive: return .fault(.eventsAltered, "more arrives than was asked for")
         case .cut where facts.head == nil, .timedOut where facts.arrivals.isEmpty,
             .complete where facts.arrivals.isEmpty:
