@@ -95,7 +95,12 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
     @inline(__always)
     private func nextEvent() throws(PayloadDecoder.Failure) -> TransportEvent? {
         guard self.state.reader.hasMore else { return nil }
-        let event = try self.state.reader.next()
+        let event =
+            if let payload = self.state.reader.nextWholeMessage() {
+                TransportEvent.payload(payload)
+            } else {
+                try self.state.reader.next()
+            }
         if self.state.isBehind, self.state.reader.isAtEnd { self.noteProgress(unread: 0) }
         return event
     }

@@ -84,7 +84,8 @@ public struct ChappieEventSequence: AsyncSequence, Sendable {
             guard self.position == self.batch.count else { return [] }
             var memory: [ChappieStreamEvent] = []
             swap(&memory, &self.batch)
-            memory.removeAll(keepingCapacity: true)
+            // One event, as nearly always, is freed without the general function.
+            if memory.count == 1 { memory.removeLast() } else { memory.removeAll(keepingCapacity: true) }
             self.position = 0
             return memory
         }

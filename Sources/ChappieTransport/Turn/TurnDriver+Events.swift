@@ -134,12 +134,15 @@ extension TurnDriver {
     ///
     /// None of that time is the server's: it counts as if the event had been read at this time. It is a separate
     /// function, because its caller runs for every event.
+    /// - Returns: this time, if it was needed; nil otherwise.
     @inline(never)
-    func tookLastOfBatch() {
-        guard self.reader.meter.takesLast() else { return }
+    @discardableResult
+    func tookLastOfBatch() -> Moment? {
+        guard self.reader.meter.takesLast() else { return nil }
         let now = self.moment
         self.attempts.current?.progressed(at: now)
         self.reader.meter.taken(at: now)
+        return now
     }
 
     private func noteSignOfLife(isProgress: Bool, attempt: Int) {

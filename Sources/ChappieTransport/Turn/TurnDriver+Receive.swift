@@ -32,8 +32,10 @@ extension TurnDriver {
     }
 
     /// Handles one available event; returns the necessary wait when there is none.
+    ///
+    /// `now` is the present time if the caller knows it.
     @inline(never)
-    func receiveNow() -> ConnectionWait? {
+    func receiveNow(at now: Moment? = nil) -> ConnectionWait? {
         guard let connection = self.attempts.current?.connection else { return nil }
         if self.attempts.isRace, self.receiveFromOther() { return nil }
         if let event = self.attempts.current?.unhandled.take() ?? connection.next() {
@@ -41,7 +43,7 @@ extension TurnDriver {
             if self.deadlines.isOver(at: self.now) { self.passed(.budget(.total)) } else { self.received(event) }
             return nil
         }
-        let deadline = self.nearestDeadline()
+        let deadline = self.nearestDeadline(at: now ?? self.moment)
         if let deadline, deadline.nanoseconds <= 0 {
             self.passed(deadline.kind)
             return nil
@@ -81,10 +83,10 @@ extension TurnDriver {
     // MARK: Deadlines
 
     /// Returns the first deadline of the current attempt; nil when there is none.
-    private func nearestDeadline() -> Deadlines.Nearest? {
+    private func nearestDeadline(at now: Moment) -> Deadlines.Nearest? {
         let isRace = self.attempts.isRace
         return self.deadlines.nearest(
-            of: &self.attempts.current, hedgeDelay: isRace ? nil : self.reader.machine.hedgeDelay, at: self.moment)
+            of: &self.attempts.current, hedgeDelay: isRace ? nil : self.reader.machine.hedgeDelay, at: now)
     }
 
     private func passed(_ deadline: Deadlines.Kind) {
@@ -104,7 +106,7 @@ extension TurnDriver {
     /// Checks whether a time limit has passed although events come: signs of life do not count for a model without
     /// output.
     func checkProgress() {
-        guard let deadline = self.nearestDeadline(), deadline.nanoseconds <= 0 else { return }
+        guard let deadline = self.nearestDeadline(at: self.moment), deadline.nanoseconds <= 0 else { return }
         self.passed(deadline.kind)
         // A budget may have run out behind it.
         if deadline.kind == .stall { self.checkProgress() }
@@ -125,6 +127,10 @@ extension TurnDriver {
     }
 
     /// Lets other tasks work, once.
+    ///
+    /// Not inlined: the size of a `CheckedContinuation` is known only at run time, and its caller would allocate for it
+    /// with every event.
+    @inline(never)
     nonisolated(nonsending) static func letOthersWork() async {
         // `Task.yield` bypasses the hook with which programs keep their tasks on one thread.
         await withCheckedContinuation { continuation in

@@ -14,26 +14,25 @@ extension TurnDriver {
         // `work` ends the turn.
         if isCancelled { return self.leaveSequence() }
         // The consumer's time for the previous batch is not the server's.
-        self.tookLastOfBatch()
+        let now = self.tookLastOfBatch()
         self.reader.meter.restartSlice()
         self.reader.queue.reuse(memory)
         if hasReady || self.reader.queue.count > 0, let events = self.takeOfSequence() { return .events(events) }
-        return self.continueSequence()
+        return self.continueSequence(at: now)
     }
 
     package func stepOfSequence(after outcome: TransportWaitOutcome) -> SequenceStep {
         // A passed deadline is examined when nothing has arrived: data that came in the last moment counts.
-        if outcome == .cancelled || self.shared.withLock({ $0.isCancelled }) {
-            self.stop()
-            return self.leaveSequence()
-        }
-        return self.continueSequence()
+        if case .cancelled = outcome { return self.stopSequence() }
+        if self.shared.withLock({ $0.isCancelled }) { return self.stopSequence() }
+        return self.continueSequence(at: nil)
     }
 
-    /// Reads what has arrived, up to the next events for the consumer.
-    private func continueSequence() -> SequenceStep {
+    /// Reads what has arrived, up to the next events for the consumer; `now` is the present time if it is known.
+    private func continueSequence(at now: Moment?) -> SequenceStep {
+        var now = now
         while self.isInTheMiddle {
-            if let wait = self.receiveNow() {
+            if let wait = self.receiveNow(at: now.take()) {
                 self.reader.meter.restartSlice()
                 return .wait(wait.connection, nanoseconds: wait.nanoseconds)
             }
@@ -55,6 +54,12 @@ extension TurnDriver {
 
     private func takeOfSequence() -> [ChappieStreamEvent]? {
         self.shared.withLock { $0.takeOfSequence(orOf: &self.reader.queue, oneByOne: self.reader.isKept) }
+    }
+
+    /// Ends the turn as cancelled.
+    private func stopSequence() -> SequenceStep {
+        self.stop()
+        return self.leaveSequence()
     }
 
     /// Leaves the rest to `nextOfSequence()`.

@@ -186,6 +186,14 @@ final class InboundArena: Sendable {
         }
     }
 
+    /// Appends the one message of a read, like the pieces of several.
+    func append(
+        _ record: InboundBuffer.Record, in bytes: UnsafeRawBufferPointer, of arrival: inout Arrival,
+        reserve: inout InboundBuffer?
+    ) -> Appended {
+        self.append(record.count, of: &arrival, reserve: &reserve) { $0.append(record, of: bytes) }
+    }
+
     private func append(
         _ byteCount: Int, of arrival: inout Arrival, reserve: inout InboundBuffer?, _ take: (InboundBuffer) -> Void
     ) -> Appended {
@@ -434,6 +442,7 @@ final class InboundArena: Sendable {
     ///
     /// `spare` is an empty small buffer. `watch` is called when the service thread would examine the connection too late
     /// for the deadline. A consumer that waits repeatedly, each time a little longer, calls it once.
+    @inline(__always)
     nonisolated(nonsending) func wait(
         until deadline: Moment?, giving spare: InboundBuffer? = nil, watch: () -> Void
     ) async -> TransportWaitOutcome {

@@ -116,6 +116,12 @@ final class InboundBuffer: @unchecked Sendable {
         }
     }
 
+    /// Appends one message of a read, without the bytes around it.
+    func append(_ record: Record, of bytes: UnsafeRawBufferPointer) {
+        let content = UnsafeRawBufferPointer(rebasing: bytes[record.offset..<record.offset + record.count])
+        self.records.append(Record(content: record.content, offset: self.take(content), count: record.count))
+    }
+
     /// Returns the range from the first byte of some records to the last.
     static func run(of records: [Record]) -> Range<Int> {
         guard let first = records.first, let last = records.last else { return 0..<0 }

@@ -41,7 +41,7 @@ extension Service: TaskExecutor {
             let job = self.jobs[count]
             count += 1
             job.runSynchronously(on: self.asUnownedTaskExecutor())
-            if Moment.now >= end { break }
+            if count < self.jobs.count, Moment.now >= end { break }
         }
         self.jobs.removeFirst(count)
     }

@@ -89,6 +89,18 @@ package struct FrameReader: Sendable {
         }
     }
 
+    /// Returns the message that the chunk is, in one frame and with nothing around it; nil otherwise, with no change.
+    ///
+    /// An event that comes alone is such a chunk.
+    package func onlyMessage(in chunk: UnsafeRawBufferPointer) -> (piece: MessagePiece, range: Range<Int>)? {
+        guard case .firstByte = self.state else { return nil }
+        var position = 0
+        guard case .data(let piece, let range)? = unsafe self.takeWholeMessage(of: chunk, at: &position),
+            position == chunk.count
+        else { return nil }
+        return (piece, range)
+    }
+
     private mutating func readElement(
         of chunk: UnsafeRawBufferPointer, at position: inout Int
     ) throws(FrameError) -> Element? {

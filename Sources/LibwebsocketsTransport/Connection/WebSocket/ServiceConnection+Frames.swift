@@ -12,11 +12,23 @@ extension ServiceConnection {
         _ bytes: UnsafeRawBufferPointer, of arrival: inout InboundArena.Arrival, reserve: inout InboundBuffer?
     ) {
         // RFC 6455 section 7.1.7: what follows a violation is not processed.
-        guard self.channel?.isReading == true else { return }
+        guard let channel = self.channel, channel.isReading else { return }
+        // An event that comes alone needs no list of pieces.
+        if let record = channel.onlyMessage(in: bytes) {
+            return self.follow(self.plan.arena.append(record, in: bytes, of: &arrival, reserve: &reserve))
+        }
+        self.receivedFrames(on: channel, bytes, of: &arrival, reserve: &reserve)
+    }
+
+    @inline(never)
+    private func receivedFrames(
+        on channel: WebSocketChannel, _ bytes: UnsafeRawBufferPointer, of arrival: inout InboundArena.Arrival,
+        reserve: inout InboundBuffer?
+    ) {
         var position = 0
         var records = self.service.pieces.take()
         do throws(FrameError) {
-            while let control = try self.channel?.read(bytes, at: &position, into: &records) {
+            while let control = try channel.read(bytes, at: &position, into: &records) {
                 // More is read from these bytes, so they cannot become the arena's yet.
                 let needsOther = !records.isEmpty && reserve != nil
                 var other: InboundBuffer? = needsOther ? self.service.takeReserve() : nil

@@ -40,6 +40,12 @@ final class WebSocketChannel {
     /// Indicates whether frames are read: those that follow a violation are not.
     var isReading: Bool { self.pendingFailure == nil }
 
+    /// Returns the place of the message that the bytes are, with nothing around it; nil for any other bytes.
+    func onlyMessage(in bytes: UnsafeRawBufferPointer) -> InboundBuffer.Record? {
+        guard let (piece, range) = self.reader.onlyMessage(in: bytes) else { return nil }
+        return InboundBuffer.Record(content: .message(piece), offset: range.lowerBound, count: range.count)
+    }
+
     /// Reads frames up to a control frame, or, with nil, to the end of the bytes; the places of data go into `records`.
     func read(
         _ bytes: UnsafeRawBufferPointer, at position: inout Int, into records: inout [InboundBuffer.Record]
