@@ -24,7 +24,8 @@ import Testing
         }
         // A header of two bytes, a masking key and the message (RFC 6455 section 5.2).
         #expect(bytes.count == 20 * 7)
-        #expect(stride(from: 0, to: bytes.count - 6, by: 7).map { bytes[$0 + 6] ^ bytes[$0 + 2] } == Array(0..<20))
+        let messages: [UInt8] = stride(from: 0, to: bytes.count - 6, by: 7).map { bytes[$0 + 6] ^ bytes[$0 + 2] }
+        #expect(messages == Array(0..<20))
         connection.cancel()
     }
 
