@@ -46,9 +46,7 @@ struct ProbeHold {
         let answer = try await ProbeExchange.answer(
             to: request, by: self.transport, within: self.duration + ExaminationPace.holdAnswer)
         switch answer {
-        case .answered(let head, _) where head.statusCode == 200: break
-        // A gateway that has given up answers in the server's place.
-        case .answered: hold.cut = .now - start
+        case .answered(let head, _): hold.noteAnswer(statusCode: head.statusCode, after: .now - start)
         case .failed(let failure) where failure.phase == .upgrade || failure.phase == .stream:
             hold.cut = min(self.duration, .now - start)
         case .failed: return nil

@@ -749,6 +749,13 @@ def haproxy_tunnel(bench):
     return plain(bench.haproxy(bench.probe(), "3s"), "--hold", "6")
 
 
+@fault("a gateway's error in the place of a silence", "idle.early-answer", verdict=DEGRADED)
+def hold_refused(bench):
+    def refusal(head):
+        return boxes.answer("502 Bad Gateway", "") if b"/probe/hold" in head.split(b"\r\n")[0] else None
+    return plain(bench.listener(boxes.middle(bench.probe(), refusal=refusal)), "--hold", "3")
+
+
 # MARK: Networks that lose and delay
 
 # These two are of netem's faults what programs can plant: delays, and stalls in the place of losses, which do not exist

@@ -327,6 +327,14 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
                         .init(asked: .seconds(120), isWebSocket: true, cut: .seconds(60)),
                     ]))
             }),
+        .init(
+            "idle.early-answer", .idle, .degraded,
+            "WebSockets and HTTP work, but something on the path answers an exchange that is to be silent.",
+            .probed.with {
+                var hold = IdleFacts.Hold(asked: .seconds(30), isWebSocket: false)
+                hold.noteAnswer(statusCode: 502, after: .milliseconds(3))
+                $0.idle = .found(.init([.init(asked: .seconds(30), isWebSocket: true), hold]))
+            }),
     ]
 
     static let all = Self.environment + connecting + proxies + tls + http + credential + webSocket + streaming
@@ -488,6 +496,23 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         #expect(report.verdict == .degraded)
         #expect(report.causes.map(\.name) == ["event-stream.altered"])
         #expect(report.result(of: .eventStream)?.words == words)
+    }
+
+    /// An answer that comes at once tells nothing about a silence; that of a gateway that has given up does.
+    @Test(
+        arguments: [
+            (502, 3, ["an HTTP exchange was refused with status code 502 after 3 ms"], nil),
+            (200, 3, ["an HTTP exchange was answered after 3 ms, and not after 3.0 s of silence"], nil),
+            (504, 2_000, ["an HTTP exchange was cut after 2.0 s of silence"], 2_000), (200, 2_990, [], nil),
+        ] as [(Int, Int, [String], Int?)])
+    func anEarlyAnswerIsNoSilence(code: Int, time: Int, evidence: [String], cut: Int?) {
+        var hold = IdleFacts.Hold(asked: .seconds(3), isWebSocket: false)
+        hold.noteAnswer(statusCode: code, after: .milliseconds(time))
+        #expect(hold.cut == cut.map { .milliseconds($0) })
+        let report = PathJudge(.probed.with { $0.idle = .found(.init([hold])) }).report
+        #expect(report.causes.flatMap(\.evidence) == evidence)
+        #expect(report.verdict == (evidence.isEmpty ? .works : .degraded))
+        #expect((report.advice.pingInterval != nil) == (cut != nil))
     }
 
     /// A stream that stalls without an end has lost its other events; those of a slow one are late.

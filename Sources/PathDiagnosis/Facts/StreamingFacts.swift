@@ -149,6 +149,8 @@ package struct IdleFacts: Sendable, Equatable {
         package var isWebSocket: Bool
         /// The time after which it was cut; nil when it lived.
         package var cut: Duration?
+        /// The answer that came before the silence was over; nil for none.
+        package var answer: EarlyAnswer?
 
         /// Creates a hold.
         package init(asked: Duration, isWebSocket: Bool, cut: Duration? = nil) {
@@ -156,6 +158,31 @@ package struct IdleFacts: Sendable, Equatable {
             self.isWebSocket = isWebSocket
             self.cut = cut
         }
+
+        /// The time by which an answer may come before the end of its silence.
+        private static let tolerance = Duration.milliseconds(100)
+        /// The time from which another status code than 200 is that of a gateway that has given up.
+        private static let patience = Duration.seconds(1)
+
+        /// Notes an answer, with the time since the request; the probe server counts in whole seconds.
+        ///
+        /// An answer that comes at once tells nothing about silences.
+        package mutating func noteAnswer(statusCode: Int, after time: Duration) {
+            let isEarly = time + Self.tolerance < .seconds(self.asked.components.seconds)
+            if statusCode != 200, time >= Self.patience {
+                self.cut = time
+            } else if statusCode != 200 || isEarly {
+                self.answer = EarlyAnswer(statusCode: statusCode, time: time)
+            }
+        }
+    }
+
+    /// An answer to an HTTP exchange before its silence was over.
+    package struct EarlyAnswer: Sendable, Equatable {
+        /// The status code.
+        package var statusCode: Int
+        /// The time since the request.
+        package var time: Duration
     }
 
     /// The connections.

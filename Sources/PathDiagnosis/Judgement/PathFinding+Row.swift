@@ -26,7 +26,7 @@ extension PathFinding {
             .webSocketSilent, .compressionBroken, .closedEarly, .largeMessages, .everyMessage, .damagedMessages,
             .pingsUnanswered, .pingsSlow:
             self.rowOfWebSocket
-        case .buffered, .whole, .eventsCut, .eventsSilent, .eventsRefused, .eventsAltered, .idleCut:
+        case .buffered, .whole, .eventsCut, .eventsSilent, .eventsRefused, .eventsAltered, .idleCut, .idleAnswered:
             self.rowOfStreaming
         }
     }
@@ -527,6 +527,12 @@ extension PathFinding {
                 [
                     "Send pings more often (--ping-interval).",
                     "Ask the operators of proxies and balancers on the path for their time limits.",
+                ])
+        case .idleAnswered:
+            return Row(
+                .idle, .quality, "something on the path answers an exchange that is to be silent",
+                [
+                    "Ask the operators of proxies, caches and balancers on the path: one answers in the probe server's place."
                 ])
         default: return Self.missing
         }

@@ -90,6 +90,7 @@ package enum PathFinding: String, Sendable, CaseIterable {
     case eventsRefused = "event-stream.refused"
     case eventsAltered = "event-stream.altered"
     case idleCut = "idle.cut"
+    case idleAnswered = "idle.early-answer"
 
     /// The effect of a fault on turns.
     package enum Effect: Sendable, Equatable {

@@ -70,21 +70,32 @@ extension StepJudge {
 
     /// Judges idle connections.
     static func idle(_ facts: IdleFacts) -> Judgement {
-        let cuts = facts.holds.filter { $0.cut != nil }
-        guard !cuts.isEmpty else {
+        let cuts = facts.holds.compactMap { hold in
+            hold.cut.map {
+                "\(hold.isWebSocket ? "a WebSocket" : "an HTTP exchange") was cut after \($0.words) of silence"
+            }
+        }
+        let evidence = cuts + facts.holds.compactMap { hold in hold.answer.map { $0.words(inPlaceOf: hold.asked) } }
+        guard let words = evidence.first else {
             let longest = facts.holds.map(\.asked).max() ?? .zero
             return .ok("connections live through \(longest.words) of silence")
         }
-        let evidence = cuts.map { hold in
-            "\(hold.isWebSocket ? "a WebSocket" : "an HTTP exchange") was cut after \((hold.cut ?? .zero).words) of silence"
-        }
-        return .fault(.idleCut, evidence[0], evidence: evidence)
+        return .fault(cuts.isEmpty ? .idleAnswered : .idleCut, words, evidence: evidence)
     }
 
     /// Returns the interval of pings that keeps a WebSocket open: half of the shortest time after which one was cut, at
     /// least a second; nil when none was.
     static func pingInterval(_ facts: IdleFacts) -> Duration? {
         facts.holds.compactMap(\.cut).min().map { max(.seconds(1), .seconds(Int($0 / .seconds(2)))) }
+    }
+}
+
+extension IdleFacts.EarlyAnswer {
+    /// The answer in words, in the place of a silence.
+    fileprivate func words(inPlaceOf silence: Duration) -> String {
+        self.statusCode == 200
+            ? "an HTTP exchange was answered after \(self.time.words), and not after \(silence.words) of silence"
+            : "an HTTP exchange was refused with status code \(self.statusCode) after \(self.time.words)"
     }
 }
 
