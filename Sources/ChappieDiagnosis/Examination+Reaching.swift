@@ -56,7 +56,8 @@ extension Examination {
             self.facts.resolution = .skipped(.numericHost)
             return true
         }
-        guard let budget = self.budget else { return false }
+        // A name server that does not answer costs five seconds before the next one is asked.
+        guard let budget = self.pace.patience(withLeft: self.left) else { return false }
         let start = ContinuousClock.now
         let answer = await AddressLookup.addresses(of: host, within: budget)
         try Task.checkCancellation()

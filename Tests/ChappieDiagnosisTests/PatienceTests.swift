@@ -16,6 +16,11 @@ import Testing
         #expect(Self.fast.patience(withLeft: .milliseconds(4_500)) == .milliseconds(1_500))
     }
 
+    /// The system's resolver asks a second name server after five seconds.
+    @Test func aLookUpOutlastsADeadNameServer() {
+        #expect((Self.whole.patience(withLeft: Self.whole.total) ?? .zero) > .seconds(10))
+    }
+
     @Test func laterAnswersMayTakeTwiceTheTimeOfTheFirst() {
         #expect(Self.whole.budget(withLeft: .seconds(15), after: .zero) == .seconds(4))
         #expect(Self.whole.budget(withLeft: .seconds(15), after: .milliseconds(4_100)) == .milliseconds(8_200))

@@ -74,6 +74,9 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
                 $0.cut()
             }),
         .init(
+            "resolve.slow", .resolve, .degraded, "WebSockets and HTTP work, but the look-up of the name is slow.",
+            .healthy.with { $0.resolution = .found(.init(addresses: ["192.0.2.1"]), .init(duration: .seconds(5))) }),
+        .init(
             "resolve.blocked", .resolve, .fails,
             "The resolver blocks the server's name: its answer is an address that leads nowhere.",
             .healthy.with {
@@ -513,6 +516,29 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         #expect(report.causes.flatMap(\.evidence) == evidence)
         #expect(report.verdict == (evidence.isEmpty ? .works : .degraded))
         #expect((report.advice.pingInterval != nil) == (cut != nil))
+    }
+
+    /// A look-up is slow from two seconds; without an answer only the time of the wait is known.
+    @Test func aLookUpThatTakesLongIsTold() {
+        func report(_ facts: ResolutionFacts, _ time: Duration) -> ChappieDiagnosis.Report {
+            PathJudge(
+                .healthy.with {
+                    $0.resolution = .found(facts, .init(duration: time))
+                    if facts.failure != nil {
+                        $0.connection = .skipped(.notReached)
+                        $0.cut()
+                    }
+                }
+            ).report
+        }
+        let found = ResolutionFacts(addresses: ["192.0.2.1"])
+        #expect(report(found, .milliseconds(1_999)).verdict == .works)
+        let slow = report(found, .seconds(2))
+        #expect(slow.causes.map(\.evidence) == [["1 IPv4, 0 IPv6 after 2.0 s"]])
+        let none = report(.init(failure: .timedOut), .milliseconds(1_500))
+        #expect(none.sentence == "No name server answers within 1.5 s.")
+        #expect(none.verdict == .fails)
+        #expect(report(.init(failure: .noAnswer), .seconds(5)).sentence == "No name server answers.")
     }
 
     /// A stream that stalls without an end has lost its other events; those of a slow one are late.

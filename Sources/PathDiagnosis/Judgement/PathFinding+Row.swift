@@ -7,7 +7,8 @@ extension PathFinding {
         case .descriptors, .resources, .trustAnchors, .clientCertificate, .proxyURL, .clock, .fewDescriptors,
             .otherScheme:
             self.rowOfEnvironment
-        case .unknownName, .noNameServer, .blockedName, .refused, .noRoute, .forbidden, .silent, .connectionFailed,
+        case .unknownName, .noNameServer, .slowName, .blockedName, .refused, .noRoute, .forbidden, .silent,
+            .connectionFailed,
             .version6Silent, .version4Silent:
             self.rowOfConnecting
         case .proxyUnresolved, .proxyUnreachable, .proxyLoginMissing, .proxyLoginRefused, .proxyRefused,
@@ -90,6 +91,14 @@ extension PathFinding {
                 [
                     "Check the network connection, the firewall, and the name servers in /etc/resolv.conf.",
                     "If names are found after a while, the first of those name servers may be dead: list another one first.",
+                    "If --fast was given, leave it out: a look-up may take 5 s for each dead name server.",
+                ])
+        case .slowName:
+            Row(
+                .resolve, .quality, "the look-up of the name is slow",
+                [
+                    "The first of the name servers in /etc/resolv.conf may be dead: list another one first.",
+                    "If questions for IPv6 addresses (AAAA) stay without an answer, ask the operator of the name server.",
                 ])
         case .blockedName:
             Row(

@@ -14,6 +14,7 @@ package enum PathFinding: String, Sendable, CaseIterable {
     // Below TLS.
     case unknownName = "resolve.unknown-name"
     case noNameServer = "resolve.no-answer"
+    case slowName = "resolve.slow"
     case blockedName = "resolve.blocked"
     case refused = "connect.refused"
     case noRoute = "connect.no-route"

@@ -46,7 +46,10 @@ package struct PathJudge {
         let facts = self.facts
         switch step {
         case .environment: return StepJudge.environment(facts.environment, explains: self.hasNoConnection)
-        case .resolve: return facts.resolution.judged { StepJudge.resolution($0, isOfProxy: self.hasProxy) }
+        case .resolve:
+            return facts.resolution.judged {
+                StepJudge.resolution($0, isOfProxy: self.hasProxy, within: self.timeOfLookUp)
+            }
         case .connect: return facts.connection.judged { StepJudge.connection($0, isToProxy: self.hasProxy) }
         case .proxy: return facts.proxy.judged(StepJudge.proxy)
         case .tls: return facts.tls.judged(StepJudge.tls)
@@ -107,6 +110,9 @@ package struct PathJudge {
     /// The time of the first answer, or of the wait for it; zero when it is not known.
     private var timeOfHTTP: Duration { self.facts.http.time?.duration ?? .zero }
 
+    /// The time of the look-up; zero when it is not known.
+    private var timeOfLookUp: Duration { self.facts.resolution.time?.duration ?? .zero }
+
     /// Indicates whether the server has not answered in time, but has answered another request: it is slow, or one of its
     /// routes is.
     ///
@@ -156,8 +162,7 @@ package struct PathJudge {
 
     private func sentence(_ verdict: ChappieDiagnosis.Verdict, _ faults: [Judgement.Fault]) -> String {
         guard let finding = faults.first?.finding, verdict != .works else { return self.sentenceOfSuccess }
-        let isTimed = finding == .httpSilent && self.timeOfHTTP > .zero
-        let clause = isTimed ? "\(finding.row.clause) within \(self.timeOfHTTP.words)" : finding.row.clause
+        let clause = self.clause(of: finding)
         guard verdict == .degraded else { return "\(clause.capitalizedFirst)." }
         if self.isLate { return "The server answers, but \(clause)." }
         let effects = faults.map(\.finding.row.effect)
@@ -165,6 +170,17 @@ package struct PathJudge {
         if effects.contains(.doubt) { return "The server answers, but \(clause)." }
         if effects.contains(.webSocket) { return "HTTP works, but WebSockets do not: \(clause)." }
         return "\(self.working) work\(self.isUpgraded ? "" : "s"), but \(clause)."
+    }
+
+    /// Returns the clause of a fault, with the time of a wait that another might have outlasted.
+    private func clause(of finding: PathFinding) -> String {
+        let time: Duration =
+            switch finding {
+            case .httpSilent: self.timeOfHTTP
+            case .noNameServer where self.facts.resolution.facts?.failure == .timedOut: self.timeOfLookUp
+            default: .zero
+            }
+        return time > .zero ? "\(finding.row.clause) within \(time.words)" : finding.row.clause
     }
 
     private var working: String { self.isUpgraded ? "WebSockets and HTTP" : "HTTP" }

@@ -9,6 +9,8 @@ extension StepJudge {
     private static let clockTolerance = Duration.seconds(300)
     /// The number of descriptors below which a program runs out of them soon.
     private static let fewDescriptors = 64
+    /// The time from which a look-up is slow.
+    private static let slowLookUp = Duration.seconds(2)
 
     /// Judges the process and its settings; a proxy of the other scheme counts where it `explains` a failure.
     static func environment(_ facts: EnvironmentFacts, explains: Bool) -> Judgement {
@@ -49,20 +51,25 @@ extension StepJudge {
         return facts.hasTrustFile ? "\(proxy), trust anchors of a file" : proxy
     }
 
-    /// Judges a look-up; a proxy's name has its own faults.
-    static func resolution(_ facts: ResolutionFacts, isOfProxy: Bool) -> Judgement {
+    /// Judges a look-up, which has taken `time`; a proxy's name has its own faults.
+    static func resolution(_ facts: ResolutionFacts, isOfProxy: Bool, within time: Duration) -> Judgement {
         let full = facts.addresses
         if let failure = facts.failure {
             if isOfProxy { return .fault(.proxyUnresolved, "the proxy's name has no address") }
             switch failure {
             case .unknownName: return .fault(.unknownName, "the name has no address")
             case .noAnswer: return .fault(.noNameServer, "the name servers did not answer")
-            case .timedOut: return .fault(.noNameServer, "no answer in time")
+            case .timedOut:
+                return .fault(.noNameServer, time > .zero ? "no answer within \(time.words)" : "no answer in time")
             case .other: return .fault(.noNameServer, "the resolver failed")
             }
         }
         if facts.isBlocked { return .fault(.blockedName, "the address is the unspecified one", full: full) }
-        return .ok("\(facts.version4Count) IPv4, \(facts.version6Count) IPv6", full: full)
+        let words = "\(facts.version4Count) IPv4, \(facts.version6Count) IPv6"
+        guard time < Self.slowLookUp else {
+            return .fault(.slowName, "\(words) after \(time.words)", full: full)
+        }
+        return .ok(words, full: full)
     }
 
     /// Judges TCP with the dialled host.
