@@ -56,8 +56,7 @@ extension Examination {
             self.facts.resolution = .skipped(.numericHost)
             return true
         }
-        // A name server that does not answer costs five seconds before the next one is asked.
-        guard let budget = self.pace.patience(withLeft: self.left) else { return false }
+        guard let budget = self.pace.lookUp(withLeft: self.left) else { return false }
         let start = ContinuousClock.now
         let answer = await AddressLookup.addresses(of: host, within: budget)
         try Task.checkCancellation()

@@ -62,6 +62,14 @@ struct ExaminationPace: Sendable {
         left < self.step ? nil : max(self.step, min(self.answer, left - self.step * 2 - Self.betweenSteps))
     }
 
+    /// Returns the time for the look-up, when so much is left: as much as one step does not need; nil when that is too little.
+    ///
+    /// glibc asks the next name server after five seconds, and gives up a question for IPv6 addresses without an answer
+    /// after fifteen.
+    func lookUp(withLeft left: Duration) -> Duration? {
+        left < self.step ? nil : max(self.step, left - self.step - Self.betweenSteps)
+    }
+
     /// Returns the time for a second attempt at messages that were late, when so much is left; nil when that is too little.
     ///
     /// It is longer than the first as far as the event stream leaves time, because a processor that was busy may still be.
