@@ -286,12 +286,26 @@ extension Examination {
         }
         let start = ContinuousClock.now
         let deadline = start + budget
-        var pings = PingFacts(sentCount: 0, roundTrips: [])
+        var (pings, closeCode) = (PingFacts(sentCount: 0, roundTrips: []), UInt16?.none)
         // A ping that could not be answered in time is not sent.
-        while pings.sentCount < self.pace.pingCount, deadline - .now >= ExaminationPace.pingAnswer {
-            pings.sentCount += 1
-            guard let roundTrip = try await socket.ping(by: deadline) else { break }
-            pings.roundTrips.append(roundTrip)
+        pinging: while pings.sentCount < self.pace.pingCount, deadline - .now >= ExaminationPace.pingAnswer {
+            switch try await socket.ping(by: deadline) {
+            case .answered(let roundTrip):
+                pings.sentCount += 1
+                pings.roundTrips.append(roundTrip)
+            case .timedOut:
+                pings.sentCount += 1
+                break pinging
+            case .closed(let code):
+                closeCode = code
+                break pinging
+            }
+        }
+        if let closeCode {
+            let end = EarlyCloseFacts(closeCode: closeCode, after: .now - socket.opened)
+            self.facts.earlyClose = .found(end, self.time(since: socket.opened))
+            self.facts.pings = pings.sentCount == 0 ? .skipped(.notReached) : .found(pings, self.time(since: start))
+            return
         }
         self.facts.pings = .found(pings, self.time(since: start))
         if self.isProbe { try await self.examineMessages(socket) }

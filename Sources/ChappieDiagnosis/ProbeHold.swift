@@ -33,7 +33,10 @@ struct ProbeHold {
             hold.cut = .now - start
             return hold
         }
-        if try await socket.ping(by: .now + ExaminationPace.holdAnswer) == nil { hold.cut = self.duration }
+        guard case .answered = try await socket.ping(by: .now + ExaminationPace.holdAnswer) else {
+            hold.cut = self.duration
+            return hold
+        }
         return hold
     }
 

@@ -143,18 +143,28 @@ struct ProbeSocket {
         }
     }
 
-    /// Sends a ping; returns the time of its answer, or nil when none came.
-    func ping(by deadline: ContinuousClock.Instant) async throws -> Duration? {
+    /// The outcome of a ping.
+    enum Ping: Equatable {
+        /// It was answered after this time.
+        case answered(Duration)
+        /// The WebSocket has ended before an answer; the close code, 1006 for the end of TCP.
+        case closed(code: UInt16)
+        /// No answer came in time.
+        case timedOut
+    }
+
+    /// Sends a ping, and waits for its answer.
+    func ping(by deadline: ContinuousClock.Instant) async throws -> Ping {
         let sent = ContinuousClock.now
         self.exchange.connection.ping()
         while let event = try await self.exchange.next(by: deadline) {
             switch event {
-            case .pong: return .now - sent
-            case .ended: return nil
+            case .pong: return .answered(.now - sent)
+            case .ended(let end): return .closed(code: end.closeCode)
             case .ready, .opened, .payload: break
             }
         }
-        return nil
+        return .timedOut
     }
 }
 

@@ -184,6 +184,16 @@ def closed_early(code):
     return upgrade
 
 
+def closed_late(code, seconds):
+    """Returns an upgrade after which the WebSocket answers nothing, and is closed after so many seconds."""
+    def upgrade(connection, head):
+        connection.sendall(established(head))
+        time.sleep(seconds)
+        connection.sendall(close_frame(code))
+        silent(connection)
+    return upgrade
+
+
 def deaf(connection, head):
     """Establishes the WebSocket, and answers nothing on it."""
     connection.sendall(established(head))

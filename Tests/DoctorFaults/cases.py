@@ -671,6 +671,11 @@ def closed_1011(bench):
     return plain(bench.listener(boxes.api(boxes.closed_early(1011))))
 
 
+@fault("1008 two seconds after 101", "early-close.closed", verdict=DEGRADED)
+def closed_1008(bench):
+    return plain(bench.listener(boxes.api(boxes.closed_late(1008, 2))))
+
+
 @fault("a middle box that cuts compressed messages", "compression.broken", verdict=DEGRADED)
 def compression_cut(bench):
     return plain(bench.listener(boxes.middle(bench.probe(), filters=boxes.cut_compressed)))

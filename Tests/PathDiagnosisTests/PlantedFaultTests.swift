@@ -267,7 +267,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
             .healthy.with { $0.upgrade = .found(.init(.cut, worksUncompressed: true)) }),
         .init(
             "early-close.closed", .earlyClose, .degraded,
-            "HTTP works, but WebSockets do not: the WebSocket is closed as soon as it is established.",
+            "HTTP works, but WebSockets do not: the WebSocket is closed soon after it is established.",
             .healthy.with {
                 $0.earlyClose = .found(.init(closeCode: 1011))
                 $0.pings = .skipped(.notReached)
@@ -516,6 +516,25 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         #expect(report.causes.flatMap(\.evidence) == evidence)
         #expect(report.verdict == (evidence.isEmpty ? .works : .degraded))
         #expect((report.advice.pingInterval != nil) == (cut != nil))
+    }
+
+    /// An end while pings are awaited is the end of the WebSocket, and no silence.
+    @Test(
+        arguments: [
+            (EarlyCloseFacts(closeCode: 1008), "closed with code 1008 at once"),
+            (EarlyCloseFacts(closeCode: 1008, after: .milliseconds(300)), "closed with code 1008 after 300 ms"),
+            (EarlyCloseFacts(closeCode: 1006, after: .seconds(2)), "cut without a close frame after 2.0 s"),
+        ])
+    func theTimeOfAnEarlyCloseIsTold(facts: EarlyCloseFacts, words: String) {
+        let report = PathJudge(
+            .healthy.with {
+                $0.earlyClose = .found(facts)
+                $0.pings = .skipped(.notReached)
+            }
+        ).report
+        #expect(report.verdict == .degraded)
+        #expect(report.causes.map(\.name) == ["early-close.closed"])
+        #expect(report.causes.map(\.evidence) == [[words]])
     }
 
     /// A look-up is slow from two seconds; without an answer only the time of the wait is known.

@@ -332,10 +332,13 @@ package struct UpgradeFacts: Sendable, Equatable {
 package struct EarlyCloseFacts: Sendable, Equatable {
     /// The end of the WebSocket: the close code (RFC 6455 section 7.4), 1006 for the end of TCP; nil while it is open.
     package var closeCode: UInt16?
+    /// The time from the handshake to the end, where that came while pings were awaited; nil for an immediate end.
+    package var time: Duration?
 
     /// Creates facts.
-    package init(closeCode: UInt16? = nil) {
+    package init(closeCode: UInt16? = nil, after time: Duration? = nil) {
         self.closeCode = closeCode
+        self.time = time
     }
 }
 

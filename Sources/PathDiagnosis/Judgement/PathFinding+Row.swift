@@ -471,7 +471,7 @@ extension PathFinding {
                 ["Do not offer compression (--no-compression)."], set: [.noCompression])
         case .closedEarly:
             return Row(
-                .earlyClose, .webSocket, "the WebSocket is closed as soon as it is established",
+                .earlyClose, .webSocket, "the WebSocket is closed soon after it is established",
                 [http, allow, "Check what the credential allows."],
                 set: [.httpOnly])
         case .largeMessages:

@@ -208,7 +208,7 @@ extension StepJudge {
     static func earlyClose(_ facts: EarlyCloseFacts) -> Judgement {
         guard let code = facts.closeCode else { return .ok("stays open") }
         let end = code == 1006 ? "cut without a close frame" : "closed with code \(code)"
-        return .fault(.closedEarly, "\(end) at once")
+        return .fault(.closedEarly, "\(end) \(facts.time.map { "after \($0.words)" } ?? "at once")")
     }
 }
 
