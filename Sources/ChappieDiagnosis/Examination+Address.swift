@@ -34,7 +34,7 @@ extension Examination {
         if self.facts.http.facts?.exchange == .timedOut, self.left < self.pace.step * 2 { return }
         guard case .found(var http, let time) = self.facts.http, http.mayBeOfOneRoute || http.hasBrokenRoute,
             let budget = self.budget,
-            let request = self.requests.emptyPost(credential: nil)
+            let request = self.requests.emptyPost(credential: nil, capturing: Self.capturedFieldNames)
         else { return }
         let outcome = try await ProbeExchange.answer(to: request, by: self.transport, within: budget)
         guard case .answered(let head, let body) = outcome else { return }
@@ -59,7 +59,7 @@ extension Examination {
     private mutating func existenceOfResponses(after answer: HTTPFacts.Answer) async throws -> Bool? {
         guard let credential = try await self.credential() else { return self.inquiry.failure == nil ? false : nil }
         guard self.mayTell(answer), let budget = self.budget,
-            let request = self.requests.emptyPost(credential: credential),
+            let request = self.requests.emptyPost(credential: credential, capturing: Self.capturedFieldNames),
             case .answered(let head, let body) = try await ProbeExchange.answer(
                 to: request, by: self.transport, within: budget)
         else { return nil }
@@ -113,18 +113,23 @@ extension Examination {
         return isLoopback && self.proxy == nil
     }
 
-    /// Asks whether the path of the responses exists, and takes the credential, where the server has no WebSocket.
+    /// Asks whether the path of the responses exists, takes the credential, and can be reached by a POST.
     ///
     /// The credential is the one that an opening handshake is sent with; `examineAnswering` has decided that the server may
     /// have it.
     mutating func examinePath(_ credential: ChappieCredential?) async throws {
-        guard self.facts.mayHaveOtherPath || self.facts.mayLackResponses, let budget = self.budget,
-            let request = self.requests.emptyPost(credential: credential)
+        guard self.facts.mayLackResponses, let budget = self.budget,
+            let request = self.requests.emptyPost(credential: credential, capturing: Self.capturedFieldNames)
         else { return }
-        let answer = try await ProbeExchange.answer(to: request, by: self.transport, within: budget)
-        guard case .answered(let head, let body) = answer else { return }
-        self.facts.noteResponses(
-            statusCode: head.statusCode, text: String(decoding: body, as: UTF8.self), hasCredential: credential != nil)
+        switch try await ProbeExchange.answer(to: request, by: self.transport, within: budget) {
+        case .failed(let failure):
+            if self.noteEnvironment(failure) { return }
+            self.facts.noteResponses(failure.exchange, hasCredential: credential != nil)
+        case .answered(let head, let body):
+            self.facts.noteResponses(
+                .answered(self.answer(head, body, to: request)), text: String(decoding: body, as: UTF8.self),
+                hasCredential: credential != nil)
+        }
         // The refusal says nothing about WebSockets.
         if self.facts.upgrade == .skipped(.notReached) { self.facts.skipAboveUpgrade(.notReached) }
     }

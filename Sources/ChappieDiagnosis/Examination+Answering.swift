@@ -137,7 +137,8 @@ extension Examination {
     }
 
     private func codeOfResponses(with credential: ChappieCredential?) async throws -> Int? {
-        guard let budget = self.budget, let request = self.requests.emptyPost(credential: credential),
+        guard let budget = self.budget,
+            let request = self.requests.emptyPost(credential: credential, capturing: Self.capturedFieldNames),
             case .answered(let head, let body) = try await ProbeExchange.answer(
                 to: request, by: self.transport, within: budget)
         else { return nil }
@@ -153,7 +154,7 @@ extension Examination {
         let asksResponses = self.facts.http.facts?.hasResponses == true
         guard let budget = self.budget,
             let request = asksResponses
-                ? self.requests.emptyPost(credential: credential)
+                ? self.requests.emptyPost(credential: credential, capturing: Self.capturedFieldNames)
                 : self.requests.document(at: "/models", credential: credential, capturing: Self.capturedFieldNames)
         else { return nil }
         let answer = try await ProbeExchange.answer(to: request, by: self.transport, within: budget)

@@ -498,11 +498,63 @@ def broken_list(bench):
                              f"proxy_pass http://127.0.0.1:{bench.listener(boxes.static(answer))};"))
 
 
-@fault("nginx: a list of models, and nothing behind the responses", "http.responses-unknown", "web-socket.not-offered",
-       verdict=DEGRADED)
+@fault("nginx: a list of models, and nothing behind the responses", "http.gateway-error", "web-socket.not-offered")
 def responses_unreachable(bench):
     return plain(bench.nginx("if ($request_method = POST) { return 502; } "
                              f"proxy_pass http://127.0.0.1:{bench.listener(listing('404 Not Found'))};"))
+
+
+def posted(upgrade, status="", body="{}", kind="application/json", fields=()):
+    """An API of which the list of models and, by `upgrade`, the WebSocket work; without a status the POST is cut."""
+    def serve(connection):
+        while head := boxes.read_head(connection)[0]:
+            if boxes.is_upgrade(head):
+                return upgrade(connection, head)
+            if head.startswith(b"GET /v1/models "):
+                connection.sendall(boxes.answer("200 OK", '{"object":"list","data":[]}'))
+            elif not status:
+                return
+            else:
+                connection.sendall(boxes.answer(status, body, kind, fields))
+    return serve
+
+
+NO_UPGRADE = boxes.refused("404 Not Found")
+
+
+@fault("a list of models, and a POST that is cut", "http.cut", "web-socket.not-offered")
+def post_cut(bench):
+    return plain(bench.listener(posted(NO_UPGRADE)))
+
+
+@fault("a list of models, and a POST that is redirected", "http.redirected", "web-socket.not-offered")
+def post_redirected(bench):
+    return plain(bench.listener(posted(NO_UPGRADE, "307 Temporary Redirect", fields=["Location: /v1/responses/"])))
+
+
+@fault("a list of models, and a POST that a page blocks", "http.block-page", "web-socket.not-offered")
+def post_blocked(bench):
+    return plain(bench.listener(posted(NO_UPGRADE, "403 Forbidden", "<html>403 Forbidden</html>", "text/html")))
+
+
+@fault("a list of models, and a text that forbids the POST", "credential.forbidden")
+def post_forbidden(bench):
+    return plain(bench.listener(posted(NO_UPGRADE, "403 Forbidden", "Forbidden", "text/plain")), "--api-key", "sk-fake")
+
+
+@fault("a WebSocket, and a gateway in the place of the POST", "http.gateway-error", verdict=DEGRADED)
+def socket_and_gateway(bench):
+    return plain(bench.listener(posted(boxes.answering, "502 Bad Gateway", "<html>502</html>", "text/html")))
+
+
+@fault("a WebSocket alone", "http.not-offered", verdict=DEGRADED)
+def socket_alone(bench):
+    return plain(bench.listener(posted(boxes.answering, "405 Method Not Allowed")))
+
+
+@healthy("a WebSocket, and an error of the server's about the empty POST")
+def socket_and_error(bench):
+    return plain(bench.listener(posted(boxes.answering, "500 Internal Server Error", '{"error":{}}')))
 
 
 @fault("a gateway that asks for a user name", "credential.refused")

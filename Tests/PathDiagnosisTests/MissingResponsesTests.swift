@@ -14,8 +14,16 @@ import Testing
         _ facts: PathFacts, post code: Int, _ text: String = "{}", hasCredential: Bool = true
     ) -> ChappieDiagnosis.Report {
         #expect(facts.mayLackResponses)
+        let body: HTTPFacts.Body = text.hasPrefix("<html>") ? .init(page: text) : .init(contentType: nil, text: text)
+        return Self.report(
+            facts, .answered(.init(statusCode: code, body: body)), text, hasCredential: hasCredential)
+    }
+
+    private static func report(
+        _ facts: PathFacts, _ outcome: HTTPFacts.Exchange, _ text: String = "", hasCredential: Bool = true
+    ) -> ChappieDiagnosis.Report {
         var facts = facts
-        facts.noteResponses(statusCode: code, text: text, hasCredential: hasCredential)
+        facts.noteResponses(outcome, text: text, hasCredential: hasCredential)
         return PathJudge(facts).report
     }
 
@@ -36,8 +44,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (400, "{}"), (422, "{}"), (500, "{}"), (404, #"{"error":{"code":"model_not_found"}}"#),
-        (401, "<html>"), (403, "<html>"),
+        (400, "{}"), (422, "{}"), (500, "{}"), (404, #"{"error":{"code":"model_not_found"}}"#), (500, "<html>"),
     ])
     func anotherAnswerIsThatOfTheResponses(code: Int, text: String) {
         for upgrade in [404, 405] {
@@ -47,20 +54,62 @@ import Testing
         }
     }
 
-    /// It knows nothing of the paths of the server that it does not reach.
-    @Test(arguments: [(502, "<html>"), (503, "<html>"), (504, "<html>"), (504, "{}"), (522, "<html>"), (503, "")])
-    func errorOfAGatewaySaysNothingOfTheResponses(code: Int, text: String) {
-        let report = Self.report(Self.facts(404), post: code, text)
-        #expect(report.causes.map(\.name) == ["http.responses-unknown", "web-socket.not-offered"])
-        #expect(report.causes.first?.evidence == ["status code 200, and \(code), a gateway's, for the responses"])
-        #expect(report.verdict == .degraded && report.result(of: .http)?.outcome == .degraded)
-        #expect(
-            report.sentence
-                == "The server answers, but a gateway answers in the place of the Responses API, so that it is "
-                + "not known whether that is there.")
-        let httpOnly = Self.facts(404).with { $0.upgrade = .skipped(.httpOnly) }
-        #expect(Self.report(httpOnly, post: code, text).causes.map(\.name) == ["http.responses-unknown"])
-        #expect(Self.report(httpOnly, post: code, text).verdict == .degraded)
+    // MARK: A POST that fails
+
+    private static let failures: [(outcome: HTTPFacts.Exchange, name: String, words: String)] = [
+        (.answered(.init(statusCode: 502, body: .page)), "http.gateway-error", "status code 502, a web page"),
+        (.answered(.init(statusCode: 504)), "http.gateway-error", "status code 504"),
+        (.answered(.init(statusCode: 503, body: .other)), "http.gateway-error", "status code 503"),
+        (.answered(.init(statusCode: 522, body: .page)), "http.gateway-error", "status code 522, a web page"),
+        (.answered(.init(statusCode: 501, body: .page)), "http.server-error", "status code 501, a web page"),
+        (.answered(.init(statusCode: 403, body: .page)), "http.block-page", "status code 403, a web page"),
+        (.answered(.init(statusCode: 200, body: .page)), "http.captive-portal", "status code 200, a web page"),
+        (.answered(.init(statusCode: 200, body: .signInPage)), "http.sign-in-page", "status code 200, a web page"),
+        (
+            .answered(.init(statusCode: 302, body: .other, redirection: .signIn)), "http.sign-in-page",
+            "status code 302"
+        ),
+        (.answered(.init(statusCode: 307, body: .other, redirection: .sameHost)), "http.redirected", "status code 307"),
+        (.cut, "http.cut", "a cut connection"), (.timedOut, "http.no-answer", "no answer in time"),
+        (.notHTTP, "http.not-http", "an answer that is not HTTP/1.1"),
+    ]
+
+    /// A list of models is no evidence of turns.
+    @Test func aPostThatFailsIsAFaultOfHTTP() {
+        for (outcome, name, words) in Self.failures {
+            let report = Self.report(Self.facts(404), outcome)
+            #expect(report.verdict == .fails && report.causes.map(\.name) == [name, "web-socket.not-offered"])
+            #expect(report.causes.first?.evidence == ["status code 200, and \(words) for the responses"])
+            #expect(report.result(of: .http)?.outcome == .failed && !report.advice.usesHTTPOnly)
+            let httpOnly = Self.report(Self.facts(404).with { $0.upgrade = .skipped(.httpOnly) }, outcome)
+            #expect(httpOnly.verdict == .fails && httpOnly.causes.map(\.name) == [name])
+        }
+    }
+
+    @Test func aWebSocketThatWorksIsEnough() {
+        for (outcome, name, _) in Self.failures {
+            let report = Self.report(.healthy, outcome)
+            #expect(report.verdict == .degraded && report.causes.map(\.name) == [name])
+            #expect(report.sentence.hasPrefix("WebSockets work, but HTTP does not: "))
+            #expect(report.advice.isEmpty && report.result(of: .pings)?.outcome == .ok)
+        }
+    }
+
+    @Test(arguments: [
+        (404, "http.not-offered"), (405, "http.not-offered"), (401, "credential.refused"),
+        (403, "credential.forbidden"),
+    ])
+    func responsesOfAWebSocketAloneAreNoneOfHTTP(code: Int, name: String) {
+        let report = Self.report(.healthy, post: code)
+        #expect(report.verdict == .degraded && report.causes.map(\.name) == [name])
+        #expect(report.sentence.hasPrefix("WebSockets work, but HTTP does not: the server "))
+        #expect(report.causes.first?.evidence == ["status code 401, and status code \(code) for the responses"])
+    }
+
+    @Test(arguments: [(400, "{}"), (422, "{}"), (500, "{}"), (200, "{}"), (429, "{}"), (503, "{}")])
+    func anotherAnswerBesideAWebSocketIsThatOfTheResponses(code: Int, text: String) {
+        #expect(Self.report(.healthy, post: code, text).sentence == "WebSockets and HTTP work.")
+        #expect(Self.report(.healthy, post: 401, text, hasCredential: false).verdict == .works)
     }
 
     /// The API's own error about itself.
@@ -99,6 +148,15 @@ import Testing
         #expect(!Self.report(Self.facts(401), post: 400).causes.contains { $0.name == "credential.refused" })
     }
 
+    /// Something in front of the API may ask for it with a page, or refuse it with a text.
+    @Test(arguments: [
+        (401, "<html>", "credential.refused"), (401, "", "credential.refused"), (403, "no", "credential.forbidden"),
+    ])
+    func aRefusalInOtherWordsIsOneOfTheCredential(code: Int, text: String, name: String) {
+        let report = Self.report(Self.facts(404), post: code, text)
+        #expect(report.causes.map(\.name) == [name] && report.verdict == .fails)
+    }
+
     /// The refusal of the WebSocket need not be about the credential.
     @Test(arguments: [(401, "credential.refused"), (403, "credential.forbidden")], [400, 401, 403, 404, 405])
     func responsesRefuseTheCredentialWhateverTheUpgradeSays(refusal: (code: Int, name: String), upgrade: Int) {
@@ -112,9 +170,6 @@ import Testing
 
     @Test(
         arguments: [
-            { $0.upgrade = .found(.init(.established)) }, { $0.upgrade = .found(.init(.cut)) },
-            { $0.upgrade = .found(.init(.refused(statusCode: 426, isPage: false))) },
-            { $0.upgrade = .found(.init(.refused(statusCode: 502, isPage: true))) },
             { $0.upgrade = .skipped(.needsCredential) },
             {
                 var credential = CredentialFacts(statusCode: 403)

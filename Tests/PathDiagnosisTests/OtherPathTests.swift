@@ -11,33 +11,6 @@ import Testing
         $0.credential = .skipped(.noCredential)
     }
 
-    @Test func aServerWithNeitherModelsNorAWebSocketMayHaveThemElsewhere() {
-        #expect(Self.nothing.mayHaveOtherPath)
-        #expect(Self.nothing.with { $0.credential = .found(.init(statusCode: 404)) }.mayHaveOtherPath)
-        #expect(Self.nothing.with { $0.upgrade = .skipped(.httpOnly) }.mayHaveOtherPath)
-        let asksFirst = Self.nothing.with {
-            $0.http = .found(.init(.answered(.init(statusCode: 401))))
-            $0.credential = .found(.init(statusCode: 404))
-        }
-        #expect(asksFirst.mayHaveOtherPath)
-    }
-
-    /// Each of them has something at the path.
-    @Test(
-        arguments: [
-            { $0.http = .found(.init(.answered(.init(statusCode: 200)))) },
-            { $0.http = .found(.init(.answered(.init(statusCode: 401)))) },
-            { $0.http = .found(.init(.cut)) },
-            { $0.credential = .found(.init(statusCode: 200)) },
-            { $0.upgrade = .found(.init(.established)) },
-            { $0.upgrade = .found(.init(.refused(statusCode: 426, isPage: false))) },
-            { $0.upgrade = .found(.init(.refused(statusCode: 404, isPage: true))) },
-            { $0.upgrade = .skipped(.needsCredential) },
-        ] as [@Sendable (inout PathFacts) -> Void])
-    func anotherAnswerIsEvidenceOfTheAPI(change: @Sendable (inout PathFacts) -> Void) {
-        #expect(!Self.nothing.with(change).mayHaveOtherPath)
-    }
-
     @Test func thePathOfTheResponsesDecides() {
         func report(_ hasResponses: Bool?) -> ChappieDiagnosis.Report {
             PathJudge(Self.nothing.with { $0.http = .found(.init(Self.missing, hasResponses: hasResponses)) }).report

@@ -97,8 +97,10 @@ package struct ProbeRequests: Sendable, CustomStringConvertible {
     }
 
     /// Returns a POST to `/responses` without content, in which no server finds a request to a model.
-    package func emptyPost(credential: ChappieCredential?) -> TransportRequest? {
-        self.builder(credential).document(at: "/responses", isPost: true)
+    package func emptyPost(credential: ChappieCredential?, capturing names: [String]) -> TransportRequest? {
+        var request = self.builder(credential).document(at: "/responses", isPost: true)
+        request?.capturedFieldNames = names
+        return request
     }
 
     /// Returns the opening handshake, with or without the configuration's offer of compression; nil when the policy never

@@ -95,9 +95,11 @@ package struct HTTPFacts: Sendable, Equatable {
     package var seen: Seen?
     /// Indicates whether the path of the responses exists; nil when that was not asked, or not answered by the server.
     package var hasResponses: Bool?
-    /// The status code of the answer to a POST without content to that path, where that decides: beside a refused
-    /// WebSocket or a list of models that does not work; nil without one.
+    /// The status code of the answer to a POST without content to that path, which decides about turns over HTTP; nil
+    /// without one.
     package var responsesCode: Int?
+    /// The outcome of that POST where no turn over HTTP is possible by it; nil where one may be, and without a POST.
+    package var refusal: Exchange?
     /// The outcome of the same request with the credential; nil when it was not examined.
     package var inquiry: Inquiry?
     /// Indicates whether the server is on this machine, where no portal answers in its place.

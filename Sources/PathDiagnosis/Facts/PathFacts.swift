@@ -33,20 +33,6 @@ package struct PathFacts: Sendable, Equatable {
 
     /// Creates the facts of an examination that has examined no step.
     package init() {}
-
-    /// Indicates whether the API may be at another path: it has neither a list of models nor a WebSocket at this one.
-    ///
-    /// A server that asks for the credential first answers 404 only with it.
-    package var mayHaveOtherPath: Bool {
-        guard case .answered(let answer)? = self.http.facts?.exchange else { return false }
-        var code = answer.statusCode
-        if case .answered(let withCredential)? = self.credential.facts?.outcome { code = withCredential }
-        guard code == 404 else { return false }
-        switch self.upgrade {
-        case .found(let upgrade, _): return upgrade.handshake == .refused(statusCode: 404, isPage: false)
-        case .skipped(let reason): return reason == .httpOnly
-        }
-    }
 }
 
 /// The facts of a step, or the reason for which there are none.

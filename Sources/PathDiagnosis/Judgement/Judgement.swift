@@ -6,6 +6,14 @@ struct Judgement: Equatable {
     struct Fault: Equatable {
         let finding: PathFinding
         let evidence: [String]
+        /// The effect on turns: that of the finding, unless it was found in one transport alone.
+        let effect: PathFinding.Effect
+
+        init(finding: PathFinding, evidence: [String], effect: PathFinding.Effect? = nil) {
+            self.finding = finding
+            self.evidence = evidence
+            self.effect = effect ?? finding.row.effect
+        }
     }
 
     let outcome: ChappieDiagnosis.Outcome
@@ -21,19 +29,20 @@ struct Judgement: Equatable {
     /// Returns the judgement of a step that was not examined.
     static func skipped(_ words: String) -> Self { Self(outcome: .skipped, words: words) }
 
-    /// Returns the judgement of a step with a fault; the words are the evidence unless others are given.
+    /// Returns the judgement of a step with a fault; the words are the evidence unless others are given, and the effect is
+    /// that of the finding.
     static func fault(
-        _ finding: PathFinding, _ words: String, evidence: [String]? = nil, full: [String] = []
+        _ finding: PathFinding, _ words: String, evidence: [String]? = nil, full: [String] = [],
+        effect: PathFinding.Effect? = nil
     ) -> Self {
+        let fault = Fault(finding: finding, evidence: evidence ?? [words], effect: effect)
         let outcome: ChappieDiagnosis.Outcome =
-            switch finding.row.effect {
+            switch fault.effect {
             case .everything, .http, .webSocket: .failed
             case .doubt, .quality: .degraded
             case .hint: .ok
             }
-        return Self(
-            outcome: outcome, words: words, fullWords: full,
-            faults: [Fault(finding: finding, evidence: evidence ?? [words])])
+        return Self(outcome: outcome, words: words, fullWords: full, faults: [fault])
     }
 }
 

@@ -19,7 +19,7 @@ extension PathFinding {
             self.rowOfTLS
         case .captivePortal, .signInPage, .blockPage, .asksCredential, .credentialWithheld, .limited, .wrongAddress,
             .noResponses,
-            .responsesUnknown, .redirected, .gatewayError, .serverError, .needsTLS, .notHTTP, .httpCut, .httpSilent,
+            .notOffered, .redirected, .gatewayError, .serverError, .needsTLS, .notHTTP, .httpCut, .httpSilent,
             .credentialRefused, .credentialForbidden, .credentialUnavailable, .credentialUnusable, .credentialForm:
             self.rowOfHTTP
         case .webSocketNotOffered, .webSocketBlocked, .webSocketRefused, .webSocketAltered, .webSocketContent,
@@ -351,11 +351,10 @@ extension PathFinding {
                     "Use a server with a Responses API, or a newer version of this one.",
                     "Check the path of the base URL: the API may be at another.",
                 ])
-        case .responsesUnknown:
+        case .notOffered:
             Row(
-                .http, .doubt,
-                "a gateway answers in the place of the Responses API, so that it is not known whether that is there",
-                ["Try again in a moment; if it stays so, ask the operator of the server or of the gateway."])
+                .http, .http, "the server has no responses over HTTP at this address",
+                ["Use a WebSocket, which the engine does unless HTTP alone is set (--http-only)."])
         case .redirected:
             Row(
                 .http, .everything, "the server redirects the request",

@@ -55,7 +55,7 @@ package enum PathFinding: String, Sendable, CaseIterable {
     case limited = "http.limited"
     case wrongAddress = "http.wrong-address"
     case noResponses = "http.no-responses"
-    case responsesUnknown = "http.responses-unknown"
+    case notOffered = "http.not-offered"
     case redirected = "http.redirected"
     case gatewayError = "http.gateway-error"
     case serverError = "http.server-error"

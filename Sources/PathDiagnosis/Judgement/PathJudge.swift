@@ -37,7 +37,7 @@ package struct PathJudge {
     /// Indicates whether further requests make sense: no fault was found with which no turn is possible.
     package var mayAsk: Bool {
         !ChappieDiagnosis.Step.allCases.flatMap { self.judgement(of: $0).faults }
-            .contains { $0.finding.row.effect == .everything }
+            .contains { $0.effect == .everything }
     }
 
     // MARK: Steps
@@ -144,7 +144,7 @@ package struct PathJudge {
     // MARK: The whole
 
     private func verdict(on faults: [Judgement.Fault]) -> ChappieDiagnosis.Verdict {
-        let effects = faults.map(\.finding.row.effect)
+        let effects = faults.map(\.effect)
         if effects.contains(.everything) { return .fails }
         let lacksHTTP = effects.contains(.http)
         let lacksWebSocket = effects.contains(.webSocket) || !self.isUpgraded
@@ -152,12 +152,12 @@ package struct PathJudge {
         return effects.contains { $0 != .hint } ? .degraded : .works
     }
 
-    private var isUpgraded: Bool { self.facts.upgrade.facts?.handshake == .established }
+    private var isUpgraded: Bool { self.facts.isUpgraded }
 
     /// Returns the faults in the order of their effects, and inside that in the order of the layers.
     private static func ranked(_ faults: [Judgement.Fault]) -> [Judgement.Fault] {
         let order: [PathFinding.Effect] = [.everything, .http, .doubt, .webSocket, .quality, .hint]
-        return order.flatMap { effect in faults.filter { $0.finding.row.effect == effect } }
+        return order.flatMap { effect in faults.filter { $0.effect == effect } }
     }
 
     private func sentence(_ verdict: ChappieDiagnosis.Verdict, _ faults: [Judgement.Fault]) -> String {
@@ -165,7 +165,7 @@ package struct PathJudge {
         let clause = self.clause(of: finding)
         guard verdict == .degraded else { return "\(clause.capitalizedFirst)." }
         if self.isLate { return "The server answers, but \(clause)." }
-        let effects = faults.map(\.finding.row.effect)
+        let effects = faults.map(\.effect)
         if effects.contains(.http) { return "WebSockets work, but HTTP does not: \(clause)." }
         if effects.contains(.doubt) { return "The server answers, but \(clause)." }
         if effects.contains(.webSocket) { return "HTTP works, but WebSockets do not: \(clause)." }
@@ -176,7 +176,7 @@ package struct PathJudge {
     private func clause(of finding: PathFinding) -> String {
         let time: Duration =
             switch finding {
-            case .httpSilent: self.timeOfHTTP
+            case .httpSilent where self.facts.http.facts?.exchange == .timedOut: self.timeOfHTTP
             case .noNameServer where self.facts.resolution.facts?.failure == .timedOut: self.timeOfLookUp
             default: .zero
             }
@@ -212,7 +212,7 @@ package struct PathJudge {
             }
         }
         // A WebSocket that fails with HTTP as well is not avoided by it.
-        if faults.contains(where: { $0.finding.row.effect == .http }) { advice.usesHTTPOnly = false }
+        if faults.contains(where: { $0.effect == .http }) { advice.usesHTTPOnly = false }
         advice.pingInterval = self.facts.idle.facts.flatMap(StepJudge.pingInterval)
         return advice
     }

@@ -29,6 +29,12 @@ extension StepJudge {
         let words = "status code \(answer.statusCode)"
         // A probe server has an answer at its own path.
         if facts.isProbe, answer.statusCode == 404 { return .fault(.wrongAddress, "\(words), of a probe server") }
+        if let refusal = facts.refusal {
+            let found = Self.finding(forResponses: refusal) ?? Self.finding(forRefusal: refusal)
+            // No portal answers on this machine.
+            let finding = found == .captivePortal && facts.isOnThisMachine ? .wrongAddress : found
+            return .fault(finding, "\(words), and \(refusal.words) for the responses", effect: .http)
+        }
         if facts.hasResponses == false {
             // The list is at this address, and does not work.
             if answer.statusCode >= 500 {
@@ -42,9 +48,6 @@ extension StepJudge {
             return .fault(
                 .wrongAddress,
                 isSame ? "\(words), and for the responses too" : "\(words), and \(code) for the responses")
-        }
-        if facts.hasResponses == nil, let code = facts.responsesCode {
-            return .fault(.responsesUnknown, "\(words), and \(code), a gateway's, for the responses")
         }
         if facts.mayAskForCredential, let judgement = Self.page(answer, facts.inquiry) { return judgement }
         if facts.inquiry == .met { return .ok("\(words) to a request without a credential") }
@@ -113,6 +116,37 @@ extension StepJudge {
         // A server without a list of models answers 404 in JSON, as an API does.
         case (.other, 404): return .wrongAddress
         case (.json, _), (.other, _): return nil
+        }
+    }
+
+    /// Returns the fault of the path or of the server by which a POST without content to the responses has this outcome;
+    /// nil for the answer of an API, whatever it says of the request, and for one about a credential or a missing path.
+    static func finding(forResponses outcome: HTTPFacts.Exchange) -> PathFinding? {
+        switch outcome {
+        case .cut: return .httpCut
+        case .timedOut: return .httpSilent
+        case .notHTTP: return .notHTTP
+        case .needsTLS: return .needsTLS
+        case .answered(let answer):
+            switch (Self.finding(for: answer), answer.statusCode) {
+            case (.wrongAddress?, _): return nil
+            // The question for a credential, in the words of something in front of the API.
+            case (.blockPage?, 401) where answer.body == .page: return nil
+            // Servers that find no JSON in a request without content have errors of their own about it.
+            case (.serverError?, 500): return nil
+            case (.serverError?, _) where answer.body == .json: return nil
+            case (let finding, _): return finding
+            }
+        }
+    }
+
+    /// Returns the fault of a server whose WebSocket works by its answer to that POST.
+    private static func finding(forRefusal outcome: HTTPFacts.Exchange) -> PathFinding {
+        guard case .answered(let answer) = outcome else { return .notOffered }
+        return switch answer.statusCode {
+        case 401: .credentialRefused
+        case 403: .credentialForbidden
+        default: .notOffered
         }
     }
 
@@ -226,6 +260,19 @@ extension CredentialFacts.Form {
 extension HTTPFacts {
     /// The end of a clause about the list of models, with the status code for the responses.
     fileprivate var wordsOfCode: String { self.responsesCode.map { ", and status code \($0) for the responses" } ?? "" }
+}
+
+extension HTTPFacts.Exchange {
+    /// The outcome in words, which a clause about its request follows.
+    fileprivate var words: String {
+        switch self {
+        case .answered(let answer): "status code \(answer.statusCode)\(answer.kind)"
+        case .notHTTP: "an answer that is not HTTP/1.1"
+        case .cut: "a cut connection"
+        case .timedOut: "no answer in time"
+        case .needsTLS: "an answer of TLS"
+        }
+    }
 }
 
 extension HTTPFacts.Demand {

@@ -49,9 +49,9 @@ import Testing
     @Test func noRequestAsksTheModel() async throws {
         try await withServer(.init()) { server in
             _ = try await Self.report(server.baseURL, key: "key")
-            // The upgrade is an attempt; no message follows on it.
-            #expect(server.log.map(\.transport) == [.webSocket])
-            #expect(server.log.allSatisfy { $0.bodies.isEmpty })
+            // The upgrade is an attempt, on which no message follows, and so is the POST, which has no content.
+            #expect(server.log.map(\.transport) == [.webSocket, .http])
+            #expect(server.log.flatMap(\.bodies).allSatisfy { $0.isEmpty })
         }
     }
 
@@ -552,6 +552,38 @@ import Testing
                 "403 Forbidden", ["Content-Type: text/html"] + fields, body: "<html>\(words)</html>")
         }
         Self.expect("web-socket.blocked", .degraded, in: try await Self.report(server.baseURL))
+    }
+
+    /// The list of models and the WebSocket work.
+    @Test(
+        arguments: [
+            (.answer(status: 502), "http.gateway-error"), (.answer(status: 404), "http.not-offered"),
+            (.cut(afterByte: 0), "http.cut"), (.stall(afterByte: 0), "http.no-answer"),
+        ] as [(ChappieTestServer.Fault.Action, String)])
+    func aPostThatFailsLeavesTheWebSocket(action: ChappieTestServer.Fault.Action, name: String) async throws {
+        let faults = [ChappieTestServer.Fault(action, transport: .http)]
+        let report = try await Self.report(of: .init(model: .text("x"), faults: faults))
+        Self.expect(name, .degraded, in: report)
+        #expect(report.causes.count == 1 && report.sentence.hasPrefix("WebSockets work, but HTTP does not: "))
+    }
+
+    /// The list of models alone works.
+    @Test(
+        arguments: [
+            ("502 Bad Gateway", [], "<html>bad</html>", "http.gateway-error"),
+            ("403 Forbidden", [], "<html>no</html>", "http.block-page"),
+            ("307 Temporary Redirect", ["Location: /v1/responses/"], "", "http.redirected"),
+            ("200 OK", [], "<html>Hello</html>", "http.wrong-address"), ("", [], "", "http.cut"),
+        ])
+    func aPostThatFailsLeavesNothing(status: String, fields: [String], body: String, name: String) async throws {
+        let server = try AnsweringServer { head in
+            if head.hasPrefix("POST ") {
+                return status.isEmpty ? "" : AnsweringServer.response(status, fields, body: body)
+            }
+            let status = head.hasPrefix("GET /v1/models ") ? "200 OK" : "404 Not Found"
+            return AnsweringServer.response(status, ["Content-Type: application/json"], body: "{}")
+        }
+        Self.expect(name, .fails, in: try await Self.report(server.baseURL))
     }
 
     @Test func aWebSocketThatFailsWithCompressionAloneIsTriedWithoutIt() async throws {
