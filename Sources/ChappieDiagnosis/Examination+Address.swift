@@ -24,7 +24,7 @@ extension Examination {
 
     // MARK: The path
 
-    /// Asks for responses where the answer to the GET of `/models` may be that route's alone.
+    /// Asks for responses where the answer to the GET of `/models` is no API's, which may be that route's alone.
     ///
     /// A refusal of a POST without content, in JSON, is an API's, also where the GET is not answered at all. The POST asks
     /// no model and has no credential. Where the GET is not answered, and the POST with 404, the same POST with the
@@ -39,7 +39,7 @@ extension Examination {
         let outcome = try await ProbeExchange.answer(to: request, by: self.transport, within: budget)
         guard case .answered(let head, let body) = outcome else { return }
         let answer = self.answer(head, body, to: request)
-        switch answer.existenceOfResponses(text: String(decoding: body, as: UTF8.self)) {
+        switch http.existenceOfResponses(by: answer, text: String(decoding: body, as: UTF8.self)) {
         case true?: http.hasResponses = true
         case false? where http.hasBrokenRoute:
             http.hasResponses = try await self.existenceOfResponses(after: answer)

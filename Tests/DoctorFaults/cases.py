@@ -504,6 +504,38 @@ def responses_unreachable(bench):
                              f"proxy_pass http://127.0.0.1:{bench.listener(listing('404 Not Found'))};"))
 
 
+def listed(text):
+    """A gateway that gives the responses alone, over both transports, and answers the GET of the models so."""
+    def serve(connection):
+        while head := boxes.read_head(connection)[0]:
+            if boxes.is_upgrade(head):
+                return boxes.answering(connection, head)
+            is_list = head.startswith(b"GET /v1/models ")
+            connection.sendall(text if is_list else boxes.answer("400 Bad Request", '{"error":{"message":"empty"}}'))
+    return serve
+
+
+@healthy("a list of models that a page forbids, and responses")
+def list_forbidden(bench):
+    return plain(bench.listener(listed(boxes.answer("403 Forbidden", "<html>403 Forbidden</html>", "text/html"))))
+
+
+@healthy("a page in the place of the list of models, and responses")
+def list_page(bench):
+    return plain(bench.listener(listed(boxes.answer("200 OK", "<!doctype html><title>App</title>", "text/html"))))
+
+
+@healthy("a list of models behind a sign-in page, and responses")
+def list_sign_in(bench):
+    fields = ["Location: https://id.test/saml/login?next=1"]
+    return plain(bench.listener(listed(boxes.answer("302 Found", "", "text/html", fields))))
+
+
+@healthy("a list of models with a malformed head, and responses")
+def list_malformed(bench):
+    return plain(bench.listener(listed(b"garbage\r\n\r\n")))
+
+
 def posted(upgrade, status="", body="{}", kind="application/json", fields=()):
     """An API of which the list of models and, by `upgrade`, the WebSocket work; without a status the POST is cut."""
     def serve(connection):

@@ -50,6 +50,12 @@ import Testing
             (.init(statusCode: 404, body: .page), "http.wrong-address"),
             (.init(statusCode: 400, body: .page), "http.block-page"), (.init(statusCode: 501), "http.server-error"),
             (.init(statusCode: 307, body: .other, redirection: .sameHost), "http.redirected"),
+            (.init(statusCode: 200, body: .page), "http.captive-portal"),
+            (.init(statusCode: 403, body: .page), "http.block-page"),
+            (.init(statusCode: 404, body: .blockPage), "http.block-page"),
+            (.init(statusCode: 429, body: .page), "http.limited"),
+            (.init(statusCode: 302, body: .other, redirection: .signIn), "http.sign-in-page"),
+            (.init(statusCode: 301, body: .other, redirection: .otherHost), "http.redirected"),
         ] as [(HTTPFacts.Answer, String)])
     func aFaultOfTheListOfModelsIsNoneOfTheAPI(answer: HTTPFacts.Answer, finding: String) {
         func report(_ hasResponses: Bool?) -> ChappieDiagnosis.Report {
@@ -65,13 +71,36 @@ import Testing
 
     @Test(
         arguments: [
-            .answered(.init(statusCode: 200, body: .page)), .answered(.init(statusCode: 403, body: .page)),
-            .answered(.init(statusCode: 302, redirection: .otherHost)), .answered(.init(statusCode: 503)),
-            .answered(.init(statusCode: 404)), .answered(.init(statusCode: 404, body: .blockPage)), .cut, .timedOut,
+            .answered(.init(statusCode: 503)), .answered(.init(statusCode: 404)), .cut, .timedOut,
+            .answered(.init(statusCode: 200)), .answered(.init(statusCode: 401)),
             .answered(.init(statusCode: 400, body: .page, demand: .tls)),
         ] as [HTTPFacts.Exchange])
     func otherAnswersAreNotOfOneRoute(exchange: HTTPFacts.Exchange) {
         #expect(!HTTPFacts(exchange).mayBeOfOneRoute)
+    }
+
+    @Test func aListOfModelsThatIsNoHTTPIsNoFaultOfTheResponses() {
+        #expect(HTTPFacts(.notHTTP).mayBeOfOneRoute)
+        func report(_ hasResponses: Bool?) -> ChappieDiagnosis.Report {
+            PathJudge(.healthy.with { $0.http = .found(.init(.notHTTP, hasResponses: hasResponses)) }).report
+        }
+        #expect(report(nil).causes.map(\.name) == ["http.not-http"])
+        #expect(report(true).verdict == .works)
+        #expect(
+            report(true).result(of: .http)?.words
+                == "not HTTP/1.1 for the list of models alone: the responses are answered")
+    }
+
+    /// Where the list has another answer, the error is about the request without content.
+    @Test func anErrorOfTheServerToThePostIsThatOfTheResponses() {
+        let error = HTTPFacts.Answer(statusCode: 500)
+        func existence(_ exchange: HTTPFacts.Exchange, _ answer: HTTPFacts.Answer) -> Bool? {
+            HTTPFacts(exchange).existenceOfResponses(by: answer, text: "{}")
+        }
+        #expect(existence(.answered(.init(statusCode: 403, body: .page)), error) == true)
+        #expect(existence(.answered(.init(statusCode: 500)), error) == nil && existence(.notHTTP, error) == nil)
+        #expect(existence(.answered(.init(statusCode: 403, body: .page)), .init(statusCode: 500, body: .page)) == nil)
+        #expect(existence(.notHTTP, .init(statusCode: 400)) == true && existence(.cut, .init(statusCode: 404)) == false)
     }
 
     @Test func aPageThatAsksForATokenIsAnAPIs() {

@@ -130,19 +130,15 @@ package struct HTTPFacts: Sendable, Equatable {
         }
     }
 
-    /// Indicates whether the answer may be that of one route, so that the API's others may work.
+    /// Indicates whether the answer is no API's, so that it may be that of one route, and the API's others may work.
     ///
-    /// Pages with other status codes are those of somebody else, and a gateway answers for all routes.
+    /// A gateway may give the responses alone, and answer for everything else with a page or a redirection of its own.
     package var mayBeOfOneRoute: Bool {
-        guard !self.isProbe, case .answered(let answer) = self.exchange, answer.demand == nil else { return false }
-        if self.mayAskForCredential, answer.statusCode == 401 { return true }
-        switch (answer.redirection, answer.body, answer.statusCode) {
-        case (.signIn, _, _), (.otherHost, _, _), (_, .signInPage, _), (_, .blockPage, _): return false
-        case (.sameHost, _, _), (.withTLS, _, _): return true
-        case (nil, .page, 400), (nil, .page, 404), (nil, .page, 405), (nil, .other, 404): return true
-        case (nil, .other, 200..<300), (nil, .other, 400): return true
-        case (nil, _, 500), (nil, _, 501): return true
-        default: return false
+        guard !self.isProbe, !self.hasBrokenRoute else { return false }
+        return switch self.exchange {
+        case .answered(let answer): answer.demand == nil && !self.isOfAPI
+        case .notHTTP: true
+        case .cut, .timedOut, .needsTLS: false
         }
     }
 

@@ -51,6 +51,19 @@ extension HTTPFacts.Answer {
 }
 
 extension HTTPFacts {
+    /// Returns whether the path of the responses exists, by the answer to a POST without content to it; nil where the answer
+    /// says neither.
+    ///
+    /// Some servers find no JSON in such a POST, and say so in JSON with status code 500. One that answers everything so
+    /// says nothing.
+    package func existenceOfResponses(by answer: Answer, text: String) -> Bool? {
+        if let existence = answer.existenceOfResponses(text: text) { return existence }
+        guard answer.statusCode == 500, answer.body == .json, case .answered(let list) = self.exchange else {
+            return nil
+        }
+        return list.statusCode < 500 ? true : nil
+    }
+
     /// Returns whether the text of an answer with status code 404 is about a model, so that its path exists.
     package static func isAboutModel(_ text: String) -> Bool {
         let text = text.lowercased()

@@ -9,6 +9,8 @@ extension StepJudge {
         switch facts.exchange {
         case .answered(let answer): Self.answer(answer, facts, hasModels: hasModels, overTLS: version)
         case .cut where facts.hasResponses == true: .ok("cut for the list of models alone: the responses are answered")
+        case .notHTTP where facts.hasResponses == true:
+            .ok("not HTTP/1.1 for the list of models alone: the responses are answered")
         case .timedOut where facts.hasResponses == true:
             .ok("no answer in time for the list of models alone: the responses are answered")
         case .cut where facts.hasResponses == false:

@@ -557,7 +557,7 @@ import Testing
     /// The list of models and the WebSocket work.
     @Test(
         arguments: [
-            (.answer(status: 502), "http.gateway-error"), (.answer(status: 404), "http.not-offered"),
+            (.answer(status: 502), "http.gateway-error"), (.answer(status: 405), "http.not-offered"),
             (.cut(afterByte: 0), "http.cut"), (.stall(afterByte: 0), "http.no-answer"),
         ] as [(ChappieTestServer.Fault.Action, String)])
     func aPostThatFailsLeavesTheWebSocket(action: ChappieTestServer.Fault.Action, name: String) async throws {
@@ -565,6 +565,25 @@ import Testing
         let report = try await Self.report(of: .init(model: .text("x"), faults: faults))
         Self.expect(name, .degraded, in: report)
         #expect(report.causes.count == 1 && report.sentence.hasPrefix("WebSockets work, but HTTP does not: "))
+    }
+
+    /// A gateway that gives the responses alone.
+    @Test(arguments: [
+        "HTTP/1.1 403 Forbidden", "HTTP/1.1 302 Found\r\nLocation: https://id.invalid/login", "HTTP/1.1 200 OK",
+        "HTTP/1.1 429 Too Many Requests", "garbage",
+    ])
+    func theResponsesDecideWhateverTheListSays(head: String) async throws {
+        let body = "<html>No</html>"
+        let server = try AnsweringServer { request in
+            if request.hasPrefix("GET /v1/models ") {
+                return "\(head)\r\nContent-Type: text/html\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+            }
+            let status = request.hasPrefix("POST ") ? "400 Bad Request" : "404 Not Found"
+            return AnsweringServer.response(status, ["Content-Type: application/json"], body: "{}")
+        }
+        let report = try await Self.report(server.baseURL, key: "key")
+        Self.expect("web-socket.not-offered", .degraded, in: report)
+        #expect(report.causes.count == 1 && report.result(of: .credential)?.words == "status code 400: not refused")
     }
 
     /// The list of models alone works.
