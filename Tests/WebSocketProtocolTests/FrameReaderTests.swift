@@ -12,6 +12,44 @@ import WebSocketProtocol
         #expect(FrameCollector.read([0x81, 0x05, 0x48, 0x65, 0x6c, 0x6c, 0x6f]) == [.text("Hello")])
     }
 
+    // MARK: One message alone
+
+    private static func only(_ chunk: [UInt8], behind earlier: [UInt8] = [], limit: Int = 1_000) -> Range<Int>? {
+        var reader = FrameReader(configuration: FrameReader.Configuration(messageByteLimit: limit))
+        return earlier.withUnsafeBytes { earlier in
+            var position = 0
+            while (try? reader.next(in: earlier, at: &position)) ?? nil != nil {}
+            return chunk.withUnsafeBytes { bytes in
+                let range = reader.onlyMessage(in: bytes)?.range
+                // It has changed nothing: the chunk is read as ever.
+                position = 0
+                let element = (try? reader.next(in: bytes, at: &position)) ?? nil
+                if let range { #expect(element == .data(MessagePiece(kind: .text), range)) }
+                return range
+            }
+        }
+    }
+
+    @Test(arguments: [2, 125, 126, 300])
+    func messageThatIsAllOfAChunkIsFoundWithItsPlace(byteCount: Int) {
+        let message = ServerFrame.text(String(repeating: "x", count: byteCount))
+        #expect(Self.only(message) == message.count - byteCount..<message.count)
+        #expect(Self.only(message, behind: message) == message.count - byteCount..<message.count)
+        #expect(Self.only(message, limit: byteCount - 1) == nil)
+        #expect(Self.only(message, behind: [0x81]) == nil)
+        #expect(Self.only(message, behind: ServerFrame.text("a", isFinal: false)) == nil)
+    }
+
+    @Test(arguments: [
+        ServerFrame.text("ab") + ServerFrame.text("c"), ServerFrame.text("ab") + [0x81],
+        ServerFrame.text("ab").dropLast(),
+        ServerFrame.text("ab", isFinal: false), ServerFrame.text("ab", reservedBits: 4), ServerFrame.ping("ab"),
+        ServerFrame.close(1000), [],
+    ])
+    func anyOtherChunkIsLeftToTheReader(chunk: [UInt8]) {
+        #expect(Self.only(chunk) == nil)
+    }
+
     @Test func fragmentedTextMessageOfTheSpecification() {
         let bytes: [UInt8] = [0x01, 0x03, 0x48, 0x65, 0x6c, 0x80, 0x02, 0x6c, 0x6f]
         #expect(FrameCollector.read(bytes) == [.text("Hello")])

@@ -54,6 +54,29 @@ import Testing
         #expect(events.count == 20)
     }
 
+    /// The events of a sequence are in one memory at a time, in the iterator or in the turn.
+    @Test func memoryOfTakenEventsIsUsedForTheNextOnes() async throws {
+        let pause = ScriptStep.pause(.seconds(1))
+        let steps = [pause] + Self.texts(1) + [pause] + Self.texts(1) + [.text(Event.completed)]
+        var iterator = Self.fixture(steps).instance.events(Self.request).makeAsyncIterator()
+        var addresses: Set<UnsafeRawPointer?> = []
+        for _ in 0..<3 {
+            _ = try await iterator.next()
+            iterator.batch.withUnsafeBytes { _ = addresses.insert($0.baseAddress) }
+        }
+        #expect(addresses.count == 1)
+    }
+
+    @Test func sequenceContinuesWhereTheHandleWasReadBefore() async throws {
+        let steps = Self.texts(4) + [.pause(.seconds(1))] + Self.texts(1) + [.text(Event.completed)]
+        let handle = Self.fixture(steps).instance.streamHandle(Self.request)
+        var stream = handle.events.makeAsyncIterator()
+        #expect(try await stream.next() == .textDelta("0"))
+        let (events, error) = await Self.read(handle.sequence())
+        #expect(error == nil)
+        #expect(events == ["1", "2", "3", "4", "1"].map { .textDelta($0) } + [.completed])
+    }
+
     @Test func errorComesOnceAfterTheEventsBeforeIt() async throws {
         let fixture = Self.fixture(Self.texts(3) + [.ended(.closed(code: 1011, reason: ""))])
         var iterator = fixture.instance.events(Self.request).makeAsyncIterator()
