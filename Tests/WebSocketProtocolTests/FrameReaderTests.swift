@@ -40,13 +40,19 @@ import WebSocketProtocol
         #expect(Self.only(message, behind: ServerFrame.text("a", isFinal: false)) == nil)
     }
 
-    @Test(arguments: [
-        ServerFrame.text("ab") + ServerFrame.text("c"), ServerFrame.text("ab") + [0x81],
-        ServerFrame.text("ab").dropLast(),
-        ServerFrame.text("ab", isFinal: false), ServerFrame.text("ab", reservedBits: 4), ServerFrame.ping("ab"),
-        ServerFrame.close(1000), [],
-    ])
-    func anyOtherChunkIsLeftToTheReader(chunk: [UInt8]) {
+    /// Chunks that are not one whole text message alone.
+    private static let otherChunks: [[UInt8]] = {
+        let message = ServerFrame.text("ab")
+        let two: [UInt8] = message + ServerFrame.text("c")
+        let surplus: [UInt8] = message + [0x81]
+        let cut: [UInt8] = Array(message.dropLast())
+        return [
+            two, surplus, cut, ServerFrame.text("ab", isFinal: false), ServerFrame.text("ab", reservedBits: 4),
+            ServerFrame.ping("ab"), ServerFrame.close(1000), [],
+        ]
+    }()
+
+    @Test(arguments: otherChunks) func anyOtherChunkIsLeftToTheReader(chunk: [UInt8]) {
         #expect(Self.only(chunk) == nil)
     }
 
