@@ -55,9 +55,9 @@ extension Examination {
             return
         }
         let start = ContinuousClock.now
-        let answer = try await ProbeExchange.answer(to: request, by: self.transport, within: budget)
+        let reply = try await ProbeExchange.reply(to: request, by: self.transport, within: budget)
         let time = self.time(since: start)
-        switch answer {
+        switch reply.answer {
         case .failed(let failure):
             if self.noteEnvironment(failure) { return }
             if failure.phase == .tls {
@@ -66,6 +66,10 @@ extension Examination {
             } else {
                 self.facts.http = .found(.init(failure.exchange), time)
             }
+        case .answered(let head, let body) where reply.isHeldBack && self.needsBody(head, body, of: request):
+            var facts = HTTPFacts(.timedOut)
+            facts.heldCode = head.statusCode
+            self.facts.http = .found(facts, time)
         case .answered(let head, let body):
             self.firstAnswer = time.duration
             self.isProbe = head.value(of: Self.probeFieldName) != nil
@@ -75,6 +79,12 @@ extension Examination {
             self.facts.http = .found(facts, time)
             self.noteClock(head.value(of: "date"), age: head.value(of: "age"))
         }
+    }
+
+    /// Returns whether an answer tells nothing without its whole body: a success that is no page.
+    private func needsBody(_ head: ResponseHead, _ body: [UInt8], of request: TransportRequest) -> Bool {
+        (200..<300).contains(head.statusCode)
+            && [.json, .other].contains(self.answer(head, body, to: request).body)
     }
 
     /// Returns the parts of an answer that tell who has answered.

@@ -40,6 +40,13 @@ struct ProbeExchange {
         case failed(TransportFailure)
     }
 
+    /// An answer, and whether all of it came.
+    struct Reply {
+        let answer: Answer
+        /// Indicates whether the body had neither ended nor reached its limit when the time was over.
+        let isHeldBack: Bool
+    }
+
     /// The most bytes of a body that are kept.
     static let bodyByteCountLimit = 16 << 10
 
@@ -89,6 +96,13 @@ struct ProbeExchange {
     static func answer(
         to request: TransportRequest, by transport: LibwebsocketsTransport, within duration: Duration
     ) async throws -> Answer {
+        try await Self.reply(to: request, by: transport, within: duration).answer
+    }
+
+    /// Makes a request, and returns its answer, and whether all of it came.
+    static func reply(
+        to request: TransportRequest, by transport: LibwebsocketsTransport, within duration: Duration
+    ) async throws -> Reply {
         var request = request
         request.timeouts.connect = duration
         let exchange = Self(connection: transport.connect(request))
@@ -100,12 +114,14 @@ struct ProbeExchange {
             switch event {
             case .opened(let opened): head = opened
             case .payload(let bytes): body += bytes.prefix(Self.bodyByteCountLimit - body.count)
-            case .ended(let end): return Self.answer(head, body, end)
+            case .ended(let end): return Reply(answer: Self.answer(head, body, end), isHeldBack: false)
             case .ready, .pong: break
             }
         }
         let failure = TransportFailure(phase: .upgrade, cause: .timedOut)
-        return head.map { .answered($0, body: body) } ?? .failed(failure)
+        return Reply(
+            answer: head.map { .answered($0, body: body) } ?? .failed(failure),
+            isHeldBack: head != nil && body.count < Self.bodyByteCountLimit)
     }
 
     private static func answer(_ head: ResponseHead?, _ body: [UInt8], _ end: TransportEnd) -> Answer {

@@ -680,6 +680,11 @@ def http_silent(bench):
     return plain(bench.listener(boxes.silent))
 
 
+@fault("a server that holds bodies back", "http.no-answer", "web-socket.not-offered")
+def http_held(bench):
+    return plain(bench.listener(boxes.holding))
+
+
 @fault("a server of mail", "http.not-http")
 def mail(bench):
     return plain(bench.listener(boxes.banner))

@@ -518,6 +518,42 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         #expect((report.advice.pingInterval != nil) == (cut != nil))
     }
 
+    /// A success without its body is no answer, and a step for which no time was left no success.
+    @Test func aBodyThatIsHeldBackIsNoAnswer() {
+        func report(_ upgrade: Examined<UpgradeFacts>) -> ChappieDiagnosis.Report {
+            var http = HTTPFacts(.timedOut)
+            http.heldCode = 200
+            return PathJudge(
+                PathFacts.http(.timedOut).with {
+                    $0.http = .found(http, .init(duration: .seconds(11)))
+                    $0.upgrade = upgrade
+                }
+            ).report
+        }
+        let held = report(.skipped(.noTime))
+        #expect(held.verdict == .fails)
+        #expect(held.sentence == "HTTP requests are not answered within 11 s.")
+        #expect(held.causes.first?.evidence == ["status code 200, and no whole body within 11 s"])
+        #expect(report(.found(.init(.established))).verdict == .degraded)
+    }
+
+    @Test func aWebSocketForWhichNoTimeWasLeftIsNotKnown() {
+        func report(_ change: (inout PathFacts) -> Void) -> ChappieDiagnosis.Report {
+            PathJudge(.upgrade(.cut).with { $0.upgrade = .skipped(.noTime) }.with(change)).report
+        }
+        let answered = report { _ in }
+        #expect(answered.verdict == .degraded)
+        #expect(answered.sentence == "The server answers, but no time was left to examine the WebSocket.")
+        #expect(answered.causes.map(\.name) == ["web-socket.not-examined"])
+        #expect(answered.result(of: .webSocket)?.outcome == .skipped)
+        let unanswered = report {
+            $0.http = .skipped(.noTime)
+            $0.credential = .skipped(.noTime)
+        }
+        #expect(unanswered.verdict == .degraded)
+        #expect(unanswered.sentence == "No time was left to examine the WebSocket.")
+    }
+
     /// An end while pings are awaited is the end of the WebSocket, and no silence.
     @Test(
         arguments: [

@@ -102,6 +102,8 @@ package struct HTTPFacts: Sendable, Equatable {
     package var refusal: Exchange?
     /// The outcome of the same request with the credential; nil when it was not examined.
     package var inquiry: Inquiry?
+    /// The status code of an answer whose body did not come in the step's time; nil for none. The exchange is `timedOut`.
+    package var heldCode: Int?
     /// Indicates whether the server is on this machine, where no portal answers in its place.
     package var isOnThisMachine = false
 

@@ -24,7 +24,8 @@ extension PathFinding {
             self.rowOfHTTP
         case .webSocketNotOffered, .webSocketBlocked, .webSocketRefused, .webSocketAltered, .webSocketContent,
             .webSocketCut,
-            .webSocketSilent, .compressionBroken, .closedEarly, .largeMessages, .everyMessage, .damagedMessages,
+            .webSocketSilent, .webSocketUnknown, .compressionBroken, .closedEarly, .largeMessages, .everyMessage,
+            .damagedMessages,
             .pingsUnanswered, .pingsSlow:
             self.rowOfWebSocket
         case .buffered, .whole, .eventsCut, .eventsSilent, .eventsRefused, .eventsAltered, .idleCut, .idleAnswered:
@@ -464,6 +465,10 @@ extension PathFinding {
         case .webSocketSilent:
             return Row(
                 .webSocket, .webSocket, "the upgrade is not answered", [http, allow], set: [.httpOnly])
+        case .webSocketUnknown:
+            return Row(
+                .webSocket, .doubt, "no time was left to examine the WebSocket",
+                ["The path or the server is slow: leave --fast out, if it was given, or try again."])
         case .compressionBroken:
             return Row(
                 .compression, .webSocket, "something on the path breaks the compression of WebSockets",

@@ -76,6 +76,7 @@ package enum PathFinding: String, Sendable, CaseIterable {
     case webSocketContent = "web-socket.content"
     case webSocketCut = "web-socket.cut"
     case webSocketSilent = "web-socket.no-answer"
+    case webSocketUnknown = "web-socket.not-examined"
     case compressionBroken = "compression.broken"
     case closedEarly = "early-close.closed"
     case largeMessages = "messages.large"

@@ -59,7 +59,7 @@ package struct PathJudge {
                     $0, hasModels: facts.hasModels, overTLS: self.versionOfTLS, within: self.timeOfHTTP)
             }
         case .credential: return facts.credential.judged { StepJudge.credential($0, askedFor: self.login) }
-        case .webSocket: return facts.upgrade.judged(StepJudge.upgrade)
+        case .webSocket: return self.webSocket
         case .compression: return self.compression
         case .earlyClose: return facts.earlyClose.judged(StepJudge.earlyClose)
         case .messages: return facts.messages.judged(StepJudge.messages)
@@ -89,6 +89,15 @@ package struct PathJudge {
         case .eventStream: return facts.eventStream.time
         case .idle: return facts.idle.time
         }
+    }
+
+    /// The opening handshake; that no time was left for it says nothing about WebSockets.
+    private var webSocket: Judgement {
+        var judgement = self.facts.upgrade.judged(StepJudge.upgrade)
+        if self.facts.upgrade == .skipped(.noTime) {
+            judgement.faults = [.init(finding: .webSocketUnknown, evidence: [judgement.words])]
+        }
+        return judgement
     }
 
     /// The offer and its answer; the upgrade decides about a WebSocket that was not established.
@@ -167,7 +176,9 @@ package struct PathJudge {
         if self.isLate { return "The server answers, but \(clause)." }
         let effects = faults.map(\.effect)
         if effects.contains(.http) { return "WebSockets work, but HTTP does not: \(clause)." }
-        if effects.contains(.doubt) { return "The server answers, but \(clause)." }
+        if effects.contains(.doubt) {
+            return self.facts.http.facts == nil ? "\(clause.capitalizedFirst)." : "The server answers, but \(clause)."
+        }
         if effects.contains(.webSocket) { return "HTTP works, but WebSockets do not: \(clause)." }
         return "\(self.working) work\(self.isUpgraded ? "" : "s"), but \(clause)."
     }

@@ -20,7 +20,10 @@ extension StepJudge {
         case .notHTTP: .fault(.notHTTP, "not HTTP/1.1")
         case .cut: .fault(.httpCut, "cut before the answer")
         case .timedOut:
-            .fault(.httpSilent, time > .zero ? "no answer within \(time.words)" : "no answer in time")
+            .fault(
+                .httpSilent,
+                (facts.heldCode.map { "status code \($0), and no whole body" } ?? "no answer")
+                    + (time > .zero ? " within \(time.words)" : " in time"))
         case .needsTLS: .fault(.needsTLS, "the port speaks TLS")
         }
     }
