@@ -151,6 +151,15 @@ extension Examination {
         }
     }
 
+    /// Tries TCP without a proxy that may be the cause of a fault behind its tunnel.
+    mutating func examineWithoutProxy() async throws {
+        guard PathJudge(self.facts).mayBeOfProxy, case .found(var proxy, let time) = self.facts.proxy else { return }
+        var endpoint = self.requests.endpoint
+        endpoint.isSecure = false
+        proxy.isNeedless = try await self.isReachedDirectly(endpoint)
+        self.facts.proxy = .found(proxy, time)
+    }
+
     /// Returns whether TCP with the server works without the proxy; nil when no time is left to try.
     private func isReachedDirectly(_ endpoint: TransportEndpoint) async throws -> Bool? {
         guard let budget = self.budget else { return nil }

@@ -39,10 +39,12 @@ struct Examination {
     /// Examines every step that makes sense, and returns the facts.
     mutating func run() async throws -> PathFacts {
         self.examineEnvironment()
-        guard self.facts.environment.fault == nil, try await self.examineReaching() else { return self.facts }
         guard self.facts.environment.fault == nil else { return self.facts }
-        try await self.examineAnswering()
-        try await self.examineIdle()
+        if try await self.examineReaching(), self.facts.environment.fault == nil {
+            try await self.examineAnswering()
+            try await self.examineIdle()
+        }
+        try await self.examineWithoutProxy()
         return self.facts
     }
 

@@ -269,6 +269,12 @@ def proxy_unknown(bench):
     return plain(bench.probe(), *through(3128, host=f"nothing.{boxes.Resolver.ZONE}"))
 
 
+@fault("a web server in the proxy's place that accepts everything", "http.not-http")
+def proxy_page(bench):
+    page = boxes.answer("200 OK", "<!doctype html><title>It works</title>", "text/html")
+    return plain(bench.probe(), *through(bench.listener(boxes.static(page))))
+
+
 # MARK: TLS
 
 @fault("mitmproxy, its authority not trusted", "tls.inspected")

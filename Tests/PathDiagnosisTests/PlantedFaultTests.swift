@@ -627,6 +627,38 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         #expect(report.causes.first?.evidence.last?.contains("NO_PROXY") == true)
     }
 
+    /// A web server accepts a tunnel with status code 200, and answers with its page.
+    @Test(
+        arguments: [
+            (.found(.init(.notTLS)), .skipped(.notReached), "tls.not-tls"),
+            (.found(.init(.closed)), .skipped(.notReached), "tls.cut"),
+            (.skipped(.noTLS), .found(.init(.notHTTP)), "http.not-http"),
+        ] as [(Examined<TLSFacts>, Examined<HTTPFacts>, String)])
+    func aProxyIsSuspectedBehindItsTunnel(tls: Examined<TLSFacts>, http: Examined<HTTPFacts>, name: String) {
+        func cause(_ facts: PathFacts) -> ChappieDiagnosis.Cause? {
+            let report = PathJudge(
+                facts.with {
+                    $0.tls = tls
+                    $0.cutAboveTLS()
+                    $0.http = http
+                }
+            ).report
+            #expect(report.verdict == .fails)
+            return report.causes.first
+        }
+        let proxied = PathFacts.proxied.with {
+            $0.proxy = .found(.init(address: "proxy.example:3128", tunnel: .established, isNeedless: true))
+        }
+        let behind = cause(proxied)
+        #expect(behind?.name == name)
+        #expect(behind?.remedies.first?.hasPrefix("The proxy may answer in the server's place") == true)
+        #expect(behind?.remedies.contains { $0.contains("set HTTPS_PROXY") } == false)
+        #expect(behind?.evidence.last?.contains("NO_PROXY") == true)
+        let direct = cause(.healthy)
+        #expect(direct?.remedies.first?.contains("proxy may answer") == false)
+        #expect(direct?.remedies.contains { $0.contains("set HTTPS_PROXY") } == (name == "tls.cut"))
+    }
+
     @Test func aProxyOfAnotherSchemeIsNamed() {
         let cause = PathJudge(.proxy(.speaksHTTP)).report.causes.first
         #expect(cause?.name == "proxy.other-protocol")

@@ -281,14 +281,14 @@ extension PathFinding {
                 .tls, .everything, "the connection is cut during the TLS handshake",
                 [
                     "Check the port: if the server has no TLS there, the base URL begins with http.",
-                    "A firewall may block the server's name: ask the network's operator, or set HTTPS_PROXY.",
+                    "A firewall may block the server's name: ask the network's operator.", Row.demandOfProxy,
                 ])
         case .tlsSilent:
             Row(
                 .tls, .everything, "the TLS handshake is not answered",
                 [
                     "Check the port: if the server has no TLS there, the base URL begins with http.",
-                    "A firewall may drop it: ask the network's operator, or set HTTPS_PROXY.",
+                    "A firewall may drop it: ask the network's operator.", Row.demandOfProxy,
                 ])
         default: Self.missing
         }
@@ -553,4 +553,14 @@ extension PathFinding {
 
     /// The row of a fault that the table's parts do not have; `PathFindingTests` shows that there is none.
     private static var missing: Row { Row(.environment, .hint, "", []) }
+}
+
+extension PathFinding.Row {
+    /// The remedy for a path on which the proxy is missing; it is left out where there is one.
+    static let demandOfProxy = "If this network demands a proxy, set HTTPS_PROXY."
+
+    /// The remedy for a fault behind a proxy that has accepted a tunnel, which precedes the others.
+    static let suspicionOfProxy =
+        "The proxy may answer in the server's place, or be none: check its URL (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY or"
+        + " --proxy), or name the server in NO_PROXY."
 }

@@ -21,7 +21,7 @@ package struct PathJudge {
         return ChappieDiagnosis.Report(
             verdict: verdict,
             sentence: self.sentence(verdict, ranked),
-            causes: ranked.prefix(Self.causeLimit).map(\.cause),
+            causes: ranked.prefix(Self.causeLimit).map { self.cause(of: $0) },
             steps: judgements.map { step, judgement in
                 let time = self.time(of: step)
                 return ChappieDiagnosis.StepResult(
@@ -38,6 +38,34 @@ package struct PathJudge {
     package var mayAsk: Bool {
         !ChappieDiagnosis.Step.allCases.flatMap { self.judgement(of: $0).faults }
             .contains { $0.effect == .everything }
+    }
+
+    /// Indicates whether a proxy that has accepted a tunnel may be the cause of a fault.
+    package var mayBeOfProxy: Bool {
+        ChappieDiagnosis.Step.allCases.flatMap { self.judgement(of: $0).faults }.contains {
+            self.mayBeOfProxy($0.finding)
+        }
+    }
+
+    private func mayBeOfProxy(_ finding: PathFinding) -> Bool {
+        let findings: [PathFinding] = [
+            .plainHTTP, .notTLS, .tlsCut, .tlsSilent, .notHTTP, .httpCut, .httpSilent,
+        ]
+        return self.facts.proxy.facts?.tunnel == .established && findings.contains(finding)
+    }
+
+    /// Returns a fault as the report has it.
+    private func cause(of fault: Judgement.Fault) -> ChappieDiagnosis.Cause {
+        let row = fault.finding.row
+        var (evidence, remedies) = (fault.evidence, row.remedies)
+        if self.mayBeOfProxy(fault.finding) {
+            evidence.append("the proxy has accepted the tunnel")
+            if self.facts.proxy.facts?.isNeedless == true { evidence.append(StepJudge.wordsOfNeedlessProxy) }
+            remedies = [PathFinding.Row.suspicionOfProxy] + remedies.filter { $0 != PathFinding.Row.demandOfProxy }
+        }
+        return ChappieDiagnosis.Cause(
+            name: fault.finding.rawValue, step: row.step, sentence: "\(row.clause.capitalizedFirst).",
+            evidence: evidence, remedies: remedies)
     }
 
     // MARK: Steps
@@ -233,16 +261,6 @@ extension ChappieDiagnosis.Advice {
     /// Adds a variable, once.
     fileprivate mutating func add(_ variable: String) {
         if !self.variables.contains(variable) { self.variables.append(variable) }
-    }
-}
-
-extension Judgement.Fault {
-    /// The fault as the report has it.
-    fileprivate var cause: ChappieDiagnosis.Cause {
-        let row = self.finding.row
-        return ChappieDiagnosis.Cause(
-            name: self.finding.rawValue, step: row.step, sentence: "\(row.clause.capitalizedFirst).",
-            evidence: self.evidence, remedies: row.remedies)
     }
 }
 

@@ -88,6 +88,9 @@ extension StepJudge {
         }
     }
 
+    /// The evidence that the proxy is not needed.
+    static let wordsOfNeedlessProxy = "without the proxy TCP with the server works: NO_PROXY may except it"
+
     /// Judges a proxy.
     static func proxy(_ facts: ProxyFacts) -> Judgement {
         let full = facts.address.isEmpty ? [] : ["\(facts.scheme) proxy at \(facts.address)"]
@@ -100,7 +103,7 @@ extension StepJudge {
             return .ok("tunnel by \(facts.scheme)", full: full)
         }
         let direct =
-            facts.isNeedless == true ? ["without the proxy TCP with the server works: NO_PROXY may except it"] : []
+            facts.isNeedless == true ? [Self.wordsOfNeedlessProxy] : []
         return .fault(finding, words, evidence: [words] + direct, full: full + Self.issuer(of: tunnel))
     }
 
