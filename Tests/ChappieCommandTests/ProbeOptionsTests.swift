@@ -33,6 +33,15 @@ import Testing
         #expect(try DoctorOptions(arguments, environment: [:]).holds == seconds.map { .seconds($0) })
     }
 
+    @Test(arguments: [
+        ("http://[::1]:18080/v1", "http://[::1]:18080"), ("https://[2001:DB8::1]/v1", "https://[2001:DB8::1]"),
+        ("HTTPS://host:8443/v1?a=b", "https://host:8443"),
+    ])
+    func theExaminedServerIsAsItWasTyped(url: String, subject: String) throws {
+        let arguments = try ArgumentParser(DoctorCommand.syntax).parse([url])
+        #expect(try DoctorOptions(arguments, environment: [:]).subject == subject)
+    }
+
     @Test(arguments: ["", "0", "601", "30,", "a", "1.5", "1,2,3,4,5,6,7,8,9", "-1"])
     func silencesBeyondTheLimitsAreRefused(text: String) throws {
         let arguments = try ArgumentParser(DoctorCommand.syntax).parse(["--hold=\(text)"])

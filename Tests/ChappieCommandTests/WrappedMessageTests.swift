@@ -1,4 +1,5 @@
 // Words on a terminal: they are divided between words, into lines of its width.
+import Foundation
 import Testing
 import TransportSurface
 
@@ -33,6 +34,11 @@ private func failure(_ error: ChappieClientError) -> StreamFailure {
         let error = #expect(throws: UsageError.self) { try BaseURL.read(text) }
         let line = try "\(Console.name) \(#require(error).message)"
         #expect(line.count <= 80 && line.hasSuffix("https://HOST/v1 or http://HOST:8080/v1"), "\(line)")
+    }
+
+    @Test(arguments: ["https://host/v1 ", " https://host/v1", "\thttps://host/v1\r\n"])
+    func spacesAroundABaseURLAreLeftOut(text: String) throws {
+        #expect(try BaseURL.read(text).absoluteString == "https://host/v1")
     }
 
     private static let words = Array(repeating: "chappie: words", count: 40).joined(separator: " ")

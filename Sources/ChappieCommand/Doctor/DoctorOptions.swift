@@ -113,6 +113,9 @@ struct DoctorOptions {
 
     private static func origin(of url: URL) -> String {
         let port = url.port.map { ":\($0)" } ?? ""
-        return "\(url.scheme?.lowercased() ?? "")://\(url.host() ?? "")\(port)"
+        let host = url.host() ?? ""
+        // An IPv6 address has brackets in a URL (RFC 3986 section 3.2.2), which Foundation takes off.
+        let name = host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host
+        return "\(url.scheme?.lowercased() ?? "")://\(name)\(port)"
     }
 }
