@@ -573,6 +573,12 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         #expect(report.causes.map(\.evidence) == [[words]])
     }
 
+    @Test func anInternationalNameHasAnotherForm() {
+        let fault = PlantedFault.connecting.first { $0.name == "resolve.unknown-name" }
+        let remedies = fault.flatMap { PathJudge($0.facts).report.causes.first?.remedies }
+        #expect(remedies?.contains { $0.contains("xn--") } == true)
+    }
+
     /// A look-up is slow from two seconds; without an answer only the time of the wait is known.
     @Test func aLookUpThatTakesLongIsTold() {
         func report(_ facts: ResolutionFacts, _ time: Duration) -> ChappieDiagnosis.Report {

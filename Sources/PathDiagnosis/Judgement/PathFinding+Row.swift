@@ -83,6 +83,7 @@ extension PathFinding {
                 .resolve, .everything, "the server's name is not known to this machine's resolver",
                 [
                     "Check the spelling of the base URL.",
+                    "A name with other letters than those of ASCII is to be given in its form with xn-- (RFC 5890).",
                     "If only the company's network or its VPN knows the name, connect to that.",
                     "If names are looked up by a proxy here, set HTTPS_PROXY (HTTP_PROXY for a URL with http).",
                 ], set: [.proxyVariable])
