@@ -131,7 +131,9 @@ extension Examination {
                 hasCredential: credential != nil)
         }
         // The refusal says nothing about WebSockets.
-        if self.facts.upgrade == .skipped(.notReached) { self.facts.skipAboveUpgrade(.notReached) }
+        for reason in [SkipReason.notReached, .needsCredential] where self.facts.upgrade == .skipped(reason) {
+            self.facts.skipAboveUpgrade(reason)
+        }
     }
 }
 

@@ -241,9 +241,10 @@ extension Examination {
     private mutating func note(
         _ socket: ProbeSocket, since start: ContinuousClock.Instant, worksUncompressed: Bool? = nil
     ) {
-        let facts = UpgradeFacts(
+        var facts = UpgradeFacts(
             socket.handshake, offersCompression: self.requests.offersCompression, isCompressed: socket.isCompressed,
             worksUncompressed: worksUncompressed, isOfPath: socket.isOfPath)
+        facts.retryAfter = socket.retryAfter
         self.facts.upgrade = .found(facts, self.time(since: start))
     }
 
@@ -252,7 +253,6 @@ extension Examination {
         _ handshake: UpgradeFacts.Handshake, _ credential: ChappieCredential?
     ) -> SkipReason? {
         guard case .refused(let code, let isPage) = handshake else { return nil }
-        if code == 429 { return .limited }
         guard credential == nil else { return nil }
         guard case .answered(let answer)? = self.facts.http.facts?.exchange else {
             return code == 401 && !isPage ? .needsCredential : nil

@@ -15,6 +15,8 @@ struct ProbeSocket {
     var isOfPath = false
     /// Indicates whether a refusal has passed a proxy that names itself (RFC 9110 section 7.6.3).
     var hasVia = false
+    /// The seconds after which a refusal asks for another attempt; nil without them.
+    var retryAfter: Int?
     /// Indicates whether the server has accepted compression.
     var isCompressed = false
     /// The code with which the WebSocket was closed at once; nil while it is open, or when it was not established.
@@ -58,6 +60,7 @@ struct ProbeSocket {
             let isPage = WebPage.isContentType(head.value(of: "content-type"))
             var socket = Self(exchange: exchange, handshake: .refused(statusCode: head.statusCode, isPage: isPage))
             socket.hasVia = head.value(of: "via") != nil
+            socket.retryAfter = head.value(of: "retry-after").flatMap { Int($0) }.flatMap { $0 < 0 ? nil : $0 }
             let isOfProxy = Self.fieldNamesOfProxies.contains { head.value(of: $0) != nil }
             socket.isOfPath = try await socket.hasWordsOfPath() || isOfProxy
             return socket
@@ -68,7 +71,7 @@ struct ProbeSocket {
     }
 
     private static let fieldNamesOfProxies = ["proxy-authenticate", "proxy-connection", "proxy-agent"]
-    private static let capturedFieldNames = ["content-type", "via"] + Self.fieldNamesOfProxies
+    private static let capturedFieldNames = ["content-type", "via", "retry-after"] + Self.fieldNamesOfProxies
 
     /// Returns whether the body of a refusal, as far as it comes at once, is a page that blocks or on which one signs in.
     private func hasWordsOfPath() async throws -> Bool {

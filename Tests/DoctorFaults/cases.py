@@ -595,6 +595,22 @@ def socket_and_error(bench):
     return plain(bench.listener(posted(boxes.answering, "500 Internal Server Error", '{"error":{}}')))
 
 
+@fault("one refusal of everything", "http.wrong-address")
+def one_refusal(bench):
+    return plain(bench.listener(boxes.static(boxes.answer("418 I'm a teapot", "no", "text/plain"))))
+
+
+@fault("a limit of requests, in JSON", "web-socket.limited", verdict=DEGRADED)
+def limited_json(bench):
+    text = boxes.answer("429 Too Many Requests", '{"error":{}}', fields=["Retry-After: 20"])
+    return plain(bench.listener(boxes.static(text)), "--api-key", "sk-fake")
+
+
+@healthy("a public list of models, responses that demand a key, and none given")
+def public_list_without_key(bench):
+    return plain(bench.listener(posted(NO_UPGRADE, "401 Unauthorized")))
+
+
 @fault("a gateway that asks for a user name", "credential.refused")
 def basic(bench):
     text = boxes.answer("401 Unauthorized", "<html>401</html>", "text/html", ['WWW-Authenticate: Basic realm="api"'])

@@ -134,7 +134,56 @@ import Testing
         #expect(Self.report(httpOnly, post: 200, text).causes.map(\.name) == ["http.wrong-address"])
     }
 
+    /// What refuses everything alike has no API.
+    @Test(arguments: [300, 302, 400, 413, 418, 421, 451])
+    func oneRefusalOfEverythingIsNoAPIs(code: Int) {
+        func report(_ list: Int, _ upgrade: Int, _ post: Int, _ text: String = "no") -> ChappieDiagnosis.Report {
+            let facts = PathFacts.upgrade(.refused(statusCode: upgrade, isPage: false)).with {
+                $0.http = .found(.init(.answered(.init(statusCode: list, body: .other))))
+                $0.credential = .found(.init(statusCode: list))
+            }
+            return Self.report(facts, post: post, text)
+        }
+        let same = report(code, code, code)
+        #expect(same.verdict == .fails && same.causes.map(\.name) == ["http.wrong-address"])
+        #expect(same.causes.first?.evidence == ["status code \(code), and for the responses too"])
+        #expect(report(code, 404, code).verdict == .degraded && report(405, code, code).verdict == .degraded)
+        #expect(report(code, code, 422).verdict == .degraded && report(code, code, code, "{}").verdict == .degraded)
+    }
+
+    @Test(arguments: [(nil, ""), (20, ", Retry-After 20 s")] as [(Int?, String)])
+    func aLimitIsNoWebSocketThatIsMissing(retryAfter: Int?, words: String) {
+        var upgrade = UpgradeFacts(.refused(statusCode: 429, isPage: false))
+        upgrade.retryAfter = retryAfter
+        #expect(!upgrade.mayBeOfEither)
+        let facts = Self.facts(429).with { $0.upgrade = .found(upgrade) }
+        for code in [400, 429] {
+            let report = Self.report(facts, post: code)
+            #expect(report.verdict == .degraded && report.causes.map(\.name) == ["web-socket.limited"])
+            #expect(report.causes.first?.evidence == ["status code 429\(words)"] && report.advice.isEmpty)
+            #expect(
+                report.sentence
+                    == "The server answers, but requests are limited at this time, so that WebSockets were not examined."
+            )
+        }
+    }
+
     // MARK: The credential
+
+    /// A public list of models, and responses for those with a key alone.
+    @Test(arguments: [400, 404, 405]) func aDemandOfTheResponsesForAKeyIsTold(upgrade: Int) {
+        let facts = Self.facts(upgrade).with { $0.credential = .skipped(.noCredential) }
+        let report = Self.report(facts, post: 401, hasCredential: false)
+        #expect(report.causes.isEmpty && report.verdict == .works)
+        #expect(report.result(of: .webSocket)?.words == "the server demands a credential, and there is none")
+        #expect(
+            report.sentence
+                == "HTTP works; the server demands a credential, and there is none to examine the rest with.")
+        for handshake in [UpgradeFacts.Handshake.cut, .refused(statusCode: 426, isPage: false)] {
+            let failing = facts.with { $0.upgrade = .found(.init(handshake)) }
+            #expect(Self.report(failing, post: 401, hasCredential: false).verdict == .degraded)
+        }
+    }
 
     @Test func aPublicListOfModelsSaysNothingOfTheCredential() {
         let report = Self.report(Self.facts(401), post: 401)

@@ -295,6 +295,9 @@ package struct UpgradeFacts: Sendable, Equatable {
     package var isSameWithoutUpgrade: Bool?
     /// Indicates whether a refusal has the words, or the fields, of something on the path.
     package var isOfPath: Bool
+    /// The seconds after which a refusal asks for another attempt (RFC 9110 section 10.2.3); nil without such a field, and
+    /// with a date in it.
+    package var retryAfter: Int?
 
     /// Creates facts.
     package init(
@@ -315,8 +318,14 @@ package struct UpgradeFacts: Sendable, Equatable {
     /// Pages come from both. Without a page, the status codes of a server that has no WebSocket at the path are its own.
     package var mayBeOfEither: Bool {
         guard case .refused(let code, let isPage) = self.handshake else { return false }
-        let isAboutRequest = (400..<500).contains(code) || code == 501
+        let isAboutRequest = (400..<500).contains(code) && code != 429 || code == 501
         return isAboutRequest && (isPage || !Self.codesOfServer.contains(code))
+    }
+
+    /// Indicates whether a refusal is about the request, and has nothing of an intermediary.
+    var isRefusalOfServer: Bool {
+        guard case .refused(let code, _) = self.handshake else { return false }
+        return (400..<500).contains(code) && !Self.codesOfPath.contains(code) && !self.isOfPath && code != 429
     }
 
     /// The status codes of servers that know the path and not the upgrade.

@@ -35,6 +35,10 @@ extension PathFacts {
         http.hasResponses = !isMissing
         self.http = .found(http, time)
         if isMissing { return self.upgrade = .skipped(.notReached) }
+        let demandsCredential = [401, 403].contains(answer.statusCode) && (answer.body == .json || answer.asksForToken)
+        if demandsCredential, !hasCredential, self.mayRefuseForCredential {
+            return self.upgrade = .skipped(.needsCredential)
+        }
         guard refusesCredential, case .found(var credential, let time) = self.credential else { return }
         credential.responsesCode = answer.statusCode
         self.credential = .found(credential, time)
@@ -53,8 +57,26 @@ extension PathFacts {
             let isError = text.contains("\"error\"") && !text.contains("unexpected endpoint")
             let isSame = self.refusalCode.map { (200..<300).contains($0) } ?? (self.upgrade == .skipped(.httpOnly))
             return !isError && isSame
-        default: return false
+        default: return answer.body == .other && !answer.asksForToken && self.hasSameRefusal(of: answer.statusCode)
         }
+    }
+
+    /// Returns whether everything was refused with the same status code, and not in JSON: such a server has no API.
+    ///
+    /// The status codes of a credential and of a limit, and errors of a server, are those of APIs too.
+    private func hasSameRefusal(of code: Int) -> Bool {
+        guard (300..<500).contains(code), ![401, 403, 429].contains(code),
+            case .answered(let list)? = self.http.facts?.exchange, list.statusCode == code, list.body == .other
+        else { return false }
+        if case .answered(let withCredential)? = self.credential.facts?.outcome, withCredential != code { return false }
+        return self.refusalCode.map { $0 == code } ?? (self.upgrade == .skipped(.httpOnly))
+    }
+
+    /// Indicates whether the refusal of a WebSocket may be due to the lack of a credential, as is one that was not asked
+    /// for.
+    private var mayRefuseForCredential: Bool {
+        guard let upgrade = self.upgrade.facts else { return true }
+        return upgrade.isRefusalOfServer && self.refusalCode != 426
     }
 
     /// Indicates whether a WebSocket was established.

@@ -80,8 +80,6 @@ package enum SkipReason: Sendable, Equatable, CaseIterable {
     case noCredential
     /// The source of the credential did not answer in the step's time.
     case credentialLate
-    /// The server limits requests at this time.
-    case limited
     /// The server's answer is not that of an API, so that no credential is sent.
     case notTrusted
     /// The configuration never opens a WebSocket.
@@ -106,7 +104,6 @@ package enum SkipReason: Sendable, Equatable, CaseIterable {
         case .needsCredential: "the server demands a credential, and there is none"
         case .noCredential: "there is no credential"
         case .credentialLate: "the credential was not there in time"
-        case .limited: "the server limits requests at this time"
         case .notTrusted: "the answer is not an API's: no credential is sent there"
         case .httpOnly: "WebSockets are turned off"
         case .notOffered: "compression is not offered"

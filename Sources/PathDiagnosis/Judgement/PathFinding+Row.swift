@@ -22,7 +22,8 @@ extension PathFinding {
             .notOffered, .redirected, .gatewayError, .serverError, .needsTLS, .notHTTP, .httpCut, .httpSilent,
             .credentialRefused, .credentialForbidden, .credentialUnavailable, .credentialUnusable, .credentialForm:
             self.rowOfHTTP
-        case .webSocketNotOffered, .webSocketBlocked, .webSocketRefused, .webSocketAltered, .webSocketContent,
+        case .webSocketNotOffered, .webSocketBlocked, .webSocketRefused, .webSocketLimited, .webSocketAltered,
+            .webSocketContent,
             .webSocketCut,
             .webSocketSilent, .webSocketUnknown, .compressionBroken, .closedEarly, .largeMessages, .everyMessage,
             .damagedMessages,
@@ -449,6 +450,10 @@ extension PathFinding {
             return Row(
                 .webSocket, .webSocket, "the upgrade is refused, by the server or by something on the path",
                 [http, allow], set: [.httpOnly])
+        case .webSocketLimited:
+            return Row(
+                .webSocket, .doubt, "requests are limited at this time, so that WebSockets were not examined",
+                ["Try again later: turns are refused in the same way until then."])
         case .webSocketAltered:
             return Row(
                 .webSocket, .webSocket, "something on the path alters the opening handshake", [http, allow],

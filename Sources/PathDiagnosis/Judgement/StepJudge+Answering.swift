@@ -219,6 +219,10 @@ extension StepJudge {
             return .fault(.webSocketBlocked, words, evidence: [words, "the answer is that of something on the path"])
         }
         if UpgradeFacts.codesOfPath.contains(code) { return .fault(.webSocketBlocked, words) }
+        if code == 429 {
+            let wait = facts.retryAfter.map { ", Retry-After \($0) s" } ?? ""
+            return .fault(.webSocketLimited, words + wait)
+        }
         let isOfServer = !isPage && (UpgradeFacts.codesOfServer.contains(code) || (200..<300).contains(code))
         switch facts.isSameWithoutUpgrade {
         case true?:
