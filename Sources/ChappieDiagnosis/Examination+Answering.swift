@@ -100,12 +100,14 @@ extension Examination {
             } else if isPage { .init(page: text) } else { .init(contentType: type, text: text) }
         let challenge = head.value(of: "www-authenticate")
         let redirection = (300..<400).contains(head.statusCode) ? head.value(of: "location") : nil
-        return HTTPFacts.Answer(
+        var answer = HTTPFacts.Answer(
             statusCode: head.statusCode, body: kind,
             redirection: redirection.map { .init(location: $0, of: request.endpoint) },
             asksForToken: challenge?.lowercased().hasPrefix("bearer") ?? false,
             demand: kind == .json ? nil : .init(statusCode: head.statusCode, text: text),
             login: challenge.flatMap { .init(challenge: $0) })
+        answer.isList = kind == .json && text.contains("\"data\"")
+        return answer
     }
 
     private mutating func noteClock(_ date: String?, age: String?) {

@@ -595,6 +595,27 @@ def socket_and_error(bench):
     return plain(bench.listener(posted(boxes.answering, "500 Internal Server Error", '{"error":{}}')))
 
 
+@fault("a page titled as one for signing in", "http.sign-in-page")
+def sign_in_title(bench):
+    return plain(bench.listener(page("403 Forbidden", "<title>Sign In</title><form><button>Sign in</button></form>")))
+
+
+@fault("a server that says in a success that it knows no responses", "http.no-responses")
+def unknown_in_success(bench):
+    def serve(connection):
+        while head := boxes.read_head(connection)[0]:
+            is_list = head.startswith(b"GET /v1/models ")
+            text = '{"object":"list","data":[]}' if is_list else '{"error":"Unexpected endpoint or method."}'
+            connection.sendall(boxes.answer("200 OK", text))
+    return plain(bench.listener(serve))
+
+
+@fault("a key that the upgrade alone does not accept", "web-socket.unauthorized", verdict=DEGRADED)
+def upgrade_401(bench):
+    box = posted(boxes.refused("401 Unauthorized"), "400 Bad Request")
+    return plain(bench.listener(box), "--api-key", "sk-fake")
+
+
 @fault("one refusal of everything", "http.wrong-address")
 def one_refusal(bench):
     return plain(bench.listener(boxes.static(boxes.answer("418 I'm a teapot", "no", "text/plain"))))

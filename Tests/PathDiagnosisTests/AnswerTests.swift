@@ -72,7 +72,8 @@ import Testing
             .init(.answered(.init(statusCode: 401, body: .blockPage)), inquiry: .withheld))
         #expect(
             report.sentence
-                == "HTTP works, but a web page asks for a credential, which may be the server's or that of something on the path."
+                == "The server answers, but a web page asks for a credential, which may be the server's or that of something on "
+                + "the path."
         )
         #expect(report.verdict == .degraded && report.advice.isEmpty)
     }
@@ -216,6 +217,13 @@ import Testing
         ] as [(HTTPFacts.Answer, [String])])
     func statusCodeTellsGatewayFromAPI(answer: HTTPFacts.Answer, names: [String]) {
         #expect(Self.names(answer) == names)
+    }
+
+    /// It may have a button alone, which leads to another server.
+    @Test(arguments: ["<title>Sign In</title>", "<title>Log in | Example</title>", "<input type='password'>"])
+    func pageOnWhichOneSignsInIsNoBlockPage(page: String) {
+        #expect(HTTPFacts.Body(page: "<!DOCTYPE html>\(page) Access denied") == .signInPage)
+        #expect(Self.names(.init(statusCode: 403, body: .signInPage)) == ["http.sign-in-page"])
     }
 
     @Test(arguments: [

@@ -54,6 +54,21 @@ import Testing
         }
     }
 
+    /// It has a list of models, and says in a success that it does not know the path of the responses.
+    @Test func aSuccessThatDoesNotKnowThePathIsNoResponsesAPI() {
+        func report(isList: Bool, _ text: String) -> ChappieDiagnosis.Report {
+            var answer = HTTPFacts.Answer(statusCode: 200)
+            answer.isList = isList
+            return Self.report(Self.facts(200).with { $0.http = .found(.init(.answered(answer))) }, post: 200, text)
+        }
+        let unknown = #"{"error":"Unexpected endpoint or method. (POST /v1/responses)"}"#
+        let old = report(isList: true, unknown)
+        #expect(old.causes.map(\.name) == ["http.no-responses"] && old.verdict == .fails)
+        #expect(old.causes.first?.evidence == ["a list of models, and status code 200 for the responses"])
+        #expect(report(isList: false, unknown).causes.map(\.name) == ["http.wrong-address"])
+        #expect(report(isList: true, #"{"name":"node"}"#).causes.map(\.name) == ["http.wrong-address"])
+    }
+
     // MARK: A POST that fails
 
     private static let failures: [(outcome: HTTPFacts.Exchange, name: String, words: String)] = [

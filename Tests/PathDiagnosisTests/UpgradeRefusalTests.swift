@@ -49,6 +49,18 @@ import Testing
         #expect(cause?.evidence.last == "the answer is that of something on the path")
     }
 
+    /// The engine takes it for the end of a turn, and not for a WebSocket that is missing.
+    @Test(arguments: [true, false]) func aCredentialThatTheUpgradeAloneRefusesIsNamed(isPage: Bool) {
+        let report = PathJudge(.upgrade(.refused(statusCode: 401, isPage: isPage))).report
+        #expect(report.verdict == .degraded && report.causes.map(\.name) == ["web-socket.unauthorized"])
+        #expect(
+            report.sentence
+                == "HTTP works, but WebSockets do not: the upgrade is refused for want of a credential that it accepts."
+        )
+        #expect(report.advice.usesHTTPOnly)
+        #expect(report.causes.first?.remedies.contains { $0.contains("by itself") } == false)
+    }
+
     /// The sentence names both where nothing tells them apart.
     @Test func aDoubtfulRefusalNamesBoth() {
         let facts = PathFacts.upgrade(.refused(statusCode: 404, isPage: true))

@@ -28,6 +28,8 @@ package struct HTTPFacts: Sendable, Equatable {
         package var asksForToken: Bool
         /// The other connection that the answer demands; nil for none.
         package var demand: Demand?
+        /// Indicates whether a body of JSON has the member of a list.
+        package var isList = false
         /// The scheme of another login than a bearer token for which the answer asks (RFC 9110 section 11.6.1); nil for none.
         package var login: Login?
 
@@ -98,6 +100,8 @@ package struct HTTPFacts: Sendable, Equatable {
     /// The status code of the answer to a POST without content to that path, which decides about turns over HTTP; nil
     /// without one.
     package var responsesCode: Int?
+    /// Indicates whether the answer to that POST says that the server does not know the path, whatever its status code.
+    package var isUnknownPath = false
     /// The outcome of that POST where no turn over HTTP is possible by it; nil where one may be, and without a POST.
     package var refusal: Exchange?
     /// The outcome of the same request with the credential; nil when it was not examined.

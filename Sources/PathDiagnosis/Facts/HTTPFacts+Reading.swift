@@ -4,7 +4,9 @@ extension HTTPFacts.Body {
     /// Creates the kind of a page for a browser, from its first bytes.
     package init(page: String) {
         let text = page.lowercased()
-        let signIn = ["type=\"password\"", "type='password'", "single sign-on", "samlrequest"]
+        let signIn = [
+            "type=\"password\"", "type='password'", "single sign-on", "samlrequest", "<title>sign in", "<title>log in",
+        ]
         // The last ones are those of pages that try whether a person uses a browser.
         let block = [
             "blocked", "access denied", "web filter", "not permitted", "policy violation", "just a moment...",

@@ -33,6 +33,7 @@ extension PathFacts {
             return self.http = .found(http, time)
         }
         http.hasResponses = !isMissing
+        http.isUnknownPath = Self.isUnknownPath(text)
         self.http = .found(http, time)
         if isMissing { return self.upgrade = .skipped(.notReached) }
         let demandsCredential = [401, 403].contains(answer.statusCode) && (answer.body == .json || answer.asksForToken)
@@ -54,12 +55,15 @@ extension PathFacts {
         // No API has a success for a request without content; some servers say in one that they do not know the path.
         case 200..<300:
             let text = text.lowercased()
-            let isError = text.contains("\"error\"") && !text.contains("unexpected endpoint")
+            let isError = text.contains("\"error\"") && !Self.isUnknownPath(text)
             let isSame = self.refusalCode.map { (200..<300).contains($0) } ?? (self.upgrade == .skipped(.httpOnly))
             return !isError && isSame
         default: return answer.body == .other && !answer.asksForToken && self.hasSameRefusal(of: answer.statusCode)
         }
     }
+
+    /// Returns whether a success says that the server does not know the path, as LM Studio's does.
+    private static func isUnknownPath(_ text: String) -> Bool { text.lowercased().contains("unexpected endpoint") }
 
     /// Returns whether everything was refused with the same status code, and not in JSON: such a server has no API.
     ///

@@ -22,7 +22,8 @@ extension PathFinding {
             .notOffered, .redirected, .gatewayError, .serverError, .needsTLS, .notHTTP, .httpCut, .httpSilent,
             .credentialRefused, .credentialForbidden, .credentialUnavailable, .credentialUnusable, .credentialForm:
             self.rowOfHTTP
-        case .webSocketNotOffered, .webSocketBlocked, .webSocketRefused, .webSocketLimited, .webSocketAltered,
+        case .webSocketNotOffered, .webSocketBlocked, .webSocketRefused, .webSocketUnauthorized, .webSocketLimited,
+            .webSocketAltered,
             .webSocketContent,
             .webSocketCut,
             .webSocketSilent, .webSocketUnknown, .compressionBroken, .closedEarly, .largeMessages, .everyMessage,
@@ -318,7 +319,7 @@ extension PathFinding {
                 ])
         case .asksCredential:
             Row(
-                .http, .quality,
+                .http, .doubt,
                 "a web page asks for a credential, which may be the server's or that of something on the path",
                 [
                     "Use https, if the server has it: after such a page the key is sent to a verified server only.",
@@ -450,6 +451,13 @@ extension PathFinding {
             return Row(
                 .webSocket, .webSocket, "the upgrade is refused, by the server or by something on the path",
                 [http, allow], set: [.httpOnly])
+        case .webSocketUnauthorized:
+            return Row(
+                .webSocket, .webSocket, "the upgrade is refused for want of a credential that it accepts",
+                [
+                    "Use HTTP alone (--http-only): after this refusal the engine ends a turn, and does not change to HTTP.",
+                    "Check what the credential allows, and ask the server's operator.",
+                ], set: [.httpOnly])
         case .webSocketLimited:
             return Row(
                 .webSocket, .doubt, "requests are limited at this time, so that WebSockets were not examined",

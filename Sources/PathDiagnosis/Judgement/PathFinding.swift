@@ -72,6 +72,7 @@ package enum PathFinding: String, Sendable, CaseIterable {
     case webSocketNotOffered = "web-socket.not-offered"
     case webSocketBlocked = "web-socket.blocked"
     case webSocketRefused = "web-socket.refused"
+    case webSocketUnauthorized = "web-socket.unauthorized"
     case webSocketLimited = "web-socket.limited"
     case webSocketAltered = "web-socket.altered"
     case webSocketContent = "web-socket.content"

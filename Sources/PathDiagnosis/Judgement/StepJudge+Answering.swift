@@ -45,7 +45,8 @@ extension StepJudge {
             if answer.statusCode >= 500 {
                 return .fault(.noResponses, "\(words) for the list of models\(facts.wordsOfCode)")
             }
-            if hasModels, let code = facts.responsesCode, !(200..<300).contains(code) {
+            let isUnknown = facts.isUnknownPath && answer.isList
+            if hasModels, let code = facts.responsesCode, isUnknown || !(200..<300).contains(code) {
                 return .fault(.noResponses, "a list of models, and status code \(code) for the responses")
             }
             let code = facts.responsesCode ?? answer.statusCode
@@ -219,6 +220,7 @@ extension StepJudge {
             return .fault(.webSocketBlocked, words, evidence: [words, "the answer is that of something on the path"])
         }
         if UpgradeFacts.codesOfPath.contains(code) { return .fault(.webSocketBlocked, words) }
+        if code == 401 { return .fault(.webSocketUnauthorized, words) }
         if code == 429 {
             let wait = facts.retryAfter.map { ", Retry-After \($0) s" } ?? ""
             return .fault(.webSocketLimited, words + wait)
