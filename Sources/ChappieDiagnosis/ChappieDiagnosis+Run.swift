@@ -19,9 +19,10 @@ extension ChappieDiagnosis {
     /// an error 500 in JSON anyway. Elsewhere the report says that the credential was withheld. Where the GET with the
     /// credential is answered 401 or 403, it sends a POST without content to `/responses` with it and, where that is not
     /// refused, without it.
-    /// After the opening handshake, whatever its outcome, it sends a POST without content to `/responses`, which decides about
-    /// HTTP, with the credential if there is one; instead of that without it where only the answer to the GET looks wrong, or none comes, and then with it in the place of the GET;
-    /// where none comes to the GET, and 404 to that POST, with it too.
+    /// After the opening handshake, whatever its outcome, it sends a POST without content to `/responses`, which decides
+    /// about HTTP, with the credential if there is one. Where the answer to the GET is no API's, or none comes, it sends
+    /// that POST before instead, without the credential; and then with it in the place of the GET. Where none comes to the
+    /// GET, and 404 to that POST, it sends the POST with the credential too.
     /// Where a request without TLS fails as it would at a port with TLS, it tries a TLS handshake there. Where the opening
     /// handshake is refused, and not by the server beyond doubt, it sends a GET of `/responses`, which is the same request
     /// without the upgrade.
