@@ -27,6 +27,8 @@ extension ChappieDiagnosis {
     /// handshake is refused, and not by the server beyond doubt, it sends a GET of `/responses`, which is the same request
     /// without the upgrade.
     ///
+    /// Where TLS or HTTP fails behind a proxy, it tries TCP with the server without the proxy.
+    ///
     /// No request asks a model. The closures of the configuration other than `credential` are not called; `credential` is
     /// given up after the time of a step.
     ///
