@@ -46,8 +46,10 @@ final class ScriptedWebSocket: OwnedWebSocket {
     private let lendsArrived: Bool
     private let sendsAtOnce: Bool
 
-    /// Creates a connection; `peerBeganClosing` is that of its statistics, and with `lendsArrived` messages are lent
-    /// without their events. Without `sendsAtOnce` every sender waits.
+    /// Creates a connection.
+    ///
+    /// `peerBeganClosing` is that of its statistics, and with `lendsArrived` messages are lent without their events.
+    /// Without `sendsAtOnce` every sender waits.
     init(
         _ events: [ScriptedEvent], peerBeganClosing: Bool? = nil, sendOutcome: SendOutcome = .queued,
         pongTime: Duration? = .milliseconds(5), lendsArrived: Bool = true,

@@ -106,7 +106,7 @@ package struct HTTPFacts: Sendable, Equatable {
     package var refusal: Exchange?
     /// The outcome of the same request with the credential; nil when it was not examined.
     package var inquiry: Inquiry?
-    /// The status code of an answer whose body did not come in the step's time, as `timedOut`; nil for none.
+    /// The status code of an answer whose body did not come in time (`timedOut`); nil for none.
     package var heldCode: Int?
     /// Indicates whether the server is on this machine, where no portal answers in its place.
     package var isOnThisMachine = false

@@ -51,8 +51,9 @@ public final class WebSocketConnection: Sendable {
     let hasEndOfMessages = Atomic(false)
     /// The number of received messages, which the task that receives changes.
     let receivedMessageCount = Atomic(0)
-    /// Indicates whether messages may be sent: the end is not known and this side has not begun to close. It is written
-    /// under the state's lock.
+    /// Indicates whether messages may be sent: the end is not known and this side has not begun to close.
+    ///
+    /// It is written under the state's lock.
     let allowsSending = Atomic(true)
     let sentMessageCount = Atomic(0)
     let opening: WebSocketOpening
