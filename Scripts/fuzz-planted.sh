@@ -40,7 +40,7 @@ edits_of() {
     case $1 in
         FuzzEventStream/split-terminator) # After a CR at a chunk's end, the next byte is taken for its LF.
             cat <<'EDITS'
->>> Sources/ServerSentEvents/EventStreamParser+Lines.swift
+>>> Sources/ServerSentEvents/Parser/EventStreamParser+Lines.swift
             self.skipsLineFeed = false
             return chunk[0] == .lineFeed ? 1 : 0
 ---
@@ -51,7 +51,7 @@ EDITS
             ;;
         FuzzEventStream/retry-overflow) # A reconnection time that no integer holds becomes another one.
             cat <<'EDITS'
->>> Sources/ServerSentEvents/EventStreamParser+Fields.swift
+>>> Sources/ServerSentEvents/Parser/EventStreamParser+Fields.swift
             guard (0...9).contains(digit), !product.overflow, !sum.overflow else {
 ---
             guard (0...9).contains(digit) else {
@@ -60,7 +60,7 @@ EDITS
             ;;
         FuzzEventStream/type-beside-the-limit) # Of an event that lies whole in a chunk, the type is not counted.
             cat <<'EDITS'
->>> Sources/ServerSentEvents/PendingEvent.swift
+>>> Sources/ServerSentEvents/Parser/PendingEvent.swift
         max(0, type.count) &+ max(0, data.count) <= self.smallerLimit
 ---
         max(0, data.count) <= self.smallerLimit

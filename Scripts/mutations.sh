@@ -92,7 +92,7 @@ EDITS
             ;;
         sticky-cancel) # A connection that was given up is not closed.
             cat <<'EDITS'
->>> Sources/ChappieTransport/Turn/TurnDriver+Actions.swift
+>>> Sources/ChappieTransport/Turn/Driver/TurnDriver+Actions.swift
         if !attempt.closesByItself { attempt.connection.cancel() }
 ---
 <<<
@@ -122,7 +122,7 @@ EDITS
 ---
         case .duplicate: .deliver
 <<<
->>> Sources/ChappieTransport/Events/EventReader+Judgement.swift
+>>> Sources/ChappieTransport/Events/Reader/EventReader+Judgement.swift
         if self.machine.delivery.isRepeated(event.sequenceNumber, fingerprint: fingerprint) {
             self.repeated(event)
             return .dropped
@@ -133,14 +133,14 @@ EDITS
             ;;
         closing-rest) # What closing events have beyond the deltas is not delivered.
             cat <<'EDITS'
->>> Sources/ChappieTransport/Events/EventReader+Closing.swift
+>>> Sources/ChappieTransport/Events/Reader/EventReader+Closing.swift
         guard case .rest(let offset) = closing else { return self.follow(closing, at: slot) }
         self.received(text.dropping(first: offset), in: slot, attempt: attempt)
         return self.end == nil
 ---
         return self.follow(closing, at: slot)
 <<<
->>> Sources/ChappieTransport/Events/EventReader+Closing.swift
+>>> Sources/ChappieTransport/Events/Reader/EventReader+Closing.swift
         guard case .rest(let offset) = closing else { return self.follow(closing, at: parts[0].slot) }
 ---
         if case .rest = closing { return true }
@@ -150,7 +150,7 @@ EDITS
             ;;
         closing-contradiction) # Closing events may say something else than the deltas.
             cat <<'EDITS'
->>> Sources/ChappieTransport/Events/EventReader+Closing.swift
+>>> Sources/ChappieTransport/Events/Reader/EventReader+Closing.swift
             self.fail(.contradictoryEvents(.closingDiffers, at: slot))
 ---
             return true
@@ -188,7 +188,7 @@ EDITS
             ;;
         call-at-end) # A call that only the end of the response has is not handed over.
             cat <<'EDITS'
->>> Sources/ChappieTransport/Events/EventReader+Closing.swift
+>>> Sources/ChappieTransport/Events/Reader/EventReader+Closing.swift
         for call in calls {
             self.receivedUnannounced(call.item, at: call.outputIndex, attempt: attempt)
             guard self.end == nil else { return false }
@@ -199,7 +199,7 @@ EDITS
             ;;
         progress) # Events that say nothing of the response are progress.
             cat <<'EDITS'
->>> Sources/ChappieTransport/Turn/TurnDriver+Events.swift
+>>> Sources/ChappieTransport/Turn/Driver/TurnDriver+Events.swift
         guard isProgress else { return self.checkProgress() }
 ---
 <<<
@@ -242,7 +242,7 @@ EDITS
             ;;
         budgets-at-hand) # Budgets are not looked at while there is something to read.
             cat <<'EDITS'
->>> Sources/ChappieTransport/Turn/TurnDriver+Receive.swift
+>>> Sources/ChappieTransport/Turn/Driver/TurnDriver+Receive.swift
         self.reader.meter.restartSlice()
         self.checkProgress()
 ---
