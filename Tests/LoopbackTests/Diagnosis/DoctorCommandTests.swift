@@ -127,7 +127,7 @@ import Testing
             }
         }
         // No request has asked the model.
-        #expect(program.server.log.allSatisfy { $0.bodies.isEmpty })
+        #expect(program.server.log.allSatisfy { $0.bodies.allSatisfy(\.isEmpty) })
     }
 
     @Test func anAccountThatWasRevokedIsNoFaultOfThePath() async throws {

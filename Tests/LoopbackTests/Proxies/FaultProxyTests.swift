@@ -42,6 +42,8 @@ import Testing
                     change(&configuration)
                 })
             let outcome = await transport.outcome()
+            // The last bytes may be here before the proxy has counted them.
+            proxy.stop()
             return Turn(outcome: outcome, connections: proxy.connections)
         }
     }
