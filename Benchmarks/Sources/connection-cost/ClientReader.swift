@@ -89,11 +89,18 @@ struct ClientReader: Sendable {
 
     // MARK: The clients
 
+    /// Sends the request, apart from the loop that receives: in a function that also sends, the compiler has each message
+    /// followed by a check of the executor.
+    @inline(never)
+    private static func begin(_ connection: WebSocketConnection) async throws {
+        try await connection.send(Self.request)
+    }
+
     private func borrowedMessages(_ tally: ResponseTally) async throws -> ResponseTally {
         var tally = tally
         let connection = try await WebSocketConnection.open(.benchmark(port: self.port))
         defer { connection.cancel() }
-        try await connection.send(Self.request)
+        try await Self.begin(connection)
         while !tally.isComplete {
             guard try await connection.withNextMessage({ tally.take(byteCount: $1.byteCount) }) != nil else { break }
         }
