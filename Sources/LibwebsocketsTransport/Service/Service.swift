@@ -128,7 +128,10 @@ final class Service: @unchecked Sendable {
     private static let keptCommandCount = 2_048
 
     /// Performs the posted commands, and those that are posted meanwhile.
+    ///
+    /// What jobs on this thread have posted comes first: a task may have posted more since then from another thread.
     private func performPosted() {
+        if !self.ownCommands.isEmpty { self.perform(self.ownCommands.take()) }
         for _ in 0..<Self.drainLimit {
             guard self.mailbox.drain(into: &self.commands) else { return }
             self.perform(self.commands)
@@ -165,6 +168,7 @@ final class Service: @unchecked Sendable {
 
     private func settleSenders() {
         while let sender = self.senders.popLast() { self.settle(sender) }
+        if self.senders.capacity > Self.keptCommandCount { self.senders = [] }
     }
 
     private func perform(_ command: ServiceCommand) {

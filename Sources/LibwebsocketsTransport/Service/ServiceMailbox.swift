@@ -20,27 +20,18 @@ final class ServiceMailbox: Sendable {
     /// Queues a command.
     ///
     /// It wakes the service, by a system call, only when no earlier command has and the service does not drain. That is
-    /// not done under the lock, because the service would run into it as soon as it wakes.
+    /// done under the lock, a write to an eventfd that does not wait: behind it another thread's command would rely on a
+    /// wake-up that is still to come.
     func post(_ command: ServiceCommand) {
-        let posted: Posted = self.state.withLock { state in
-            guard state.refusal == nil else { return .refused }
+        let isQueued = self.state.withLock { state in
+            guard state.refusal == nil else { return false }
             state.commands.append(command)
-            guard state.commands.count == 1, !state.isDraining, let service = state.service else { return .queued }
-            return .first(service)
+            if state.commands.count == 1, !state.isDraining, let service = state.service {
+                clws_service_wake(service.pointer)
+            }
+            return true
         }
-        switch posted {
-        case .queued: break
-        case .first(let service): clws_service_wake(service.pointer)
-        case .refused:
-            if let cause = self.state.withLock({ $0.refusal }) { Self.refuse(command, because: cause) }
-        }
-    }
-
-    /// What becomes of a command; the service is to be woken for the first.
-    private enum Posted {
-        case queued
-        case first(ServicePointer)
-        case refused
+        if !isQueued, let cause = self.state.withLock({ $0.refusal }) { Self.refuse(command, because: cause) }
     }
 
     /// Refuses every command so far and to come: there is no service thread, because memory or descriptors are missing.
