@@ -122,8 +122,9 @@ public struct ChappieStreamHandle: Sendable {
     /// A closure of the program that is running at that time, such as a source of credentials, is cancelled and not
     /// awaited. May be called from any task, more than once, and after the end.
     public func cancel() {
-        self.cancellation.set()
+        // In this order: a sequence that finds the stream cancelled asks the turn, which has then no further events.
         self.turn.cancel()
+        self.cancellation.set()
     }
 
     /// Adds a message of the user to the response that is being made.
