@@ -78,12 +78,13 @@ public struct ChappieEventSequence: AsyncSequence, Sendable {
 
         /// Takes out the memory of events that were all taken, for the next ones; nothing while some are left.
         ///
-        /// The events themselves are freed: a consumer that waits keeps none.
+        /// The events themselves are freed: a consumer that waits keeps none. Memory for many more is freed as well.
         @usableFromInline
         mutating func takeMemory() -> [ChappieStreamEvent] {
             guard self.position == self.batch.count else { return [] }
             var memory: [ChappieStreamEvent] = []
             swap(&memory, &self.batch)
+            if memory.capacity > 4 * Swift.max(16, memory.count) { memory = [] }
             // One event, as nearly always, is freed without the general function.
             if memory.count == 1 { memory.removeLast() } else { memory.removeAll(keepingCapacity: true) }
             self.position = 0

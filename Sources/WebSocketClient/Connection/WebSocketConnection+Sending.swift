@@ -9,8 +9,9 @@ extension WebSocketConnection {
     /// Sends one message: returns when it waits for the socket with at most ``WebSocketLimits/sendWatermark`` bytes of
     /// others.
     ///
-    /// A call that has to wait for that goes on when at most half as many bytes wait. Messages of one task arrive in its order. One of 4 KiB or more is compressed where that was agreed and makes it
-    /// markedly smaller, and a long one is sent in fragments of 64 KiB (RFC 6455 section 5.4).
+    /// A call that has to wait for that goes on when at most half as many bytes wait. Messages of one task arrive in its
+    /// order. One of 4 KiB or more is compressed where that was agreed and makes it markedly smaller, and a long one is
+    /// sent in fragments of 64 KiB (RFC 6455 section 5.4).
     ///
     /// - Throws: ``WebSocketError/notOpen`` when the connection is closed, or is being closed; `CancellationError` when
     ///   the task is cancelled while it waits: the message is then not sent, and the connection stays open.

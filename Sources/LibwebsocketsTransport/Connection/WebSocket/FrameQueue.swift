@@ -149,9 +149,12 @@ struct FrameQueue {
             return true
         }
         if self.beginFragment(masking: &keys) { return true }
+        guard !self.close.isEmpty else {
+            if self.frame.capacity > Self.keptCapacity { self.frame = [] }
+            return false
+        }
         swap(&self.frame, &self.close)
-        if self.frame.isEmpty, self.frame.capacity > Self.keptCapacity { self.frame = [] }
-        return !self.frame.isEmpty
+        return true
     }
 
     // MARK: Fragments
