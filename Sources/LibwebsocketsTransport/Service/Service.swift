@@ -125,7 +125,7 @@ final class Service: @unchecked Sendable {
     /// The number of times that commands are taken before the sockets come first again.
     private static let drainLimit = 8
     /// The largest number of places for commands that is kept.
-    private static let keptCommandCount = 2_048
+    private static let keptCommandCount = 256
 
     /// Performs the posted commands, and those that are posted meanwhile.
     ///
