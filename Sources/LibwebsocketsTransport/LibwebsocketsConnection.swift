@@ -194,7 +194,7 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
 
     func send(_ message: [UInt8], as kind: OutboundKind) {
         let message = self.outbound(message, as: kind)
-        guard self.arena.outbound.admit(byteCount: message.payload.count) else { return self.refuseToSend() }
+        guard self.arena.outbound.admit(byteCount: message.weight) else { return self.refuseToSend() }
         self.service.post(.send(self.id, message))
     }
 
@@ -256,7 +256,7 @@ extension LibwebsocketsConnection: OwnedWebSocket {
 
     func send(_ message: [UInt8], as kind: OutboundKind, upTo watermark: Int) async -> SendOutcome {
         let message = self.outbound(message, as: kind)
-        let outcome = await self.arena.outbound.admit(byteCount: message.payload.count, upTo: watermark)
+        let outcome = await self.arena.outbound.admit(byteCount: message.weight, upTo: watermark)
         if outcome == .queued { self.service.post(.send(self.id, message)) }
         return outcome
     }
@@ -264,8 +264,9 @@ extension LibwebsocketsConnection: OwnedWebSocket {
     func sendAtOnce(_ message: [UInt8], as kind: OutboundKind, upTo watermark: Int) -> SendOutcome? {
         // It is compressed once, before it waits for room.
         if Self.mayBeCompressed(message), self.compression.withLock({ $0 != nil }) { return nil }
-        let outcome = self.arena.outbound.admitAtOnce(byteCount: message.count, upTo: watermark)
-        if outcome == .queued { self.service.post(.send(self.id, OutboundMessage(message, kind: kind))) }
+        let queued = OutboundMessage(message, kind: kind)
+        let outcome = self.arena.outbound.admitAtOnce(byteCount: queued.weight, upTo: watermark)
+        if outcome == .queued { self.service.post(.send(self.id, queued)) }
         return outcome
     }
 

@@ -202,10 +202,21 @@ extension FrameQueue {
         queue.append(OutboundMessage(Self.content(50), kind: .text))
         // The ping of 9 bytes, the frame of 106, and a part of the one of 56.
         _ = queue.drain(by: 120, limit: 1)
-        #expect(queue.takeMovedByteCount() == 100)
-        #expect(queue.takeMovedByteCount() == 0)
+        #expect(queue.takeMovedWeight() == 100)
+        #expect(queue.takeMovedWeight() == 0)
         _ = queue.drain(by: 120)
-        #expect(queue.takeMovedByteCount() == 50)
+        #expect(queue.takeMovedWeight() == 50)
+    }
+
+    /// Empty messages take room as well: without it, any number of them could wait.
+    @Test(arguments: [(0, 48), (1, 48), (48, 48), (49, 49)])
+    func shortMessageHasALeastWeight(byteCount: Int, weight: Int) {
+        var queue = FrameQueue()
+        let message = OutboundMessage(Self.content(byteCount), kind: .text)
+        #expect(message.weight == weight)
+        for _ in 0..<3 { queue.append(message) }
+        _ = queue.drain(by: 1_000)
+        #expect(queue.takeMovedWeight() == 3 * weight)
     }
 
     @Test func aLongMessageIsCountedWithItsLastFragment() {
@@ -213,7 +224,7 @@ extension FrameQueue {
         queue.append(OutboundMessage(Self.content(2 * Self.fragment + 10), kind: .text))
         var counts: [Int] = []
         while case let output = queue.drain(by: Self.fragment, limit: 1), !output.isEmpty {
-            counts.append(queue.takeMovedByteCount())
+            counts.append(queue.takeMovedWeight())
         }
         // A fragment and its header do not fit into a buffer of its size.
         #expect(counts == [0, 0, 2 * Self.fragment + 10])

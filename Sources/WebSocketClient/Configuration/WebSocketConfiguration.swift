@@ -79,7 +79,7 @@ public struct WebSocketLimits: Sendable, Hashable {
     public var lowWatermark = 256 << 10
     /// The number of bytes that wait to be sent at which `send` suspends, until half of them wait.
     ///
-    /// Default 1 MiB. A message above it is sent by itself.
+    /// Default 1 MiB. A message above it is sent by itself, and one of less than 48 bytes counts as 48.
     public var sendWatermark = 1 << 20
     /// The maximum number of bytes that are kept of the body of a refusal.
     ///

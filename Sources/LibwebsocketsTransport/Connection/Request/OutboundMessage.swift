@@ -33,6 +33,13 @@ struct OutboundMessage: Sendable, Equatable {
         self.init(compressed ?? payload, kind: kind, isCompressed: compressed != nil)
     }
 
+    /// The number of bytes that the message takes of the room for those that wait.
+    ///
+    /// A short one takes as much as its places in memory and in the queue: otherwise any number of empty ones could wait.
+    var weight: Int { max(Self.leastWeight, self.payload.count) }
+
+    private static let leastWeight = 48
+
     /// The byte count of the message in one frame.
     var frameByteCount: Int {
         FrameWriter.headerByteCount(payloadByteCount: self.payload.count) + self.payload.count

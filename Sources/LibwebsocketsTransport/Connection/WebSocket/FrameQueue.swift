@@ -37,10 +37,10 @@ struct FrameQueue {
     /// The frame that did not fit into a buffer whole, or control frames.
     private var frame: [UInt8] = []
     private var frameOffset = 0
-    /// The byte count of the message that ends with it; 0 when none does.
-    private var endedByteCount = 0
-    /// The byte count of messages that were moved out whole since it was taken.
-    private var movedByteCount = 0
+    /// The weight of the message that ends with it; 0 when none does.
+    private var endedWeight = 0
+    /// The weight of messages that were moved out whole since it was taken.
+    private var movedWeight = 0
 
     /// Indicates whether everything was written.
     ///
@@ -120,16 +120,16 @@ struct FrameQueue {
     }
 
     private mutating func movedFrame() {
-        self.movedByteCount += self.endedByteCount
-        self.endedByteCount = 0
+        self.movedWeight += self.endedWeight
+        self.endedWeight = 0
     }
 
-    /// Returns, once, the byte count of messages that `fill` has moved out to their last byte.
+    /// Returns, once, the weight of messages that `fill` has moved out to their last byte.
     ///
     /// A message waits as long as a part of it does: it stays in memory until then.
-    mutating func takeMovedByteCount() -> Int {
-        defer { self.movedByteCount = 0 }
-        return self.movedByteCount
+    mutating func takeMovedWeight() -> Int {
+        defer { self.movedWeight = 0 }
+        return self.movedWeight
     }
 
     private mutating func appendControl(_ opcode: Opcode, payload: [UInt8]) {
@@ -165,8 +165,8 @@ struct FrameQueue {
         let range: Range<Int>
         let message: OutboundMessage
 
-        /// The byte count of the message that ends with it; 0 when more follows.
-        var endedByteCount: Int { self.header.isFinal ? self.message.payload.count : 0 }
+        /// The weight of the message that ends with it; 0 when more follows.
+        var endedWeight: Int { self.header.isFinal ? self.message.weight : 0 }
     }
 
     private var nextFragment: Fragment? {
@@ -202,7 +202,7 @@ struct FrameQueue {
             return FrameWriter.write(fragment.header, payload: payload, maskingKey: key, to: memory)
         }
         self.took(fragment)
-        self.movedByteCount += fragment.endedByteCount
+        self.movedWeight += fragment.endedWeight
         return count
     }
 
@@ -214,7 +214,7 @@ struct FrameQueue {
             FrameWriter.append(fragment.header, payload: payload, maskingKey: key, to: &self.frame)
         }
         self.took(fragment)
-        self.endedByteCount = fragment.endedByteCount
+        self.endedWeight = fragment.endedWeight
         return true
     }
 }

@@ -155,7 +155,7 @@ extension ServiceConnection {
             $0.sentByteCount += count
             $0.requestSent = isSent
         }
-        let written = channel.takeMovedByteCount()
+        let written = channel.takeMovedWeight()
         if written > 0 { self.plan.arena.outbound.noteWritten(byteCount: written) }
     }
 

@@ -142,8 +142,8 @@ final class WebSocketChannel {
         return self.queue.fill(buffer, masking: &keys)
     }
 
-    /// Returns, once, the byte count of messages that were moved out whole.
-    func takeMovedByteCount() -> Int { self.queue.takeMovedByteCount() }
+    /// Returns, once, the weight of messages that were moved out whole.
+    func takeMovedWeight() -> Int { self.queue.takeMovedWeight() }
 
     // MARK: Closing
 
