@@ -317,36 +317,33 @@ def without_extension(head):
     return without(head, "sec-websocket-extensions")
 
 
-def cut_events(after):
-    """Returns filters that cut an event stream after so many bytes."""
+def past_events(after, change):
+    """Returns filters that pass so many bytes of an event stream on, and what `change` makes of the others."""
     def filters(request, reply):
         if "event-stream" not in field(reply, "content-type"):
             return same, same
         count = 0
 
-        def change(data):
+        def counted(data):
             nonlocal count
             count += len(data)
-            return None if count > after else data
-        return same, change
+            return change(data) if count > after else data
+        return same, counted
     return filters
+
+
+def cut_events(after):
+    """Returns filters that cut an event stream after so many bytes."""
+    return past_events(after, lambda data: None)
 
 
 def stall_events(after):
     """Returns filters that pass so many bytes of an event stream on, and no more, without an end."""
-    def filters(request, reply):
-        if "event-stream" not in field(reply, "content-type"):
-            return same, same
-        count = 0
+    def stall(data):
+        time.sleep(LIMIT)
+        return data
+    return past_events(after, stall)
 
-        def change(data):
-            nonlocal count
-            count += len(data)
-            if count > after:
-                time.sleep(LIMIT)
-            return data
-        return same, change
-    return filters
 
 
 def flooding(port):
