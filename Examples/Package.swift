@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Read as a program's own manifest: the package is a dependency, and only its products are used. A checkout may have any
-// name, so the dependency is given one here.
+// Read as a program's own manifest: the package is a dependency, and only its products are used. A checkout may have
+// any name, so the dependency is given one here.
 let transport = "chappie-transport"
 
 /// Set by the project's own check; no program needs it.

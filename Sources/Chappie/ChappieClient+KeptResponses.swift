@@ -26,8 +26,8 @@ extension ChappieClient {
     /// Returns the events of a response that the server keeps behind one of its events.
     ///
     /// It is no turn of the conversation, and does not change it: calls of tools do not run, and come as `.raw`. The
-    /// position of a client's own turn is `ChappieStreamHandle.resumePoint`, up to the first call of the response. A turn
-    /// whose request has the identifier as its `previousResponseID` goes on behind the response. See
+    /// position of a client's own turn is `ChappieStreamHandle.resumePoint`, up to the first call of the response. A
+    /// turn whose request has the identifier as its `previousResponseID` goes on behind the response. See
     /// `ChappieStreamingTransport.resume(_:after:)`.
     ///
     /// - Parameters:

@@ -2,10 +2,10 @@ import PlatformFoundation
 
 /// One conversation with a model, over an engine that it may share with others.
 ///
-/// A server makes one client, and calls `conversation()` for each user. Each message is a turn: the model answers, calls
-/// tools, reads their outputs, and answers again, until it is done. The messages of a turn are the context of the next
-/// one. A conversation has one turn at a time: reading a second one throws `ChappieClientError.alreadyRunning`, and the
-/// first continues. A turn begins when it is read.
+/// A server makes one client, and calls `conversation()` for each user. Each message is a turn: the model answers,
+/// calls tools, reads their outputs, and answers again, until it is done. The messages of a turn are the context of the
+/// next one. A conversation has one turn at a time: reading a second one throws `ChappieClientError.alreadyRunning`,
+/// and the first continues. A turn begins when it is read.
 ///
 /// A turn that fails or is cancelled before its first complete response leaves the conversation unchanged, so that the
 /// same message can be sent again. After that, complete responses are kept, and a call without an output gets the text

@@ -11,8 +11,8 @@ extension ChappieConfiguration {
     /// The storage of the accounts' credentials.
     ///
     /// Default nil. Once it is set, requests use the account that is signed in where neither `credential` nor the
-    /// environment has a key: set `endpoint` too, as the account's token is sent there. At an endpoint for accounts alone
-    /// (`ChappieEndpoint.requiresAccountID`), setting `signIn` is enough: the storage is then
+    /// environment has a key: set `endpoint` too, as the account's token is sent there. At an endpoint for accounts
+    /// alone (`ChappieEndpoint.requiresAccountID`), setting `signIn` is enough: the storage is then
     /// `ChappieFileCredentialStorage()`.
     public var credentialStorage: (any ChappieCredentialStorage)? {
         get { self.accounts.storage }

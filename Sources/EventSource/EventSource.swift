@@ -9,10 +9,10 @@ import TransportSurface
 /// A connection to a server that sends events, which reconnects by itself: WHATWG HTML section 9.2.
 ///
 /// It is a sequence of events for one consumer, and it is pulled: nothing is connected before the first event is asked
-/// for, and while no event is asked for, at most ``EventSourceLimits/highWatermark`` bytes are received. It ends without
-/// an error when the server answers 204, when ``close()`` is called, and when a request that must not be repeated is
-/// answered; with ``EventSourceError`` when another attempt would be futile; and with `CancellationError` when the task
-/// that reads is cancelled.
+/// for, and while no event is asked for, at most ``EventSourceLimits/highWatermark`` bytes are received. It ends
+/// without an error when the server answers 204, when ``close()`` is called, and when a request that must not be
+/// repeated is answered; with ``EventSourceError`` when another attempt would be futile; and with `CancellationError`
+/// when the task that reads is cancelled.
 ///
 /// ```swift
 /// for try await event in EventSource(url: url) {
@@ -133,8 +133,8 @@ public final class EventSource: AsyncSequence, Sendable {
 
     /// Drops the current stream and connects again at once, or ends the current delay.
     ///
-    /// It has no effect before the first event is asked for, behind the end, and for a request that must not be repeated
-    /// (``EventSourceReconnectionPolicy/resending``).
+    /// It has no effect before the first event is asked for, behind the end, and for a request that must not be
+    /// repeated (``EventSourceReconnectionPolicy/resending``).
     public func reconnect() {
         let connection = self.shared.withLock { state -> (any TransportConnection)? in
             guard state.canReconnect, !state.isClosed else { return nil }

@@ -27,7 +27,8 @@ package struct RequestMethod: RawRepresentable, Hashable, Sendable {
 
     /// Indicates whether a repeated request has the same effect as one (RFC 9110 section 9.2.2).
     ///
-    /// `REPORT` (RFC 3253 section 3.6) and `SEARCH` (RFC 5323 section 2) are safe; other methods count as not idempotent.
+    /// `REPORT` (RFC 3253 section 3.6) and `SEARCH` (RFC 5323 section 2) are safe; other methods count as not
+    /// idempotent.
     package var isIdempotent: Bool { Self.idempotentNames.contains(self.rawValue) }
 
     private static let idempotentNames: Set = [

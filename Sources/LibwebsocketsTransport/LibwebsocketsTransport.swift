@@ -41,8 +41,8 @@ package struct LibwebsocketsTransport: StreamTransport {
     /// The executor of one of the service threads, in turn.
     package var consumerExecutor: (any TaskExecutor)? { self.pool.service(among: self.serviceThreadCount) }
 
-    /// Does the same as `connect(_:)`, and calls `observer` at the end of the TLS handshake with the server: on the service
-    /// thread, so that it has to return at once.
+    /// Does the same as `connect(_:)`, and calls `observer` at the end of the TLS handshake with the server: on the
+    /// service thread, so that it has to return at once.
     package func connect(
         _ request: TransportRequest, observer: @escaping @Sendable (TLSOutcome) -> Void
     ) -> any TransportConnection {

@@ -60,8 +60,8 @@ public enum ChappieDiagnosis {
 
     /// The result of an examination.
     ///
-    /// Its texts are fixed sentences, numbers, and the name of a certificate's authority. They hold no secret, and no name or
-    /// address of a machine except in `StepResult.fullWords`.
+    /// Its texts are fixed sentences, numbers, and the name of a certificate's authority. They hold no secret, and no
+    /// name or address of a machine except in `StepResult.fullWords`.
     public struct Report: Sendable, Equatable {
         /// The verdict on the path as a whole.
         public let verdict: Verdict

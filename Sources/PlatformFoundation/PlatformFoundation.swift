@@ -1,5 +1,5 @@
-// The part of Foundation without locales and formatting, under one name on every system; on Apple's systems it is all of
-// Foundation.
+// The part of Foundation without locales and formatting, under one name on every system; on Apple's systems it is all
+// of Foundation.
 
 #if canImport(FoundationEssentials)
     @_exported public import FoundationEssentials

@@ -5,8 +5,8 @@
 /// An event stream has no malformed bytes: WHATWG HTML section 9.2.6 gives every input a meaning. Only a limit can be
 /// exceeded.
 public enum EventStreamError: Error, Hashable, Sendable {
-    /// One event needs more memory than ``EventStreamParser/init(maximumEventByteCount:maximumLineByteCount:lastEventID:)``
-    /// allows.
+    /// One event needs more memory than
+    /// ``EventStreamParser/init(maximumEventByteCount:maximumLineByteCount:lastEventID:)`` allows.
     ///
     /// - Parameters:
     ///   - maximumByteCount: the limit that was exceeded

@@ -5,8 +5,8 @@ import PlatformC
 /// Copies share the value. A pthread mutex, because the thread sanitizer cannot follow the standard library's `Mutex`.
 /// The mutex and the value are one allocation.
 ///
-/// It is inlinable, because the other modules would otherwise call it as generic code, which finds types at run time and
-/// passes values by reference, with each of an event's locks.
+/// It is inlinable, because the other modules would otherwise call it as generic code, which finds types at run time
+/// and passes values by reference, with each of an event's locks.
 /// - Safety: `value` is accessed between lock and unlock only. Both pointers are valid as long as `storage` is: the header
 ///   and the elements of a `ManagedBuffer` do not move, although its documentation does not promise this.
 @safe @usableFromInline package struct LockedValue<Value>: @unchecked Sendable {

@@ -4,8 +4,8 @@
 package protocol OwnedWebSocket: TransportConnection {
     /// Returns the next message if it has arrived and `next()` would return it; nil otherwise, with no change.
     ///
-    /// It belongs to the consumer, as `next()` does, and costs less. It may return nil for any message that is not in one
-    /// piece, or is compressed.
+    /// It belongs to the consumer, as `next()` does, and costs less. It may return nil for any message that is not in
+    /// one piece, or is compressed.
     func nextWholeMessage() -> InboundPayload?
 
     /// Queues one message when it and those before it have at most `watermark` bytes, or none waits any more.
@@ -14,8 +14,8 @@ package protocol OwnedWebSocket: TransportConnection {
     /// queued in the order of their calls.
     func send(_ message: [UInt8], as kind: OutboundKind, upTo watermark: Int) async -> SendOutcome
 
-    /// Queues one message if `send(_:as:upTo:)` would queue it without suspending; otherwise the outcome is nil, or that
-    /// the exchange has ended.
+    /// Queues one message if `send(_:as:upTo:)` would queue it without suspending; otherwise the outcome is nil, or
+    /// that the exchange has ended.
     ///
     /// It may return nil for any message that may be compressed.
     func sendAtOnce(_ message: [UInt8], as kind: OutboundKind, upTo watermark: Int) -> SendOutcome?

@@ -118,7 +118,8 @@ import Testing
 
     /// In a process of its own, because other tests open pipes meanwhile.
     ///
-    /// Dispatch opens and closes descriptors of other kinds at any time, such as those with which it looks at its threads.
+    /// Dispatch opens and closes descriptors of other kinds at any time, such as those with which it looks at its
+    /// threads.
     @Test func noDescriptorIsLeft() async {
         await #expect(processExitsWith: .success) {
             signal(SIGPIPE, SIG_IGN)

@@ -1,4 +1,5 @@
-// One run as the oracle in Tests/Promise reads it: what the server sent for each request, and what the consumer received.
+// One run as the oracle in Tests/Promise reads it: what the server sent for each request, and what the consumer
+// received.
 //
 // Values; the program that runs the turns owns them. Tests/Promise/README.md has the format.
 package import ChappieTransport

@@ -15,8 +15,8 @@ struct SoakOptions: Sendable {
     private(set) var streams = 48
     /// The kind of streams.
     private(set) var kind: any SoakStreams.Type = SoakSite.self
-    /// By how much the memory may grow after a quarter of the time, in MiB; nil for a program whose sanitizer keeps what
-    /// is freed.
+    /// By how much the memory may grow after a quarter of the time, in MiB; nil for a program whose sanitizer keeps
+    /// what is freed.
     private(set) var memorySlack: Int? = 24
     private(set) var wantsHelp = false
 

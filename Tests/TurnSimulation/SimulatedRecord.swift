@@ -1,4 +1,5 @@
-// What a series is recorded as for the oracle in Tests/Promise: what the engine has read and what its consumer received.
+// What a series is recorded as for the oracle in Tests/Promise: what the engine has read and what its consumer
+// received.
 
 import ChappieTransport
 import PromiseRecord

@@ -1,4 +1,5 @@
-// One instance's surroundings: its network, its server, its clock, its consumer's whims, and the checker of the promise.
+// One instance's surroundings: its network, its server, its clock, its consumer's whims, and the checker of the
+// promise.
 
 import ChappieTransport
 import StreamTransport

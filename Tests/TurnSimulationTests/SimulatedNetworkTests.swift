@@ -95,7 +95,8 @@ import Testing
             exchange: exchange)
     }
 
-    /// Every line of data that a connection reports before its end, or before it falls silent or says the same for ever.
+    /// Every line of data that a connection reports before its end, or before it falls silent or says the same for
+    /// ever.
     private static func read(_ connection: any TransportConnection) async -> [String] {
         var bytes: [UInt8] = []
         var comments = 0

@@ -89,8 +89,8 @@ struct ClientReader: Sendable {
 
     // MARK: The clients
 
-    /// Sends the request, apart from the loop that receives: in a function that also sends, the compiler has each message
-    /// followed by a check of the executor.
+    /// Sends the request, apart from the loop that receives: in a function that also sends, the compiler has each
+    /// message followed by a check of the executor.
     @inline(never)
     private static func begin(_ connection: WebSocketConnection) async throws {
         try await connection.send(Self.request)

@@ -1,12 +1,12 @@
-// `connection-cost --iterations N+N cold-400 WAY`: many streams that have an event a second each, for programs that count
-// instructions and cache misses.
+// `connection-cost --iterations N+N cold-400 WAY`: many streams that have an event a second each, for programs that
+// count instructions and cache misses.
 import CMachine
 
 /// Reads streams whose memory has left the caches when their next event comes.
 ///
-/// The server paces the events by the clock, so that a run takes as long under callgrind as without it. A pass is an event
-/// on each stream, in about a second. It calls `cmachine_note_pause` after the passes before those that are counted, and
-/// again after these. An event or two are in flight at either moment, of thousands between them.
+/// The server paces the events by the clock, so that a run takes as long under callgrind as without it. A pass is an
+/// event on each stream, in about a second. It calls `cmachine_note_pause` after the passes before those that are
+/// counted, and again after these. An event or two are in flight at either moment, of thousands between them.
 struct ColdIterations {
     /// A workload, by its name: `cold-400`, or `cold-400-executor` for tasks on the service thread.
     struct Workload {

@@ -11,8 +11,8 @@ import Foundation
 struct ConnectionCost {
     /// Runs the command in a task.
     ///
-    /// Where instructions are counted, the main thread only waits: valgrind fails when the main queue's runtime ends that
-    /// thread. Otherwise the main actor has consumers.
+    /// Where instructions are counted, the main thread only waits: valgrind fails when the main queue's runtime ends
+    /// that thread. Otherwise the main actor has consumers.
     static func main() {
         cmachine_take_signals()
         Task.detached { exit(await Self.status()) }

@@ -33,8 +33,8 @@ struct Consumer {
         /// Indicates whether it runs on the main actor.
         var isOnMainActor: Bool { self == .eventsOnMainActor || self == .sequenceOnMainActor }
 
-        /// Indicates whether it runs on a chosen thread, where one consumer at a time is measured: the main or a service
-        /// thread.
+        /// Indicates whether it runs on a chosen thread, where one consumer at a time is measured: the main or a
+        /// service thread.
         var isOnChosenThread: Bool { self.isOnMainActor || self == .sequenceOnExecutor }
     }
 

@@ -4,8 +4,8 @@ import WebSocketClient
 
 /// Responses of a server that another program has started, read by an interface of `WebSocketClient`.
 ///
-/// It reads one stream over a plain WebSocket, without JSON. As in `stream_peers.py`, the clock starts when the WebSocket
-/// is open and the request is not yet sent, and a run is the largest response that can be read in its time.
+/// It reads one stream over a plain WebSocket, without JSON. As in `stream_peers.py`, the clock starts when the
+/// WebSocket is open and the request is not yet sent, and a run is the largest response that can be read in its time.
 struct PeerMessages {
     /// The interface, by its name on the command line.
     enum Kind: String {

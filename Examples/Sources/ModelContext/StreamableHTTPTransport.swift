@@ -13,10 +13,10 @@ public enum StreamableHTTPError: Error, Equatable {
 
 /// A transport whose messages are sent by POST, and received as events.
 ///
-/// The stream that answers a message is resumed where it was lost, by a GET with `Last-Event-ID`, as far as the server's
-/// events have IDs. A server that answers with JSON in place of an event stream is not supported: the message fails with
-/// the tag `http.content-type`. Received messages are kept without a limit until they are read, as the protocol of the
-/// SDK has no back-pressure.
+/// The stream that answers a message is resumed where it was lost, by a GET with `Last-Event-ID`, as far as the
+/// server's events have IDs. A server that answers with JSON in place of an event stream is not supported: the message
+/// fails with the tag `http.content-type`. Received messages are kept without a limit until they are read, as the
+/// protocol of the SDK has no back-pressure.
 public actor StreamableHTTPTransport: Transport {
     private enum State {
         case idle

@@ -1,5 +1,5 @@
-// The transport of the Model Context Protocol's Swift SDK, written out, so that the example builds without a network. In
-// a program, delete this file and import `MCP`; its protocol also has a logger.
+// The transport of the Model Context Protocol's Swift SDK, written out, so that the example builds without a network.
+// In a program, delete this file and import `MCP`; its protocol also has a logger.
 import Foundation
 
 /// A connection to a server of the Model Context Protocol.

@@ -27,7 +27,8 @@ configuration.transport.record(as: "chappie")
 let client = Chappie.client(configuration: configuration)
 
 var request = ChappieResponseRequest("Why is the sky blue?")
-// The name that the server, the log and the report have for the turn: that of the program's own request, where it has one.
+// The name that the server, the log and the report have for the turn: that of the program's own request, where it has
+// one.
 request.requestID = UUID().uuidString
 let turn = client.streamHandle(request)
 // Collected, because the log goes to the same terminal.

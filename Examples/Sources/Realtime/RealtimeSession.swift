@@ -45,8 +45,8 @@ struct RealtimeSession: Sendable {
 
     /// Asks a question, and passes on the pieces of the answer; returns the response's status, such as `completed`.
     ///
-    /// An answer of more characters is cancelled at the server, as its output is paid for whether it is read or not. The
-    /// server is read no faster than `show` returns.
+    /// An answer of more characters is cancelled at the server, as its output is paid for whether it is read or not.
+    /// The server is read no faster than `show` returns.
     func answer(to question: String, atMost limit: Int, _ show: (String) -> Void) async throws -> String {
         try await self.send(.addMessage(question))
         try await self.send(.createResponse)

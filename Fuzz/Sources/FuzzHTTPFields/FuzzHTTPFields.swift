@@ -7,8 +7,8 @@ import ResponseEvents
 
 /// Called by libFuzzer for each input.
 ///
-/// The input is a header section, one field a line. The field `now` is the time in seconds since 1970, and `message` the
-/// words of an error.
+/// The input is a header section, one field a line. The field `now` is the time in seconds since 1970, and `message`
+/// the words of an error.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzHTTPFields(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let input = UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : count)

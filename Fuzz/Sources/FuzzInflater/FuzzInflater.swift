@@ -1,6 +1,7 @@
 // Invariant: whatever the bytes and however they are split, the inflater of compressed messages and the decoder of HTTP
-// content give what zlib gives in one call over the whole: the same bytes, as soon as they can be known, and the same end
-// or error. Neither passes its limit by a byte, and a message above the limit stops with exactly as many bytes as allowed.
+// content give what zlib gives in one call over the whole: the same bytes, as soon as they can be known, and the same
+// end or error. Neither passes its limit by a byte, and a message above the limit stops with exactly as many bytes as
+// allowed.
 
 import Deflate
 import Invariants

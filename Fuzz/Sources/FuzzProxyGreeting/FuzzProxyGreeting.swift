@@ -1,7 +1,7 @@
-// Invariant: whatever a proxy sends, and however it is split, the greeting ends in the same way, after the same byte, and
-// has sent the same bytes. It reads every byte until its outcome is known and none after it, so that the first bytes of
-// the tunnel are left. SOCKS means what RFC 1928 and 1929 say, read over the whole; a tunnel by CONNECT stands only
-// behind the header section of a successful answer.
+// Invariant: whatever a proxy sends, and however it is split, the greeting ends in the same way, after the same byte,
+// and has sent the same bytes. It reads every byte until its outcome is known and none after it, so that the first
+// bytes of the tunnel are left. SOCKS means what RFC 1928 and 1929 say, read over the whole; a tunnel by CONNECT stands
+// only behind the header section of a successful answer.
 
 import Invariants
 import StreamTransport

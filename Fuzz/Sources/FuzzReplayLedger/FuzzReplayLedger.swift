@@ -1,6 +1,6 @@
 // Invariant: the ledger gives the verdicts of a model that keeps every byte with its slot and compares one by one, and
-// delivers what it delivers, for any program of deltas, tool calls, raw events, closing texts, replays, settlings and ends.
-// How the deltas are cut makes no difference to what is delivered, and a remainder begins on a scalar boundary.
+// delivers what it delivers, for any program of deltas, tool calls, raw events, closing texts, replays, settlings and
+// ends. How the deltas are cut makes no difference to what is delivered, and a remainder begins on a scalar boundary.
 
 import Foundation
 import StreamSession

@@ -1,4 +1,5 @@
-// From the input's bytes to operations on a ledger. Operations that repeat what the model expects lead far into replays.
+// From the input's bytes to operations on a ledger. Operations that repeat what the model expects lead far into
+// replays.
 
 import StreamSession
 

@@ -1,4 +1,5 @@
-// How a fuzz target says that what it promises is broken, also where optimisation takes the words out of a precondition.
+// How a fuzz target says that what it promises is broken, also where optimisation takes the words out of a
+// precondition.
 
 #if canImport(Darwin)
     import Darwin

@@ -44,13 +44,14 @@ public struct ChappieConfiguration: Sendable {
     /// The configuration of the engine: time limits, TLS, proxy, retries, reports and everything else.
     ///
     /// Its members are members of this configuration too, as far as there is no other one of that name:
-    /// `configuration.timeouts` is `configuration.transport.timeouts`, while `limits` are those of a turn. What the engine
-    /// calls a turn is one response of the client's: `timeouts.total` and `maxHTTPRetries` are for each response, and
-    /// `limits.duration` is for the whole turn.
+    /// `configuration.timeouts` is `configuration.transport.timeouts`, while `limits` are those of a turn. What the
+    /// engine calls a turn is one response of the client's: `timeouts.total` and `maxHTTPRetries` are for each
+    /// response, and `limits.duration` is for the whole turn.
     ///
-    /// The endpoint and `credential` determine `baseURL`, `credential`, `credentialFieldName`, `sendsClientMetadata` and
-    /// `sendsBetaField`, and the client has a `toolOutput` of its own: setting them here has no effect. The endpoint
-    /// may turn WebSockets and lanes off. `additionalFields` replace those of the endpoint where the names are equal.
+    /// The endpoint and `credential` determine `baseURL`, `credential`, `credentialFieldName`, `sendsClientMetadata`
+    /// and `sendsBetaField`, and the client has a `toolOutput` of its own: setting them here has no effect. The
+    /// endpoint may turn WebSockets and lanes off. `additionalFields` replace those of the endpoint where the names are
+    /// equal.
     public var transport: ChappieTransportConfiguration
 
     /// The rules by which turns choose and change their transport.

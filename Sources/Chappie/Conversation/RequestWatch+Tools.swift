@@ -4,8 +4,8 @@ import TransportSurface
 extension RequestWatch {
     /// Logs and measures the end of a tool call.
     ///
-    /// The line has only numbers and fixed words, because the content of a tool or a model does not belong into a log. A
-    /// failure has the category that the error for it has.
+    /// The line has only numbers and fixed words, because the content of a tool or a model does not belong into a log.
+    /// A failure has the category that the error for it has.
     func note(_ result: ChappieToolExecutionResult, _ redaction: SecretRedaction) {
         let (level, message, outcome, category): (ChappieLogEntry.Level, String, String, ChappieErrorCategory?) =
             switch result.status {

@@ -27,8 +27,8 @@ extension ChappieClient {
     /// ```
     ///
     /// The schema is the given one, or that of the request's `textFormat`, or is derived from the type
-    /// (`ChappieJSONSchema.init(of:)`). The turn is streamed, runs tools and belongs to the conversation like any other.
-    /// Its answer is the last message.
+    /// (`ChappieJSONSchema.init(of:)`). The turn is streamed, runs tools and belongs to the conversation like any
+    /// other. Its answer is the last message.
     ///
     /// Throws `ChappieStructuredOutputError` for a type without a schema, before anything is sent, for a refusal, and
     /// for an answer that is incomplete or does not match the type; other errors are those of a stream.

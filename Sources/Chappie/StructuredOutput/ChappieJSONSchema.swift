@@ -27,8 +27,8 @@ public struct ChappieJSONSchema: Sendable, Equatable {
 
     /// Creates a schema from JSON text, which is sent as it is.
     ///
-    /// Throws `ChappieArgumentError`, with the offset in bytes, when the text is not one JSON object, and for numbers and
-    /// depths that `ChappieJSONValue` does not have.
+    /// Throws `ChappieArgumentError`, with the offset in bytes, when the text is not one JSON object, and for numbers
+    /// and depths that `ChappieJSONValue` does not have.
     public init(parsing text: String) throws(ChappieArgumentError) {
         self.jsonText = String(decoding: try BodyText.bytes(text.utf8, of: "text"), as: UTF8.self)
         _ = try ChappieJSONValue(parsing: text)

@@ -98,7 +98,8 @@ final class SchemaDerivation {
         return try self.run(type, at: path)
     }
 
-    /// Returns the schema of a type that `JSONDecoder` treats in its own way, or whose values are known; nil for others.
+    /// Returns the schema of a type that `JSONDecoder` treats in its own way, or whose values are known; nil for
+    /// others.
     private func known<Value: Decodable>(
         _ type: Value.Type, at path: [any CodingKey]
     ) throws -> (SchemaNode, Value)? {

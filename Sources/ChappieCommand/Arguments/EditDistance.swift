@@ -26,8 +26,8 @@ enum EditDistance {
 
     /// Returns the candidate nearest to a word; one that begins with the word is nearer than any other.
     ///
-    /// Nil when more than a third of the letters differ from every candidate's. Only the beginning of a very long word is
-    /// compared.
+    /// Nil when more than a third of the letters differ from every candidate's. Only the beginning of a very long word
+    /// is compared.
     static func nearest(to word: String, among candidates: [String]) -> String? {
         let word = String(word.prefix(64))
         if !word.isEmpty, let completion = candidates.first(where: { $0.hasPrefix(word) }) { return completion }

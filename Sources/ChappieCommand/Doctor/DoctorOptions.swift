@@ -26,7 +26,8 @@ struct DoctorOptions {
     let form: Form
     /// Indicates whether names and addresses of machines are printed.
     let isFull: Bool
-    /// The examined server as it was typed, without user information, path and query; otherwise where its address is from.
+    /// The examined server as it was typed, without user information, path and query; otherwise where its address is
+    /// from.
     let subject: String
 
     /// Reads the arguments and the environment; `account` is the signed-in account, where one is to be used.
@@ -57,8 +58,8 @@ struct DoctorOptions {
             ? "the server of CHAPPIE_BASE_URL" : Self.origin(of: configuration.baseURL)
     }
 
-    /// Returns whether an account is used: one that is named, or the one that is signed in where there is neither a key nor
-    /// an address, as by `chappie stream`.
+    /// Returns whether an account is used: one that is named, or the one that is signed in where there is neither a key
+    /// nor an address, as by `chappie stream`.
     static func usesAccount(_ arguments: ParsedArguments, environment: [String: String]) -> Bool {
         let server = Server(arguments, environment: environment)
         return arguments.has("account") || server.key == nil && server.address == nil

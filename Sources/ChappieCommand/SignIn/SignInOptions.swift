@@ -95,8 +95,8 @@ struct SignInOptions {
         return stored
     }
 
-    /// Returns the configuration of the session of the account that is named, or else of the one that is signed in; nil when
-    /// neither is.
+    /// Returns the configuration of the session of the account that is named, or else of the one that is signed in; nil
+    /// when neither is.
     ///
     /// Throws `SignedOutError` when the named account is not signed in.
     static func account(

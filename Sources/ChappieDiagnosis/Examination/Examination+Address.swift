@@ -26,9 +26,9 @@ extension Examination {
 
     /// Asks for responses where the answer to the GET of `/models` is no API's, which may be that route's alone.
     ///
-    /// A refusal of a POST without content, in JSON, is an API's, also where the GET is not answered at all. The POST asks
-    /// no model and has no credential. Where the GET is not answered, and the POST with 404, the same POST with the
-    /// credential decides.
+    /// A refusal of a POST without content, in JSON, is an API's, also where the GET is not answered at all. The POST
+    /// asks no model and has no credential. Where the GET is not answered, and the POST with 404, the same POST with
+    /// the credential decides.
     mutating func examineOtherRoute() async throws {
         // The opening handshake needs the last step.
         if self.facts.http.facts?.exchange == .timedOut, self.left < self.pace.step * 2 { return }
@@ -54,8 +54,9 @@ extension Examination {
         self.facts.http = .found(http, time)
     }
 
-    /// Returns whether the path of the responses exists, by the answer to a POST without content and with the credential
-    /// after one of 404 without it, which is all that there is where there is no credential; nil where it is not known.
+    /// Returns whether the path of the responses exists, by the answer to a POST without content and with the
+    /// credential after one of 404 without it, which is all that there is where there is no credential; nil where it is
+    /// not known.
     private mutating func existenceOfResponses(after answer: HTTPFacts.Answer) async throws -> Bool? {
         guard let credential = try await self.credential() else { return self.inquiry.failure == nil ? false : nil }
         guard self.mayTell(answer), let budget = self.budget,
@@ -100,8 +101,8 @@ extension Examination {
         return (asksForCredential ? answer.mayAskForCredential : !answer.isOfAPI) ? .refused : .met
     }
 
-    /// Returns whether the sender of an answer may be told the credential: a verified server, one on this machine, or an
-    /// API as far as can be seen.
+    /// Returns whether the sender of an answer may be told the credential: a verified server, one on this machine, or
+    /// an API as far as can be seen.
     private func mayTell(_ answer: HTTPFacts.Answer) -> Bool {
         self.requests.endpoint.isSecure || self.isOnThisMachine || answer.body == .json && answer.redirection == nil
     }
@@ -115,8 +116,8 @@ extension Examination {
 
     /// Asks whether the path of the responses exists, takes the credential, and can be reached by a POST.
     ///
-    /// The credential is the one that an opening handshake is sent with; `examineAnswering` has decided that the server may
-    /// have it.
+    /// The credential is the one that an opening handshake is sent with; `examineAnswering` has decided that the server
+    /// may have it.
     mutating func examinePath(_ credential: ChappieCredential?) async throws {
         guard self.facts.mayLackResponses, let budget = self.budget,
             let request = self.requests.emptyPost(credential: credential, capturing: Self.capturedFieldNames)
@@ -138,8 +139,8 @@ extension Examination {
 }
 
 extension ProbeExchange.Establishment {
-    /// Returns whether the server has TLS: its handshake was completed, or failed because of its certificate, or ended with
-    /// its alert.
+    /// Returns whether the server has TLS: its handshake was completed, or failed because of its certificate, or ended
+    /// with its alert.
     ///
     /// An alert of this side is no evidence, because it sends one to a server whose answer is not TLS.
     fileprivate func hasTLS(_ outcome: TLSOutcome?) -> Bool {

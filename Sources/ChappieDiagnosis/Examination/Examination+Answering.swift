@@ -138,8 +138,8 @@ extension Examination {
         self.facts.credential = .found(facts, self.time(since: start))
     }
 
-    /// Returns the status code of the answer to a POST without content to `/responses`, where that takes a credential to
-    /// which the list of models is refused; nil where it does not, or takes requests without one too.
+    /// Returns the status code of the answer to a POST without content to `/responses`, where that takes a credential
+    /// to which the list of models is refused; nil where it does not, or takes requests without one too.
     private func codeOfResponses(to credential: ChappieCredential) async throws -> Int? {
         let (accepted, refused): (Set<Int>, Set<Int>) = ([400, 415, 422], [401, 403])
         guard let code = try await self.codeOfResponses(with: credential), accepted.contains(code),

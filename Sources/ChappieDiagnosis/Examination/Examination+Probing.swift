@@ -86,8 +86,8 @@ extension Examination {
         return facts
     }
 
-    /// Returns the facts of a second attempt at messages that were late, on another WebSocket; nil when none could be opened
-    /// in time.
+    /// Returns the facts of a second attempt at messages that were late, on another WebSocket; nil when none could be
+    /// opened in time.
     private func messagesAgain() async throws -> MessageFacts? {
         guard let limit = self.pace.repetition(withLeft: self.left) else { return nil }
         let deadline = ContinuousClock.now + limit
@@ -188,8 +188,8 @@ extension MessageFacts {
             && self.messages.allSatisfy { if case .returned = $0.echo { true } else { false } }
     }
 
-    /// Indicates whether an intermediary that breaks compression may be the cause of a failure: bytes that cannot be read
-    /// at either end, or a cut.
+    /// Indicates whether an intermediary that breaks compression may be the cause of a failure: bytes that cannot be
+    /// read at either end, or a cut.
     fileprivate var mayFailByCompression: Bool {
         self.messages.contains { message in
             switch message.echo {

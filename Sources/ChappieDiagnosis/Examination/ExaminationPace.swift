@@ -26,7 +26,8 @@ struct ExaminationPace: Sendable {
     /// The first one passes a limit of 64 KiB, with the header of its frame, and its length fits into two bytes of that
     /// (RFC 6455 section 5.2). The second one is large.
     static let messageByteCounts = [63 << 10, 1 << 20]
-    /// The most time for a TLS handshake with a server whose URL has none, and for CONNECT with a proxy of another scheme.
+    /// The most time for a TLS handshake with a server whose URL has none, and for CONNECT with a proxy of another
+    /// scheme.
     static let otherScheme = Duration.seconds(2)
     /// The time that may pass between the waits of successive steps.
     static let betweenSteps = Duration.milliseconds(100)
@@ -50,19 +51,20 @@ struct ExaminationPace: Sendable {
     /// The time that an event stream takes, and its first event at most.
     var streamDuration: Duration { self.eventInterval * self.eventCount + self.step }
 
-    /// Returns the time for a step, when so much is left, after a first answer that took `slow`, which is zero before it;
-    /// nil when that is too little.
+    /// Returns the time for a step, when so much is left, after a first answer that took `slow`, which is zero before
+    /// it; nil when that is too little.
     func budget(withLeft left: Duration, after slow: Duration) -> Duration? {
         left < self.step ? nil : max(self.step, min(left, slow * 2))
     }
 
-    /// Returns the time for the first answer, when so much is left: as much as the question for responses and the opening
-    /// handshake do not need; nil when that is too little.
+    /// Returns the time for the first answer, when so much is left: as much as the question for responses and the
+    /// opening handshake do not need; nil when that is too little.
     func patience(withLeft left: Duration) -> Duration? {
         left < self.step ? nil : max(self.step, min(self.answer, left - self.step * 2 - Self.betweenSteps))
     }
 
-    /// Returns the time for the look-up, when so much is left: as much as one step does not need; nil when that is too little.
+    /// Returns the time for the look-up, when so much is left: as much as one step does not need; nil when that is too
+    /// little.
     ///
     /// glibc asks the next name server after five seconds, and gives up a question for IPv6 addresses without an answer
     /// after fifteen.
@@ -70,9 +72,11 @@ struct ExaminationPace: Sendable {
         left < self.step ? nil : max(self.step, left - self.step - Self.betweenSteps)
     }
 
-    /// Returns the time for a second attempt at messages that were late, when so much is left; nil when that is too little.
+    /// Returns the time for a second attempt at messages that were late, when so much is left; nil when that is too
+    /// little.
     ///
-    /// It is longer than the first as far as the event stream leaves time, because a processor that was busy may still be.
+    /// It is longer than the first as far as the event stream leaves time, because a processor that was busy may still
+    /// be.
     func repetition(withLeft left: Duration) -> Duration? {
         guard left >= self.step else { return nil }
         return max(self.step, min(self.step * 3, left - self.streamDuration))

@@ -55,8 +55,8 @@ struct ProbeExchange {
 
     /// Returns the next event; nil when the deadline has passed.
     ///
-    /// After the deadline it returns events that have arrived for no longer than the margin: a peer may send without end.
-    /// An event that ends a wait is returned however late the processor is.
+    /// After the deadline it returns events that have arrived for no longer than the margin: a peer may send without
+    /// end. An event that ends a wait is returned however late the processor is.
     func next(by deadline: ContinuousClock.Instant) async throws -> Event? {
         try Task.checkCancellation()
         guard .now < deadline + Self.margin else { return nil }

@@ -73,7 +73,8 @@ struct ProbeSocket {
     private static let fieldNamesOfProxies = ["proxy-authenticate", "proxy-connection", "proxy-agent"]
     private static let capturedFieldNames = ["content-type", "via", "retry-after"] + Self.fieldNamesOfProxies
 
-    /// Returns whether the body of a refusal, as far as it comes at once, is a page that blocks or on which one signs in.
+    /// Returns whether the body of a refusal, as far as it comes at once, is a page that blocks or on which one signs
+    /// in.
     private func hasWordsOfPath() async throws -> Bool {
         var body: [UInt8] = []
         let deadline = self.opened + ExaminationPace.earlyClose

@@ -7,8 +7,8 @@ enum ProbeFacts {
     /// The most names of fields that are told.
     private static let nameLimit = 64
 
-    /// Returns the JSON text: a list of models without any, the version of HTTP, the family of the client's address, the
-    /// facts of its TLS, and the names of the fields.
+    /// Returns the JSON text: a list of models without any, the version of HTTP, the family of the client's address,
+    /// the facts of its TLS, and the names of the fields.
     static func text(of request: HTTPRequest, family: IPFamily?, tls: ClientTLS?) -> String {
         let names = request.fields.prefix(Self.nameLimit).map { JSONValue.quoted($0.name.lowercased()) }
         let members = [
@@ -33,7 +33,8 @@ enum ProbeFacts {
 
     private static func text(_ text: String?) -> String { text.map { JSONValue.quoted($0) } ?? "null" }
 
-    /// Returns the value of the field `date` (IMF-fixdate, RFC 9110 section 5.6.7), by which the client judges its clock.
+    /// Returns the value of the field `date` (IMF-fixdate, RFC 9110 section 5.6.7), by which the client judges its
+    /// clock.
     static func date(secondsSince1970 seconds: Int) -> String {
         let days = seconds / 86_400
         // The days of the Gregorian calendar, whose years begin with March here, in eras of 400 years.

@@ -4,8 +4,8 @@
 
 /// A server that a person runs beyond a path, so that an examination can measure what an API does not answer.
 ///
-/// It returns the messages of WebSockets, sends event streams at a known pace, answers after a silence, and tells what it
-/// has seen of a request. It opens no connection and sends nothing to anyone but the peer of a connection, at most
+/// It returns the messages of WebSockets, sends event streams at a known pace, answers after a silence, and tells what
+/// it has seen of a request. It opens no connection and sends nothing to anyone but the peer of a connection, at most
 /// `ProbeLimits` of it.
 package final class ProbeServer: Sendable {
     /// The configuration of a probe server.

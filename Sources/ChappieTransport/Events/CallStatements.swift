@@ -195,8 +195,8 @@ struct CallStatements {
         return self.verdict(isAllowed && (draft != nil || !isFinishedOtherwise))
     }
 
-    /// Records the `call_id` of a finished item; returns whether the item was finished with another one before, or, for a
-    /// call without one, with other content.
+    /// Records the `call_id` of a finished item; returns whether the item was finished with another one before, or, for
+    /// a call without one, with other content.
     private mutating func isFinished(_ place: ItemPlace, otherwiseThanWith callID: ExactText?) -> Bool {
         guard place.itemName != 0 else { return false }
         let isFirst = self.callIDsByItem[place] == nil

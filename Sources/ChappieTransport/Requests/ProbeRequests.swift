@@ -77,7 +77,8 @@ package struct ProbeRequests: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Returns the GET for a document, without the caller's fields where no credential is sent: they may be secrets too.
+    /// Returns the GET for a document, without the caller's fields where no credential is sent: they may be secrets
+    /// too.
     package func document(
         at path: String, credential: ChappieCredential?, capturing names: [String]
     ) -> TransportRequest? {
@@ -103,8 +104,8 @@ package struct ProbeRequests: Sendable, CustomStringConvertible {
         return request
     }
 
-    /// Returns the opening handshake, with or without the configuration's offer of compression; nil when the policy never
-    /// opens a WebSocket.
+    /// Returns the opening handshake, with or without the configuration's offer of compression; nil when the policy
+    /// never opens a WebSocket.
     package func upgrade(
         credential: ChappieCredential?, isCompressed: Bool, capturing names: [String]
     ) -> TransportRequest? {

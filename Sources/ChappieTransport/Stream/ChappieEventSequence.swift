@@ -157,9 +157,9 @@ final class EventSource: Sendable {
 
     /// Returns the next events of a turn that is read in steps; nil after the end.
     ///
-    /// `memory` is an array for them, empty. The function leaves the caller's actor. The steps of a turn are synchronous,
-    /// and this one function waits between them: each asynchronous function between an iterator and its connection costs
-    /// as much as reading the event.
+    /// `memory` is an array for them, empty. The function leaves the caller's actor. The steps of a turn are
+    /// synchronous, and this one function waits between them: each asynchronous function between an iterator and its
+    /// connection costs as much as reading the event.
     @usableFromInline
     func nextOfSequence(reusing memory: consuming [ChappieStreamEvent]) async throws -> [ChappieStreamEvent]? {
         if Task.isCancelled { self.turn.cancel() }

@@ -95,8 +95,8 @@ public struct ChappieStreamHandle: Sendable {
 
     /// Returns the same events as a sequence whose elements cost less than those of `events`.
     ///
-    /// For one consumer, which reads either this or `events`. While the stream has not ended, `cancel()` drops the events
-    /// that were read and not taken.
+    /// For one consumer, which reads either this or `events`. While the stream has not ended, `cancel()` drops the
+    /// events that were read and not taken.
     public func sequence() -> ChappieEventSequence {
         ChappieEventSequence(self.source)
     }

@@ -4,11 +4,11 @@ extension ChappieStreamingTransport {
     ///
     /// Servers keep a response with `store` in its request for a time of their own. The result has `outputText` and
     /// `outputItems`, of a response that is still made as far as the server states them. A `status` other than
-    /// `completed` is no error here. It is one request over HTTP, with the credential, the time limits and the errors of
-    /// a turn: `ChappieClientError.httpError(404, …)` when the server does not have the response,
-    /// `.transport` with the tag `request.invalid` for an identifier that cannot be a part of an address, and
-    /// `.invalidResponse` for an answer that is not a response. A 401 has the credential replaced, once; no other
-    /// failure is retried. May be called from any task.
+    /// `completed` is no error here. It is one request over HTTP, with the credential, the time limits and the errors
+    /// of a turn: `ChappieClientError.httpError(404, …)` when the server does not have the response, `.transport` with
+    /// the tag `request.invalid` for an identifier that cannot be a part of an address, and `.invalidResponse` for an
+    /// answer that is not a response. A 401 has the credential replaced, once; no other failure is retried. May be
+    /// called from any task.
     ///
     /// - Parameter responseID: the response's identifier: not empty, without spaces and control characters.
     /// - Returns: the response as the server describes it now.
@@ -41,17 +41,18 @@ extension ChappieStreamingTransport {
     /// The stream has what `stream(_:)` would have delivered behind that event, with the same promise: nothing is
     /// repeated, nothing is skipped, no output of another response is mixed in. It is recovered like any stream of a
     /// kept response. To know how the output begins, the turn reads all events of the response, and passes on nothing
-    /// of those up to the number; so the closing events are compared with the whole output, and calls of tools that were
-    /// delivered are not delivered again. That the other process has delivered those events as they are read here is
-    /// not known and not verified. At the last event of a response its end follows at once: `.completed`, or its
+    /// of those up to the number; so the closing events are compared with the whole output, and calls of tools that
+    /// were delivered are not delivered again. That the other process has delivered those events as they are read here
+    /// is not known and not verified. At the last event of a response its end follows at once: `.completed`, or its
     /// failure.
     ///
     /// It goes over HTTP. The errors are those of `stream(_:)`; `.transport` with the tag `resume.expired` when the
     /// server no longer streams the response (`retrieve(_:)` may still return it), `event.sequence-gap` when its events
-    /// have no numbers from the beginning on, `stream.ended-early` when the server has not stored the response's end, so
-    /// that its stream ends in order without one at every attempt, and `request.invalid` for an identifier that cannot be
-    /// a part of an address and a number below 0. After `stream.ended-early` the end is looked up by `retrieve(_:)`,
-    /// which the engine does not do itself: a document has no numbers by which its output could be continued.
+    /// have no numbers from the beginning on, `stream.ended-early` when the server has not stored the response's end,
+    /// so that its stream ends in order without one at every attempt, and `request.invalid` for an identifier that
+    /// cannot be a part of an address and a number below 0. After `stream.ended-early` the end is looked up by
+    /// `retrieve(_:)`, which the engine does not do itself: a document has no numbers by which its output could be
+    /// continued.
     ///
     /// ```swift
     /// for try await event in transport.resume("resp_1", after: 42) {

@@ -41,9 +41,9 @@ public final class ChappieStreamingTransport: Sendable {
     /// }
     /// ```
     ///
-    /// While such a task computes, the thread serves no socket, of any instance: after 1 ms of work in a round the sockets
-    /// come first, and a task is interrupted only where it suspends. Tasks that compute for longer belong on the global
-    /// executor, and a task must not block here, least of all to wait for another stream.
+    /// While such a task computes, the thread serves no socket, of any instance: after 1 ms of work in a round the
+    /// sockets come first, and a task is interrupted only where it suspends. Tasks that compute for longer belong on
+    /// the global executor, and a task must not block here, least of all to wait for another stream.
     ///
     /// With `serviceThreadCount` above 1 each access returns the next thread's, and a connection that is opened there
     /// stays there. The thread starts with the first access or connection. May be used from any task.
@@ -61,8 +61,8 @@ public final class ChappieStreamingTransport: Sendable {
     /// A turn that begins after this call ends with `ChappieClientError.transport` and the tag `engine.shut-down`, and
     /// so does a fetch. Turns that still run after the grace period end with `CancellationError`, as if their streams
     /// had been cancelled; a client's turn may make its remaining requests until then. Kept WebSockets are closed with
-    /// their closing handshake (RFC 6455 section 7), for which this waits up to 500 ms beyond the grace period: then the
-    /// instance has no socket left, and its service threads are idle.
+    /// their closing handshake (RFC 6455 section 7), for which this waits up to 500 ms beyond the grace period: then
+    /// the instance has no socket left, and its service threads are idle.
     ///
     /// When the task is cancelled, the grace period is over at once. May be called from any task, and more than once.
     ///

@@ -11,7 +11,8 @@ struct ResumePoints {
         let cursor: ResumeCursor?
     }
 
-    /// In order; the first one is behind events that the consumer has taken, or is the position of the turn's beginning.
+    /// In order; the first one is behind events that the consumer has taken, or is the position of the turn's
+    /// beginning.
     private var marks: [Mark] = []
     /// The number of events that the driver has handed to the consumer's side.
     private var movedCount = 0

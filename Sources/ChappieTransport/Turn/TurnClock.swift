@@ -5,8 +5,8 @@ import StreamTransport
 package struct TurnClock: Sendable {
     /// Returns the time since a fixed moment.
     let now: @Sendable () -> Duration
-    /// Returns the same time for the path of an event: 64 bits and plain arithmetic, where a `Duration` has 128 and a call
-    /// for each operation.
+    /// Returns the same time for the path of an event: 64 bits and plain arithmetic, where a `Duration` has 128 and a
+    /// call for each operation.
     let moment: @Sendable () -> Moment
     /// Waits, or throws `CancellationError`.
     let sleep: @Sendable (Duration) async throws -> Void

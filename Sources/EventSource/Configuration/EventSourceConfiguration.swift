@@ -66,8 +66,8 @@ public struct EventSourceTimeouts: Sendable, Hashable {
     public var response: Duration? = .seconds(60)
     /// The limit between two pieces of a stream, comments included.
     ///
-    /// Default none: a stream may be silent for hours, and `probeInterval` finds a peer that has gone. For a server that
-    /// sends comments at intervals, a multiple of that interval.
+    /// Default none: a stream may be silent for hours, and `probeInterval` finds a peer that has gone. For a server
+    /// that sends comments at intervals, a multiple of that interval.
     public var idle: Duration?
     /// The limit of the whole event source, with all attempts and delays; after it, it ends with the code
     /// `ChappieTransportFailure.Code.timedOut`, as it does in place of a delay that would exceed the limit.

@@ -56,8 +56,8 @@ public struct EventSourceReconnectionPolicy: Sendable, Hashable {
     public var retriedStatusCodes: Set<Int> = []
     /// The longest delay of `Retry-After` (RFC 9110 section 10.2.3) that is waited for; nil ignores the field.
     ///
-    /// Default 5 min. The field counts in answers with one of `retriedStatusCodes`, and never shortens a delay. A longer
-    /// one ends the event source.
+    /// Default 5 min. The field counts in answers with one of `retriedStatusCodes`, and never shortens a delay. A
+    /// longer one ends the event source.
     public var maximumRetryAfter: Duration? = .seconds(300)
     /// The way in which a request that may have had an effect is repeated.
     ///

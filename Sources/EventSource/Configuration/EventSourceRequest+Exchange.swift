@@ -2,7 +2,8 @@ import PlatformFoundation
 import StreamTransport
 import TransportSurface
 
-// The request as it is sent, and what prevents it from being sent. No fault has a part of a value, which may be a secret.
+// The request as it is sent, and what prevents it from being sent. No fault has a part of a value, which may be a
+// secret.
 extension EventSourceRequest {
     /// The fault of a property; nil when the request can be sent.
     var fault: ChappieArgumentError? {

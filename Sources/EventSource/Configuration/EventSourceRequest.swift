@@ -14,9 +14,9 @@ public struct EventSourceRequest: Sendable, CustomStringConvertible, CustomDebug
     public var method = "GET"
     /// The fields of the request, in their order.
     ///
-    /// Default none. They replace those that are sent otherwise: `Accept: text/event-stream`, `Cache-Control: no-cache`,
-    /// `Accept-Encoding` and `User-Agent`. `Last-Event-ID` is a property of its own, and the transport writes `Host`,
-    /// `Connection` and `Content-Length` itself.
+    /// Default none. They replace those that are sent otherwise: `Accept: text/event-stream`, `Cache-Control:
+    /// no-cache`, `Accept-Encoding` and `User-Agent`. `Last-Event-ID` is a property of its own, and the transport
+    /// writes `Host`, `Connection` and `Content-Length` itself.
     public var fields: [(name: String, value: String)] = []
     /// The content; nil for none.
     ///

@@ -7,8 +7,8 @@ package import StreamTransport
 /// It performs no I/O, reads no clock and starts no task; time and randomness are passed in. Its owner is the event
 /// source's one consumer.
 ///
-/// An attempt is one request with all its redirects. Between an attempt's `connect` and its end there is one connection,
-/// so that no input arrives late.
+/// An attempt is one request with all its redirects. Between an attempt's `connect` and its end there is one
+/// connection, so that no input arrives late.
 package struct EventSourceSession: Sendable {
     /// The progress of an event source (`EventSource.readyState`).
     private enum State: Sendable, Equatable {

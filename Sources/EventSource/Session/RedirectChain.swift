@@ -32,8 +32,8 @@ struct RedirectChain: Sendable {
 
     /// The request with which later attempts begin, once its answer is an event stream; nil for the one before.
     ///
-    /// A permanent redirect is remembered, a temporary one is asked for again (RFC 9110 section 15.4). A request with an
-    /// effect that was answered with the address of its stream is not sent again, but the stream is asked for.
+    /// A permanent redirect is remembered, a temporary one is asked for again (RFC 9110 section 15.4). A request with
+    /// an effect that was answered with the address of its stream is not sent again, but the stream is asked for.
     var lastingRequest: EventSourceSession.Exchange? {
         self.count > 0 && (self.isPermanent || self.hasBecomeGet) ? self.exchange : nil
     }
@@ -73,8 +73,8 @@ extension EventSourceSession.Exchange {
     /// Indicates whether sending the request twice has no other effect than sending it once.
     var isIdempotent: Bool { RequestMethod(rawValue: self.method)?.isIdempotent ?? false }
 
-    /// The request as a GET without content, and without the fields that describe it (WHATWG Fetch, "request-body-header
-    /// name").
+    /// The request as a GET without content, and without the fields that describe it (WHATWG Fetch,
+    /// "request-body-header name").
     var asGet: Self {
         var request = self
         request.method = "GET"

@@ -35,7 +35,8 @@ package enum HTTPDate {
             return self.days(year: year, month: month + 1, day: day) * 86_400 + time
         }
         if let year = self.number(year, digits: 4...4) { return seconds(year) }
-        // RFC 9110 section 5.6.7: a date that seems more than 50 years ahead means the most recent such year in the past.
+        // RFC 9110 section 5.6.7: a date that seems more than 50 years ahead means the most recent such year in the
+        // past.
         let latest = min(max(now, 0), 253_402_300_799) + 50 * 31_556_952
         let latestYear = 1970 + latest / 31_556_952 + 1
         guard let short = self.number(year, digits: 2...2) else { return nil }

@@ -29,7 +29,8 @@ final class ServiceConnection {
     let service: Service
 
     // The properties that each read touches come first, so that they lie together. They belong to one thread, and no
-    // call of one leads back to it: exclusive access is not checked at run time, which would take longer than the access.
+    // call of one leads back to it: exclusive access is not checked at run time, which would take longer than the
+    // access.
 
     @exclusivity(unchecked) var phase = Phase.resolving
     /// The WebSocket, from the 101 on.

@@ -149,8 +149,8 @@ final class InboundArena: Sendable {
     private let state: LockedValue<State>
     /// Indicates whether the consumer may have something to take.
     ///
-    /// A hint that is set under the lock and read without it: a consumer that finds nothing to take waits next, and waiting
-    /// looks under the lock.
+    /// A hint that is set under the lock and read without it: a consumer that finds nothing to take waits next, and
+    /// waiting looks under the lock.
     private let mayHaveNews = Atomic(false)
     /// The room for messages to the peer.
     let outbound: OutboundRoom
@@ -167,9 +167,9 @@ final class InboundArena: Sendable {
 
     /// Appends a run of a body, counts the read that it belongs to, and pauses reading at the high watermark.
     ///
-    /// One lock serves the whole read. `reserve` is a large buffer, which is taken when no other has room. Bytes that lie
-    /// in it are copied when another buffer has room; otherwise they become the arena's, and the caller must not use them
-    /// again.
+    /// One lock serves the whole read. `reserve` is a large buffer, which is taken when no other has room. Bytes that
+    /// lie in it are copied when another buffer has room; otherwise they become the arena's, and the caller must not
+    /// use them again.
     func append(
         _ bytes: UnsafeRawBufferPointer, of arrival: inout Arrival, reserve: inout InboundBuffer?
     ) -> Appended {
@@ -399,8 +399,8 @@ final class InboundArena: Sendable {
 
     /// Takes the oldest buffer when it is all that a take would bring, as nearly always; nil otherwise.
     ///
-    /// A `Batch` has room for a head and an end, and costs more to move than the rest of a take. `spare` is an empty small
-    /// buffer.
+    /// A `Batch` has room for a head and an end, and costs more to move than the rest of a take. `spare` is an empty
+    /// small buffer.
     func takeBuffer(giving spare: InboundBuffer?) -> InboundBuffer? {
         self.state.withLock { state in
             if state.spare == nil { state.spare = spare }
@@ -440,8 +440,8 @@ final class InboundArena: Sendable {
 
     /// Waits for an event to read, on the executor of the caller.
     ///
-    /// `spare` is an empty small buffer. `watch` is called when the service thread would examine the connection too late
-    /// for the deadline. A consumer that waits repeatedly, each time a little longer, calls it once.
+    /// `spare` is an empty small buffer. `watch` is called when the service thread would examine the connection too
+    /// late for the deadline. A consumer that waits repeatedly, each time a little longer, calls it once.
     @inline(__always)
     nonisolated(nonsending) func wait(
         until deadline: Moment?, giving spare: InboundBuffer? = nil, watch: () -> Void

@@ -3,8 +3,8 @@ import StreamTransport
 /// The back-pressure on one connection: reading pauses while the consumer has too much to read.
 ///
 /// Reading pauses when the high watermark is unread, and continues when no more than the low one is. While memory is
-/// scarce, a connection's share of it takes their place (`InboundMemory`). Bytes are counted by the weight of the buffers
-/// that hold them.
+/// scarce, a connection's share of it takes their place (`InboundMemory`). Bytes are counted by the weight of the
+/// buffers that hold them.
 struct ReadBackPressure {
     private let highWatermark: Int
     private let lowWatermark: Int

@@ -42,6 +42,7 @@ package enum TLSOutcome: Sendable, Equatable {
 package struct TLSRejection: Sendable, Equatable {
     /// The certificates that the server has sent, its own first, at most eight.
     package let certificates: [TLSCertificate]
-    /// The place of the rejected one in its chain; 0 is the server's own, and those behind the sent ones are trust anchors.
+    /// The place of the rejected one in its chain; 0 is the server's own, and those behind the sent ones are trust
+    /// anchors.
     package let depth: Int
 }

@@ -7,8 +7,8 @@ package struct TLSSession: Sendable, Equatable {
     /// The application protocol that the server has chosen (RFC 7301), without characters that would move or hide
     /// others; nil without one.
     package let applicationProtocol: String?
-    /// The issuer of the server's certificate, as the certificate names it (RFC 4514), at most 256 bytes without control
-    /// characters; nil when it names none.
+    /// The issuer of the server's certificate, as the certificate names it (RFC 4514), at most 256 bytes without
+    /// control characters; nil when it names none.
     package let issuer: String?
     /// The certificates that the server has sent, its own first, at most eight; those of the first handshake where a
     /// session was resumed.

@@ -19,8 +19,8 @@ final class Service: @unchecked Sendable {
     let scratch = LayerScratch()
     private var routes: [ChappieTLSPolicy: OpaquePointer] = [:]
 
-    // The state that each event touches. It belongs to one thread, and no access leads to another one of the same property:
-    // exclusivity is not checked at run time, which would take longer than the access.
+    // The state that each event touches. It belongs to one thread, and no access leads to another one of the same
+    // property: exclusivity is not checked at run time, which would take longer than the access.
 
     /// The sockets of all connections.
     @exclusivity(unchecked) var sockets = SocketTable()
@@ -314,7 +314,8 @@ final class Service: @unchecked Sendable {
         while let connection = self.waking.popLast() { connection.resumeWaiter() }
     }
 
-    /// The number of bytes that each connection may have unread, if its watermarks allow more; `Int.max` without a limit.
+    /// The number of bytes that each connection may have unread, if its watermarks allow more; `Int.max` without a
+    /// limit.
     var inboundShare: Int { self.buffers.memory.share(ofStreams: self.connections.count) }
 
     /// Takes a large buffer, empty.

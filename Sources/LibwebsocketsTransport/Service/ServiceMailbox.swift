@@ -20,8 +20,8 @@ final class ServiceMailbox: Sendable {
     /// Queues a command.
     ///
     /// It wakes the service, by a system call, only when no earlier command has and the service does not drain. That is
-    /// done under the lock, a write to an eventfd that does not wait: behind it another thread's command would rely on a
-    /// wake-up that is still to come.
+    /// done under the lock, a write to an eventfd that does not wait: behind it another thread's command would rely on
+    /// a wake-up that is still to come.
     func post(_ command: ServiceCommand) {
         let isQueued = self.state.withLock { state in
             guard state.refusal == nil else { return false }

@@ -30,7 +30,8 @@ package struct HTTPFacts: Sendable, Equatable {
         package var demand: Demand?
         /// Indicates whether a body of JSON has the member of a list.
         package var isList = false
-        /// The scheme of another login than a bearer token for which the answer asks (RFC 9110 section 11.6.1); nil for none.
+        /// The scheme of another login than a bearer token for which the answer asks (RFC 9110 section 11.6.1); nil for
+        /// none.
         package var login: Login?
 
         /// Creates an answer.
@@ -176,8 +177,8 @@ package struct HTTPFacts: Sendable, Equatable {
 // MARK: Further questions
 
 extension HTTPFacts {
-    /// Indicates whether the credential may change an answer that looks wrong: some servers answer a request without one
-    /// with an error of their own, a page, or a redirection to their login.
+    /// Indicates whether the credential may change an answer that looks wrong: some servers answer a request without
+    /// one with an error of their own, a page, or a redirection to their login.
     package var mayChangeWithCredential: Bool {
         guard case .answered(let answer) = self.exchange, answer.demand == nil, !self.isProbe, self.hasResponses == nil
         else { return false }
@@ -299,8 +300,8 @@ package struct UpgradeFacts: Sendable, Equatable {
     package var isSameWithoutUpgrade: Bool?
     /// Indicates whether a refusal has the words, or the fields, of something on the path.
     package var isOfPath: Bool
-    /// The seconds after which a refusal asks for another attempt (RFC 9110 section 10.2.3); nil without such a field, and
-    /// with a date in it.
+    /// The seconds after which a refusal asks for another attempt (RFC 9110 section 10.2.3); nil without such a field,
+    /// and with a date in it.
     package var retryAfter: Int?
 
     /// Creates facts.
@@ -319,7 +320,8 @@ package struct UpgradeFacts: Sendable, Equatable {
     /// Indicates whether a refusal may be that of the server or of something on the path: the same request without the
     /// upgrade tells more.
     ///
-    /// Pages come from both. Without a page, the status codes of a server that has no WebSocket at the path are its own.
+    /// Pages come from both. Without a page, the status codes of a server that has no WebSocket at the path are its
+    /// own.
     package var mayBeOfEither: Bool {
         guard case .refused(let code, let isPage) = self.handshake else { return false }
         let isAboutRequest = (400..<500).contains(code) && code != 429 || code == 501

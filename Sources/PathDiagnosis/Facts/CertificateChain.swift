@@ -38,8 +38,9 @@ package struct CertificateChain: Sendable, Equatable {
     /// Indicates whether the certificate that the server's own was signed with is missing.
     ///
     /// Where an authority signs the certificates of servers without an intermediate one, only its own is absent, which
-    /// servers seldom send. Such an authority is private. Its certificates seldom have an address of the issuer's; where
-    /// they have one, and its name is not that of a root, nothing in them tells it from an intermediate authority.
+    /// servers seldom send. Such an authority is private. Its certificates seldom have an address of the issuer's;
+    /// where they have one, and its name is not that of a root, nothing in them tells it from an intermediate
+    /// authority.
     var lacksIntermediate: Bool { self.lacksIssuer && !self.isSignedByRoot }
 
     /// Indicates whether an authority with the name of a root has signed the server's own certificate, which is absent.

@@ -3,8 +3,8 @@
 /// Pure.
 ///
 /// The lateness of an event is the time by which its arrival, relative to the first event's, exceeds its sending. On a
-/// path that passes bytes on it is jitter. A buffer that is released when it is full delivers several events at once, the
-/// earliest of which are late by the time for which they have lain in it.
+/// path that passes bytes on it is jitter. A buffer that is released when it is full delivers several events at once,
+/// the earliest of which are late by the time for which they have lain in it.
 struct EventPacing: Equatable {
     /// The largest time by which an event was held back.
     let lateness: Duration

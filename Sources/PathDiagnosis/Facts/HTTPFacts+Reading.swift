@@ -41,8 +41,8 @@ extension HTTPFacts.Answer {
     /// Returns whether the path of the responses exists, by this answer to a POST without content to it; nil where the
     /// answer says neither.
     ///
-    /// It exists where a refusal is an API's. It does not by status code 404, in JSON, as a text or as a page, except for
-    /// one about a model; a page of something on the path says nothing.
+    /// It exists where a refusal is an API's. It does not by status code 404, in JSON, as a text or as a page, except
+    /// for one about a model; a page of something on the path says nothing.
     package func existenceOfResponses(text: String) -> Bool? {
         if self.statusCode == 404, self.redirection == nil, [.json, .page, .other].contains(self.body) {
             return HTTPFacts.isAboutModel(text)
@@ -53,11 +53,11 @@ extension HTTPFacts.Answer {
 }
 
 extension HTTPFacts {
-    /// Returns whether the path of the responses exists, by the answer to a POST without content to it; nil where the answer
-    /// says neither.
+    /// Returns whether the path of the responses exists, by the answer to a POST without content to it; nil where the
+    /// answer says neither.
     ///
-    /// Some servers find no JSON in such a POST, and say so in JSON with status code 500. One that answers everything so
-    /// says nothing.
+    /// Some servers find no JSON in such a POST, and say so in JSON with status code 500. One that answers everything
+    /// so says nothing.
     package func existenceOfResponses(by answer: Answer, text: String) -> Bool? {
         if let existence = answer.existenceOfResponses(text: text) { return existence }
         guard answer.statusCode == 500, answer.body == .json, case .answered(let list) = self.exchange else {
@@ -75,7 +75,8 @@ extension HTTPFacts {
 }
 
 extension HTTPFacts.Demand {
-    /// Creates the demand of an error about the connection, from its status code and its text; nil for any other answer.
+    /// Creates the demand of an error about the connection, from its status code and its text; nil for any other
+    /// answer.
     ///
     /// The words are those of nginx and of the balancers that are made from it, of Apache, Go, and Tomcat.
     package init?(statusCode: Int, text: String) {
@@ -98,7 +99,8 @@ extension HTTPFacts.Demand {
 }
 
 extension HTTPFacts.Redirection {
-    /// Creates the target of a redirection by a server with this host, from the field `Location` (RFC 9110 section 10.2.2).
+    /// Creates the target of a redirection by a server with this host, from the field `Location` (RFC 9110 section
+    /// 10.2.2).
     ///
     /// `path` is that of a request without TLS; nil for one with TLS.
     package init(location: String, host: String, withoutTLS path: String? = nil) {

@@ -17,8 +17,8 @@ extension PathFacts {
 
     /// Notes the outcome of a POST without content to the path of the responses, and the text of its answer.
     ///
-    /// It is asked where `mayLackResponses` is true. After it the refusal of a WebSocket that is due to a missing path, or
-    /// to the credential, is no fact about WebSockets. A WebSocket that was established works without the POST.
+    /// It is asked where `mayLackResponses` is true. After it the refusal of a WebSocket that is due to a missing path,
+    /// or to the credential, is no fact about WebSockets. A WebSocket that was established works without the POST.
     package mutating func noteResponses(_ outcome: HTTPFacts.Exchange, text: String = "", hasCredential: Bool) {
         guard case .found(var http, let time) = self.http else { return }
         guard case .answered(let answer) = outcome, StepJudge.finding(forResponses: outcome) == nil else {
@@ -76,8 +76,8 @@ extension PathFacts {
         return self.refusalCode.map { $0 == code } ?? (self.upgrade == .skipped(.httpOnly))
     }
 
-    /// Indicates whether the refusal of a WebSocket may be due to the lack of a credential, as is one that was not asked
-    /// for.
+    /// Indicates whether the refusal of a WebSocket may be due to the lack of a credential, as is one that was not
+    /// asked for.
     private var mayRefuseForCredential: Bool {
         guard let upgrade = self.upgrade.facts else { return true }
         return upgrade.isRefusalOfServer && self.refusalCode != 426

@@ -38,8 +38,8 @@ package struct EnvironmentFacts: Sendable, Equatable {
     /// Creates facts without a fault.
     package init() {}
 
-    /// Returns the lead of this machine's clock over an answer's time, in seconds since 1970; nil for an age that cannot
-    /// be read.
+    /// Returns the lead of this machine's clock over an answer's time, in seconds since 1970; nil for an age that
+    /// cannot be read.
     ///
     /// The time of an answer from a cache is its `Date` and its `Age` (RFC 9111 section 5.1).
     package static func clockLead(at now: Int, date: Int, age: String?) -> Duration? {
@@ -134,7 +134,8 @@ package struct ProxyFacts: Sendable, Equatable {
         case refused(code: Int)
         /// The peer does not speak the proxy's protocol.
         case otherProtocol
-        /// The peer is silent or cuts the connection, and answers CONNECT without TLS, which its URL's scheme is not for.
+        /// The peer is silent or cuts the connection, and answers CONNECT without TLS, which its URL's scheme is not
+        /// for.
         case speaksHTTP
         /// The proxy's certificate is not accepted.
         case certificate(CertificateFault, issuer: String?)

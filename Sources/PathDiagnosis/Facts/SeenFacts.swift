@@ -50,7 +50,8 @@ extension HTTPFacts {
         /// The most bytes of a word.
         private static let wordLimit = 64
 
-        /// Returns whether a text is a word that can be shown: a letter, and then letters, digits, and `-`, `_` and `.`.
+        /// Returns whether a text is a word that can be shown: a letter, and then letters, digits, and `-`, `_` and
+        /// `.`.
         fileprivate static func isWord(_ text: String) -> Bool {
             let bytes = text.utf8
             return bytes.first.map(Self.isLetter) ?? false && bytes.count <= Self.wordLimit

@@ -12,8 +12,8 @@ package struct MessageFacts: Sendable, Equatable {
         case closed(code: UInt16)
         /// It did not come back in the step's time.
         case timedOut
-        /// It did not come back in the step's time, for which the path is too slow: by the rate of an earlier message, or
-        /// because its bytes were still arriving.
+        /// It did not come back in the step's time, for which the path is too slow: by the rate of an earlier message,
+        /// or because its bytes were still arriving.
         case slow
         /// It did not come back in the step's time, and no time was left for a second attempt.
         case undecided
@@ -57,8 +57,8 @@ package struct MessageFacts: Sendable, Equatable {
 
     /// Returns the facts after a second attempt, which is nil when there was no time for one.
     ///
-    /// A message counts as lost when it was late twice: other programs may have had the processor during one attempt. An
-    /// attempt ends with the first message that does not come back.
+    /// A message counts as lost when it was late twice: other programs may have had the processor during one attempt.
+    /// An attempt ends with the first message that does not come back.
     package func confirmed(by second: Self?) -> Self {
         guard self.isLate else { return self }
         guard let second, second.messages.count >= self.messages.count else { return self.undecided }

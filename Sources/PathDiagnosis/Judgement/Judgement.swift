@@ -29,8 +29,8 @@ struct Judgement: Equatable {
     /// Returns the judgement of a step that was not examined.
     static func skipped(_ words: String) -> Self { Self(outcome: .skipped, words: words) }
 
-    /// Returns the judgement of a step with a fault; the words are the evidence unless others are given, and the effect is
-    /// that of the finding.
+    /// Returns the judgement of a step with a fault; the words are the evidence unless others are given, and the effect
+    /// is that of the finding.
     static func fault(
         _ finding: PathFinding, _ words: String, evidence: [String]? = nil, full: [String] = [],
         effect: PathFinding.Effect? = nil

@@ -150,8 +150,8 @@ package struct PathJudge {
     /// The time of the look-up; zero when it is not known.
     private var timeOfLookUp: Duration { self.facts.resolution.time?.duration ?? .zero }
 
-    /// Indicates whether the server has not answered in time, but has answered another request: it is slow, or one of its
-    /// routes is.
+    /// Indicates whether the server has not answered in time, but has answered another request: it is slow, or one of
+    /// its routes is.
     ///
     /// Pages and the errors of gateways are answers of what stands in front of it.
     private var isLate: Bool {

@@ -1,7 +1,7 @@
 /// The steps of HTTP, of the credential, and of the opening handshake.
 extension StepJudge {
-    /// Judges the answer to a GET without a credential; `version` is that of TLS, nil without TLS, and `time` that of the
-    /// step.
+    /// Judges the answer to a GET without a credential; `version` is that of TLS, nil without TLS, and `time` that of
+    /// the step.
     ///
     /// `hasModels` tells whether a list of models has answered, with the credential or without it.
     static func http(_ facts: HTTPFacts, hasModels: Bool, overTLS version: String?, within time: Duration) -> Judgement
@@ -73,8 +73,8 @@ extension StepJudge {
         return .fault(finding, words + answer.kind + (answer.demand?.words ?? ""))
     }
 
-    /// Judges a page that may ask for the credential by the answer to the same request with it; nil for one that is judged
-    /// as any other.
+    /// Judges a page that may ask for the credential by the answer to the same request with it; nil for one that is
+    /// judged as any other.
     ///
     /// The status code 401 is about a credential (RFC 9110 section 15.5.2), and 403 need not be.
     private static func page(_ answer: HTTPFacts.Answer, _ inquiry: HTTPFacts.Inquiry?) -> Judgement? {
@@ -125,8 +125,9 @@ extension StepJudge {
         }
     }
 
-    /// Returns the fault of the path or of the server by which a POST without content to the responses has this outcome;
-    /// nil for the answer of an API, whatever it says of the request, and for one about a credential or a missing path.
+    /// Returns the fault of the path or of the server by which a POST without content to the responses has this
+    /// outcome; nil for the answer of an API, whatever it says of the request, and for one about a credential or a
+    /// missing path.
     static func finding(forResponses outcome: HTTPFacts.Exchange) -> PathFinding? {
         switch outcome {
         case .cut: return .httpCut
@@ -213,8 +214,8 @@ extension StepJudge {
 
     /// Judges a refusal: something on the path is blamed only where the answer shows it.
     ///
-    /// An answer that is the same without the upgrade is not about the upgrade, and the server's own. That it is another
-    /// proves nothing: servers and their libraries refuse the upgrade itself.
+    /// An answer that is the same without the upgrade is not about the upgrade, and the server's own. That it is
+    /// another proves nothing: servers and their libraries refuse the upgrade itself.
     private static func refusal(_ facts: UpgradeFacts, _ code: Int, isPage: Bool, _ words: String) -> Judgement {
         if facts.isOfPath {
             return .fault(.webSocketBlocked, words, evidence: [words, "the answer is that of something on the path"])

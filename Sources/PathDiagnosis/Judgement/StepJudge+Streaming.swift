@@ -4,7 +4,8 @@ extension StepJudge {
     private static let largeByteCount = 128 << 10
     /// The round trip from which a ping is slow.
     private static let slowRoundTrip = Duration.seconds(1)
-    /// The silence from which an event stream with missing events has stalled: many times the pause between two of them.
+    /// The silence from which an event stream with missing events has stalled: many times the pause between two of
+    /// them.
     private static let stall = Duration.seconds(1)
 
     /// Judges messages that the server returns.

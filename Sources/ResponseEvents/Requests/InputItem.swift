@@ -14,8 +14,8 @@ package struct InputItem: Equatable, Sendable {
         package let namespace: String?
         /// JSON text of a function's arguments, or the input of a custom tool.
         ///
-        /// Arguments that a server sent as a JSON value are that value's JSON text; absent ones are `null`, and an absent
-        /// input is empty.
+        /// Arguments that a server sent as a JSON value are that value's JSON text; absent ones are `null`, and an
+        /// absent input is empty.
         package let payload: String
         /// Indicates whether the tool's input is free text.
         package let isCustom: Bool

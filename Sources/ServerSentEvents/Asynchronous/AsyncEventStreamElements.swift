@@ -44,7 +44,8 @@ extension AsyncEventStreamElements {
 
         /// The last event ID at the latest element that was taken: the value of `Last-Event-ID` after a reconnect.
         ///
-        /// When all elements have been taken, it is the one that the latest blank line committed, with or without an event.
+        /// When all elements have been taken, it is the one that the latest blank line committed, with or without an
+        /// event.
         public var lastEventID: String { self.reader.lastEventID }
 
         /// Creates an iterator at the beginning of a stream.

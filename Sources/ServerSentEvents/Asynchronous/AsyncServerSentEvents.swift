@@ -72,7 +72,8 @@ extension AsyncServerSentEvents {
 
         /// The last event ID at the latest event that was taken: the value of `Last-Event-ID` after a reconnect.
         ///
-        /// When all events have been taken, it is the one that the latest blank line committed, with or without an event.
+        /// When all events have been taken, it is the one that the latest blank line committed, with or without an
+        /// event.
         public var lastEventID: String { self.reader.lastEventID }
 
         /// The reconnection time that the stream set last; nil when it has set none.

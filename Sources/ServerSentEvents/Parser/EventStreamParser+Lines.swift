@@ -130,7 +130,8 @@ extension EventStreamParser {
 
     /// Returns the offset after a line terminator.
     ///
-    /// A chunk may end between CR and LF, which is noted for the next one. The CR has ended its line already: waiting for the byte after it would delay an event.
+    /// A chunk may end between CR and LF, which is noted for the next one. The CR has ended its line already: waiting
+    /// for the byte after it would delay an event.
     @inline(__always)
     mutating func lineStart(after end: Int, of chunk: Chunk) -> Int {
         let next = end &+ 1

@@ -1,7 +1,8 @@
 /// The delivered finished tool calls, in order, and the number of them that a replay has repeated.
 ///
-/// It is a part of `ReplayLedger` and belongs to its owner. A call is identified by all of its content and by the number
-/// of equal ones before it, not by its position alone: some servers give several items of a response the same one.
+/// It is a part of `ReplayLedger` and belongs to its owner. A call is identified by all of its content and by the
+/// number of equal ones before it, not by its position alone: some servers give several items of a response the same
+/// one.
 struct ToolCallChannel: Sendable {
     /// The relation of a call that has arrived to those that were delivered.
     enum Match: Equatable {

@@ -1,7 +1,8 @@
 /// The events of a kept response that another turn has delivered: all up to a number.
 ///
 /// They are read like any others, as the rest of the response is compared with them, and nothing of them is passed on.
-/// An event without a number belongs to the numbered one before it. It is a part of `Delivery` and belongs to its owner.
+/// An event without a number belongs to the numbered one before it. It is a part of `Delivery` and belongs to its
+/// owner.
 struct EarlierDelivery: Sendable {
     private let lastNumber: Int
     /// Indicates whether the last of these events has been read.

@@ -544,8 +544,8 @@ extension TurnStateMachine {
         return .ignore
     }
 
-    /// Handles a failure of an exchange: a fresh connection, without a retry, replaces a lent one that died unnoticed, and
-    /// one whose continued response is forgotten.
+    /// Handles a failure of an exchange: a fresh connection, without a retry, replaces a lent one that died unnoticed,
+    /// and one whose continued response is forgotten.
     private mutating func failed(_ failure: AttemptFailure, in exchange: Exchange, jitter: Double) -> Action {
         let isSteered = self.request == .steered
         let hasDied =

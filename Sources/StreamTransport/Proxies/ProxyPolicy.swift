@@ -41,7 +41,8 @@ package struct ProxyPolicy: Sendable, CustomStringConvertible, CustomDebugString
             exceptions: ProxyExceptions(exceptions))
     }
 
-    /// Returns the name of the variable that `environment(_:)` reads for a scheme, which may be empty; nil when none is set.
+    /// Returns the name of the variable that `environment(_:)` reads for a scheme, which may be empty; nil when none is
+    /// set.
     package static func variable(isSecure: Bool, in environment: [String: String]) -> String? {
         var names = isSecure ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]
         if !isSecure, environment["REQUEST_METHOD"] == nil { names.append("HTTP_PROXY") }

@@ -78,8 +78,9 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable, LocalizedErro
         public static let undecodableEvent = Self(.undecodableEvent)
         /// An event is over its limit.
         public static let eventTooLarge = Self(.eventTooLarge)
-        /// `output.too-large`: a turn has more output of one kind than `limits.outputByteCount`, or the end of a response
-        /// lists more than 16,384 items; `details.limit` is the limit, and `details.detail` is `items` for the latter.
+        /// `output.too-large`: a turn has more output of one kind than `limits.outputByteCount`, or the end of a
+        /// response lists more than 16,384 items; `details.limit` is the limit, and `details.detail` is `items` for the
+        /// latter.
         public static let outputTooLarge = Self(.outputTooLarge)
         /// The stream ended without a terminal event.
         public static let endedEarly = Self(.endedEarly)

@@ -60,7 +60,8 @@ package struct SecretRedaction: Sendable {
         }
     }
 
-    /// The value of a field, without the scheme of credentials (RFC 9110 section 11.4): servers name it in their answers.
+    /// The value of a field, without the scheme of credentials (RFC 9110 section 11.4): servers name it in their
+    /// answers.
     private static func secret(of field: (name: String, value: String)) -> String {
         guard ["authorization", "proxy-authorization"].contains(field.name.lowercased()),
             let end = field.value.firstIndex(of: " ")

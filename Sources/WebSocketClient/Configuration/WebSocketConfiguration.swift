@@ -52,8 +52,8 @@ public struct WebSocketConfiguration: Sendable {
     public var metrics: (@Sendable (ChappieMetric) -> Void)?
     /// The number of threads of the process among which connections are shared out, 1 to 64.
     ///
-    /// Default 1, which suffices for some thousands of connections. Threads start when they are needed, and never end; a
-    /// connection stays on its thread.
+    /// Default 1, which suffices for some thousands of connections. Threads start when they are needed, and never end;
+    /// a connection stays on its thread.
     public var serviceThreadCount = 1
 
     /// Creates a configuration with the defaults above.

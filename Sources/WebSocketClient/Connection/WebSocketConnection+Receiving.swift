@@ -1,5 +1,6 @@
-// Receiving messages, in one task at a time. The inlinable functions are compiled with the program, so that a message that
-// has arrived, uncompressed and in one frame, is received without a change of executors, memory for a task, or a lock.
+// Receiving messages, in one task at a time. The inlinable functions are compiled with the program, so that a message
+// that has arrived, uncompressed and in one frame, is received without a change of executors, memory for a task, or a
+// lock.
 import StreamTransport
 import Synchronization
 import WebSocketProtocol
@@ -140,8 +141,8 @@ extension WebSocketConnection {
         return unsafe message
     }
 
-    /// Not inlined: the size of a clock's instant is known only at run time, and its stack frame would be set up for every
-    /// message.
+    /// Not inlined: the size of a clock's instant is known only at run time, and its stack frame would be set up for
+    /// every message.
     @inline(never)
     private func noteFirstMessage() {
         let moment = self.opening.age

@@ -1,5 +1,5 @@
-// Sending, by any task. The inlinable functions are compiled with the program, so that a message for which there is room
-// is sent without a change of executors and without memory for a task.
+// Sending, by any task. The inlinable functions are compiled with the program, so that a message for which there is
+// room is sent without a change of executors and without memory for a task.
 import StreamTransport
 import Synchronization
 import TransportSurface
@@ -9,9 +9,9 @@ extension WebSocketConnection {
     /// Sends one message: returns when it waits for the socket with at most ``WebSocketLimits/sendWatermark`` bytes of
     /// others.
     ///
-    /// A call that has to wait for that goes on when at most half as many bytes wait. Messages of one task arrive in its
-    /// order. One of 4 KiB or more is compressed where that was agreed and makes it markedly smaller, and a long one is
-    /// sent in fragments of 64 KiB (RFC 6455 section 5.4).
+    /// A call that has to wait for that goes on when at most half as many bytes wait. Messages of one task arrive in
+    /// its order. One of 4 KiB or more is compressed where that was agreed and makes it markedly smaller, and a long
+    /// one is sent in fragments of 64 KiB (RFC 6455 section 5.4).
     ///
     /// - Throws: ``WebSocketError/notOpen`` when the connection is closed, or is being closed; `CancellationError` when
     ///   the task is cancelled while it waits: the message is then not sent, and the connection stays open.
@@ -76,8 +76,8 @@ extension WebSocketConnection {
         throw WebSocketError.notOpen
     }
 
-    /// Performs the closing handshake (RFC 6455 section 7.1.2), behind the messages that wait to be sent, and returns how
-    /// the connection ended.
+    /// Performs the closing handshake (RFC 6455 section 7.1.2), behind the messages that wait to be sent, and returns
+    /// how the connection ended.
     ///
     /// Messages that arrive before the server's close frame can still be received, up to the high watermark. When the
     /// server does not answer within ``WebSocketTimeouts/close``, the socket is closed and the code is 1006. Of a

@@ -44,8 +44,8 @@ public final class WebSocketConnection: Sendable {
     let exchange: any OwnedWebSocket
     let state = LockedValue(State())
     // Outside the lock, because every message uses them.
-    /// Indicates whether a task receives; set with acquire and cleared with release, so that successive receivers see each
-    /// other's reads of the exchange.
+    /// Indicates whether a task receives; set with acquire and cleared with release, so that successive receivers see
+    /// each other's reads of the exchange.
     let isReceiving = Atomic(false)
     /// A hint that the state has an `endOfMessages`, written under the state's lock; the lock decides.
     let hasEndOfMessages = Atomic(false)
@@ -144,7 +144,8 @@ public final class WebSocketConnection: Sendable {
 
     /// Waits until the closing handshakes of the process's connections are over, for a program that ends.
     ///
-    /// Their sockets are closed after `duration`. A process that ends earlier resets the sockets that have unread bytes.
+    /// Their sockets are closed after `duration`. A process that ends earlier resets the sockets that have unread
+    /// bytes.
     public static func finishClosing(within duration: Duration) async {
         await LibwebsocketsTransport.finishClosing(within: duration.bounded)
     }

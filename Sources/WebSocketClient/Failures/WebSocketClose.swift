@@ -30,7 +30,7 @@ public struct WebSocketClose: Sendable, Hashable {
     /// Indicates whether both sides sent a close frame (RFC 6455 section 7.1.4).
     public var isClean: Bool { self.code != 1006 }
 
-    /// Indicates whether the end is no error: a closing handshake that this side began, or the codes 1000, 1001 and 1005
-    /// of a server that has nothing more to say.
+    /// Indicates whether the end is no error: a closing handshake that this side began, or the codes 1000, 1001 and
+    /// 1005 of a server that has nothing more to say.
     public var isNormal: Bool { self.isClean && (self.initiator == .client || [1000, 1001, 1005].contains(self.code)) }
 }

@@ -1,8 +1,8 @@
 /// The messages of a WebSocket connection, in order, each pulled from the connection when it is asked for.
 ///
-/// It ends without an error when the closing handshake that this side began is complete, and when the server closes with
-/// 1000, 1001 or without a code; any other end throws a ``WebSocketError``. Cancelling the task that reads closes the
-/// connection with 1001, and throws `CancellationError`. For one consumer at a time.
+/// It ends without an error when the closing handshake that this side began is complete, and when the server closes
+/// with 1000, 1001 or without a code; any other end throws a ``WebSocketError``. Cancelling the task that reads closes
+/// the connection with 1001, and throws `CancellationError`. For one consumer at a time.
 ///
 /// ```swift
 /// for try await message in connection.messages {

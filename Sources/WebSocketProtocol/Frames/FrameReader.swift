@@ -77,7 +77,8 @@ package struct FrameReader: Sendable {
 
     /// Reads from `position` on, and returns nil when the chunk is used up.
     ///
-    /// Call it until it returns nil, then with the next chunk at position 0. After an error, every call throws it again.
+    /// Call it until it returns nil, then with the next chunk at position 0. After an error, every call throws it
+    /// again.
     package mutating func next(
         in chunk: UnsafeRawBufferPointer, at position: inout Int
     ) throws(FrameError) -> Element? {

@@ -49,7 +49,8 @@ import Testing
         #expect(points.newest(leaving: 0) == nil)
     }
 
-    /// A broken attempt's response is read again without numbers that are new, while events behind the position were taken.
+    /// A broken attempt's response is read again without numbers that are new, while events behind the position were
+    /// taken.
     @Test func aResponseThatIsReadAgainHasNoPositionBehindAHeldOne() {
         var points = Self.points(upTo: 2)
         points.hold(waitingCount: 1)

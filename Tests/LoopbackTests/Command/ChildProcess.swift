@@ -4,8 +4,8 @@ import StreamTransport
 
 /// A program that runs beside the test, and the lines that it prints.
 ///
-/// Foundation's `Process` leaks, and starts programs that cannot be told to end: with the signals blocked that a queue's
-/// thread blocks.
+/// Foundation's `Process` leaks, and starts programs that cannot be told to end: with the signals blocked that a
+/// queue's thread blocks.
 final class ChildProcess: Sendable {
     /// A system call failed.
     struct Failure: Error {

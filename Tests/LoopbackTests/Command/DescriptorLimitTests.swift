@@ -32,7 +32,8 @@ import Testing
     /// Runs `chappie stream` with a limit of `descriptors` open descriptors.
     ///
     /// libdispatch opens `/proc/self/task` now and then to see how busy its threads are, and ends a process that has no
-    /// descriptor left for that (`_dispatch_workq_monitor_pools`). Unlike Swift it gives no reason: such a run is made again.
+    /// descriptor left for that (`_dispatch_workq_monitor_pools`). Unlike Swift it gives no reason: such a run is made
+    /// again.
     private static func stream(_ baseURL: String, descriptors: Int, over wire: Wire) async throws -> (CInt, String) {
         let arguments =
             ["stream", "--base-url", baseURL, "--model", "m", "--max-reconnects", "0", "hi"]

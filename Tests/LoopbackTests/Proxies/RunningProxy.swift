@@ -31,7 +31,8 @@ final class RunningProxy: Sendable {
         try? FileManager.default.removeItem(at: self.folder)
     }
 
-    /// The status code with which the installed tinyproxy answers a wrong credential: 407 (RFC 9110 section 15.5.8) from
+    /// The status code with which the installed tinyproxy answers a wrong credential: 407 (RFC 9110 section 15.5.8)
+    /// from
     /// 1.11.3 on, 401 before.
     static func statusCodeOfWrongCredential() async throws -> Int {
         let program = try InstalledProgram.path(of: "tinyproxy")

@@ -78,8 +78,8 @@ struct Verdict {
 
     /// The most attempts that the server need not have seen.
     ///
-    /// An impatient client's time may be up before its request is read: such an attempt has a time limit as its outcome, and
-    /// has received nothing. Of the attempts whose time was up, one was stalled, and seen.
+    /// An impatient client's time may be up before its request is read: such an attempt has a time limit as its
+    /// outcome, and has received nothing. Of the attempts whose time was up, one was stalled, and seen.
     private var unseenAttemptLimit: Int {
         guard self.script.cut.isStall, let attempts = self.transcript.report?.attempts else { return 0 }
         let late = attempts.filter { $0.outcome?.contains("timeout") == true }

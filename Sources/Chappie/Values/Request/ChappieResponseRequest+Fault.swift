@@ -1,8 +1,8 @@
 import ChappieTransport
 import TransportSurface
 
-// The properties of requests and configurations that cannot be sent. Pure; the turn that has one ends before anything is
-// sent.
+// The properties of requests and configurations that cannot be sent. Pure; the turn that has one ends before anything
+// is sent.
 
 extension ChappieResponseRequest {
     /// The first fault of a property, with its name; nil when the request can be sent.

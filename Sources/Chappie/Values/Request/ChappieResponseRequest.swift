@@ -72,8 +72,8 @@ public struct ChappieResponseRequest: Sendable, Equatable {
     /// The time limits of each request of the turn in place of `ChappieConfiguration.timeouts`, all of them.
     ///
     /// Default nil, which is the configuration's. `total` is then the limit of each response, as in the configuration;
-    /// `ChappieRunLimits.duration` is that of the turn with its tools. A value outside its range becomes the nearest one
-    /// inside.
+    /// `ChappieRunLimits.duration` is that of the turn with its tools. A value outside its range becomes the nearest
+    /// one inside.
     public var timeouts: ChappieTimeouts?
     /// The turn's own header fields (`fields`).
     var fieldList: [Field] = []

@@ -28,9 +28,9 @@ extension EventReader {
 
     /// Returns the position behind an event that was read.
     ///
-    /// A half of a surrogate pair that waits was not passed on. While a call waits for the response's end the position stays
-    /// before it, because a turn that continued behind it would skip it. Behind `response.completed` there is no position:
-    /// the caller runs the call.
+    /// A half of a surrogate pair that waits was not passed on. While a call waits for the response's end the position
+    /// stays before it, because a turn that continued behind it would skip it. Behind `response.completed` there is no
+    /// position: the caller runs the call.
     mutating func position(behind event: ResponseEvent) -> Delivery.Position {
         self.isWithheld = false
         self.machine.delivery.read(event.sequenceNumber)

@@ -2,8 +2,8 @@ import PlatformFoundation
 
 /// The place of a value inside another one, in words.
 package enum CodingPlace {
-    /// Returns a path such as `items[2].name`; an element of an array has its index, and a value of a dictionary `*`, as
-    /// its key may be content.
+    /// Returns a path such as `items[2].name`; an element of an array has its index, and a value of a dictionary `*`,
+    /// as its key may be content.
     package static func words(_ path: [any CodingKey]) -> String {
         self.words(
             path.map { key in

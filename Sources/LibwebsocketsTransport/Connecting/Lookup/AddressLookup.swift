@@ -2,10 +2,11 @@ package import StreamTransport
 
 /// The look-up of a host's addresses by itself, for an examination of the path.
 package enum AddressLookup {
-    /// Returns the addresses that a connection would try, in the system's order of preference, or the failure; nil when the time is over, or the task was cancelled.
+    /// Returns the addresses that a connection would try, in the system's order of preference, or the failure; nil when
+    /// the time is over, or the task was cancelled.
     ///
-    /// It uses the process's resolver with its cache. A look-up that is not waited for any more goes on until the system
-    /// has answered.
+    /// It uses the process's resolver with its cache. A look-up that is not waited for any more goes on until the
+    /// system has answered.
     package static func addresses(
         of host: String, within duration: Duration
     ) async -> Result<[String], TransportFailure>? {

@@ -35,7 +35,8 @@ struct OutboundMessage: Sendable, Equatable {
 
     /// The number of bytes that the message takes of the room for those that wait.
     ///
-    /// A short one takes as much as its places in memory and in the queue: otherwise any number of empty ones could wait.
+    /// A short one takes as much as its places in memory and in the queue: otherwise any number of empty ones could
+    /// wait.
     var weight: Int { max(Self.leastWeight, self.payload.count) }
 
     private static let leastWeight = 48

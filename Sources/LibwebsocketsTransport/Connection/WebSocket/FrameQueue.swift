@@ -94,8 +94,8 @@ struct FrameQueue {
 
     /// Moves bytes into a buffer; returns their number.
     ///
-    /// A message's frame that fits is made in the buffer. `keys` gives the keys of messages; a control frame is rare, and
-    /// has one of its own.
+    /// A message's frame that fits is made in the buffer. `keys` gives the keys of messages; a control frame is rare,
+    /// and has one of its own.
     mutating func fill(_ buffer: UnsafeMutableBufferPointer<UInt8>, masking keys: inout MaskingKeyBlock) -> Int {
         var filled = 0
         while filled < buffer.count {
@@ -188,8 +188,8 @@ struct FrameQueue {
         self.messageOffset = 0
     }
 
-    /// Writes the next fragment to memory; returns nil when there is none, it does not fit whole, or control frames come
-    /// first.
+    /// Writes the next fragment to memory; returns nil when there is none, it does not fit whole, or control frames
+    /// come first.
     private mutating func writeFragment(
         to memory: UnsafeMutableRawBufferPointer, masking keys: inout MaskingKeyBlock
     ) -> Int? {

@@ -4,8 +4,8 @@ import WebSocketProtocol
 /// Masking keys for the frames of a service thread's connections, which the system makes a block at a time.
 ///
 /// It belongs to the service thread. Each key is new and unpredictable (RFC 6455 section 5.3), and is given once: a
-/// process that `fork` makes has no service thread, so that no block is used twice. One system call gives 64 keys; a call
-/// for each would take longer than masking a message of 1 KiB.
+/// process that `fork` makes has no service thread, so that no block is used twice. One system call gives 64 keys; a
+/// call for each would take longer than masking a message of 1 KiB.
 struct MaskingKeyBlock {
     private static let keyCount = SystemRandom.byteCountLimit / MemoryLayout<UInt32>.size
 
