@@ -23,7 +23,7 @@ SERVER = "stream-server"
 # The share by which a figure may be above its budget. How the server's clock cuts the rounds is chance, and so is which
 # lines share a place in the first level; in the last level one more line of each stream shows. Events that a round has in
 # common find each other's code, and the places of code are the linker's choice.
-TOLERANCES = {"instructions": 0.03, "code": 0.30, "first_level": 0.15, "last_level": 0.005}
+TOLERANCES = {"instructions": 0.03, "code": 0.15, "first_level": 0.15, "last_level": 0.005}
 # How often a row above its budget is counted again: a needless line is there each time, chance is not.
 RECOUNTS = 2
 TITLES = {"instructions": "instructions", "code": "misses of code, first level", "first_level": "misses, first level",

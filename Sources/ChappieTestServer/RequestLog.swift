@@ -148,7 +148,7 @@ final class RequestLog: Sendable {
     func addSentPing(_ payload: [UInt8], attempt: Int) {
         self.milestones.change { state in
             state.records[attempt]?.sentPingCount += 1
-            // Of an attempt whose record is gone, nothing would be removed.
+            // A pong removes a ping only while the attempt has a record; without one the entry would stay.
             if state.records[attempt] != nil { state.openPings[attempt, default: []].append(payload) }
         }
     }

@@ -166,7 +166,7 @@ extension ServiceMailbox {
         #expect(mailbox.drain().isEmpty)
     }
 
-    /// Commands that are posted while others are performed come out next, with no wake-up of their own.
+    /// Commands that are posted while others are performed come out of the next drain.
     @Test func commandsArePostedWhileOthersArePerformed() {
         let mailbox = ServiceMailbox()
         var commands: [ServiceCommand] = []

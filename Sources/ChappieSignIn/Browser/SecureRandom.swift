@@ -15,8 +15,7 @@ struct SecureRandom: Sendable {
         #if canImport(Darwin)
             let status = unsafe SecRandomCopyBytes(kSecRandomDefault, count, &bytes)
         #else
-            // It gives all bytes or none.
-            let status = unsafe getentropy(&bytes, count) == 0 ? 0 : errno
+            let status = unsafe bytes.withUnsafeMutableBytes { unsafe SystemRandom.fill($0) } ? 0 : errno
         #endif
         guard status == 0 else { throw .secureRandomFailed(statusCode: status) }
         return bytes

@@ -51,10 +51,8 @@ struct EventQueue {
             self.removeAll()
             return []
         }
-        let taken = self.next == 0 ? self.events : Array(self.events[self.next...])
-        self.events = []
+        let taken = self.moveAll()
         self.events.reserveCapacity(min(taken.count, Self.largestRoom))
-        self.next = 0
         return taken
     }
 

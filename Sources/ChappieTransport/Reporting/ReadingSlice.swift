@@ -7,8 +7,7 @@ import StreamTransport
 /// is read before.
 struct ReadingSlice {
     /// The duration of a slice.
-    static let duration = Duration.milliseconds(500)
-    private static let nanoseconds = 500_000_000 as Int64
+    private static let nanoseconds: Int64 = 500_000_000
 
     private var began: Moment?
     private var now = Moment(nanoseconds: 0)

@@ -3,8 +3,8 @@ import Synchronization
 
 /// The events of a stream, taken one by one from batches that are read as a whole.
 ///
-/// The same events, errors and back-pressure as `stream(_:)`, for one consumer. An actor that reads them, such as the
-/// main actor, is left only while no event is ready. Dropping the sequence and its iterators closes the connection, and
+/// The same events, errors and back-pressure as `stream(_:)`, for one consumer. Events of a batch are returned without
+/// leaving the actor that reads them, such as the main actor; it is left once between two batches. Dropping the sequence and its iterators closes the connection, and
 /// so does cancelling the task that reads them: the next call then throws `CancellationError`, unless the stream had
 /// ended: then its remaining events follow, or its error.
 ///

@@ -20,10 +20,10 @@ package protocol StreamedTurn: AnyObject, Sendable {
 
     /// Begins to read the next events for such a sequence, without waiting; `memory` is an array for them, empty.
     ///
-    /// Each step but `events` and `other` is followed by `stepOfSequence(after:)`, behind what the step demands.
+    /// Each step but `events` and `other` is followed by `stepOfSequence(after:)`, after the wait or pause that the step asks for.
     func beginStepOfSequence(reusing memory: consuming [ChappieStreamEvent]) -> SequenceStep
 
-    /// Continues behind a wait with this outcome, or behind a pause.
+    /// Continues after a wait with this outcome, or after a pause.
     func stepOfSequence(after outcome: TransportWaitOutcome) -> SequenceStep
 
     /// Closes the connection and ends the stream with `CancellationError`.
@@ -45,7 +45,7 @@ package protocol StreamedTurn: AnyObject, Sendable {
     var report: ChappieStreamReport { get }
 }
 
-/// What the reader of a turn's events does next.
+/// The next step of the reader of a turn's events.
 package enum SequenceStep {
     /// There are events, at least one.
     case events([ChappieStreamEvent])
@@ -53,7 +53,8 @@ package enum SequenceStep {
     case wait(any TransportConnection, nanoseconds: Int64?)
     /// Other tasks work, once; then the reading continues.
     case pause
-    /// Nothing was begun: `nextOfSequence()` does everything, and knows the end.
+    /// `nextOfSequence()` continues: the turn has ended, was cancelled, races two connections, or has more to do than to
+    /// read.
     case other
 }
 

@@ -146,12 +146,8 @@ final class Service: @unchecked Sendable {
     /// would take longer than everything else. The first other command, or the end of all, has them written.
     func perform(_ commands: [ServiceCommand]) {
         for command in commands {
-            if case .send(let id, let message) = command {
-                self.send(message, on: id)
-            } else {
-                self.settleSenders()
-                self.perform(command)
-            }
+            if case .send = command {} else { self.settleSenders() }
+            self.perform(command)
         }
         self.settleSenders()
     }

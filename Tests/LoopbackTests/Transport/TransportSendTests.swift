@@ -4,7 +4,7 @@ import LibwebsocketsTransport
 import StreamTransport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct TransportSendTests {
+@Suite(.timeLimit(.minutes(10))) struct TransportSendTests {
     /// Runs a closure in one job of the service thread, which performs its commands behind it.
     private static func runAsJob(_ body: @Sendable () -> Void) async throws {
         let executor = try #require(LibwebsocketsTransport().consumerExecutor)

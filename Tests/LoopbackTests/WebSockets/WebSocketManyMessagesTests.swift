@@ -6,7 +6,7 @@ import StreamTransport
 import Testing
 import WebSocketClient
 
-@Suite(.timeLimit(.minutes(1))) struct WebSocketManyMessagesTests {
+@Suite(.timeLimit(.minutes(10))) struct WebSocketManyMessagesTests {
     private static let taskCount = 3
     private static let countOfTask = 300
 
