@@ -27,6 +27,20 @@ import Testing
         return PathJudge(facts).report
     }
 
+    /// The list of models has come through the tunnel.
+    @Test(arguments: [.cut, .timedOut, .notHTTP] as [HTTPFacts.Exchange])
+    func failedPostBehindAProxyIsNoFaultOfTheProxy(outcome: HTTPFacts.Exchange) {
+        var facts = PathFacts.proxied.with {
+            $0.upgrade = .found(.init(.refused(statusCode: 404, isPage: false)))
+            $0.cutAboveUpgrade()
+        }
+        facts.noteResponses(outcome, text: "", hasCredential: true)
+        let report = PathJudge(facts).report
+        #expect(report.verdict == .fails)
+        #expect(!report.causes.flatMap(\.remedies).contains { $0.hasPrefix("The proxy may answer") })
+        #expect(!PathJudge(facts).mayBeOfProxy)
+    }
+
     @Test(arguments: [true, false], [404, 403, 400]) func aListOfModelsAloneIsNoResponsesAPI(isPublic: Bool, code: Int)
     {
         let report = Self.report(Self.facts(code, isPublic: isPublic), post: 404)
@@ -46,7 +60,7 @@ import Testing
     @Test(arguments: [
         (400, "{}"), (422, "{}"), (500, "{}"), (404, #"{"error":{"code":"model_not_found"}}"#), (500, "<html>"),
     ])
-    func anotherAnswerIsThatOfTheResponses(code: Int, text: String) {
+    func errorAnswerToEmptyPostShowsThatResponsesExist(code: Int, text: String) {
         for upgrade in [404, 405] {
             let report = Self.report(Self.facts(upgrade), post: code, text)
             #expect(report.causes.map(\.name) == ["web-socket.not-offered"])
@@ -101,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func aWebSocketThatWorksIsEnough() {
+    @Test func failedPostBesideAWebSocketIsDegraded() {
         for (outcome, name, _) in Self.failures {
             let report = Self.report(.healthy, outcome)
             #expect(report.verdict == .degraded && report.causes.map(\.name) == [name])
@@ -114,7 +128,7 @@ import Testing
         (404, "http.not-offered"), (405, "http.not-offered"), (401, "credential.refused"),
         (403, "credential.forbidden"),
     ])
-    func responsesOfAWebSocketAloneAreNoneOfHTTP(code: Int, name: String) {
+    func refusedPostBesideAWebSocketIsAFaultOfHTTP(code: Int, name: String) {
         let report = Self.report(.healthy, post: code)
         #expect(report.verdict == .degraded && report.causes.map(\.name) == [name])
         #expect(report.sentence.hasPrefix("WebSockets work, but HTTP does not: the server "))
@@ -136,7 +150,7 @@ import Testing
     @Test(arguments: [
         #"{"name":"node","tagline":"You Know, for Search"}"#, #"{"error":"Unexpected endpoint or method."}"#,
     ])
-    func aSuccessForEverythingIsNoAPIs(text: String) {
+    func sameSuccessForEveryRequestIsAWrongAddress(text: String) {
         let report = Self.report(Self.facts(200), post: 200, text)
         #expect(report.causes.map(\.name) == ["http.wrong-address"])
         #expect(report.causes.first?.evidence == ["status code 200, and for the responses too"])
@@ -151,7 +165,7 @@ import Testing
 
     /// What refuses everything alike has no API.
     @Test(arguments: [300, 302, 400, 413, 418, 421, 451])
-    func oneRefusalOfEverythingIsNoAPIs(code: Int) {
+    func sameRefusalOfEveryRequestIsAWrongAddress(code: Int) {
         func report(_ list: Int, _ upgrade: Int, _ post: Int, _ text: String = "no") -> ChappieDiagnosis.Report {
             let facts = PathFacts.upgrade(.refused(statusCode: upgrade, isPage: false)).with {
                 $0.http = .found(.init(.answered(.init(statusCode: list, body: .other))))
@@ -167,7 +181,7 @@ import Testing
     }
 
     @Test(arguments: [(nil, ""), (20, ", Retry-After 20 s")] as [(Int?, String)])
-    func aLimitIsNoWebSocketThatIsMissing(retryAfter: Int?, words: String) {
+    func status429ToTheUpgradeIsARequestLimit(retryAfter: Int?, words: String) {
         var upgrade = UpgradeFacts(.refused(statusCode: 429, isPage: false))
         upgrade.retryAfter = retryAfter
         #expect(!upgrade.mayBeOfEither)
@@ -243,7 +257,7 @@ import Testing
             { $0.http = .found(.init(.answered(.init(statusCode: 200)), isProbe: true)) },
             { $0.http = .found(.init(.answered(.init(statusCode: 404, body: .other)), hasResponses: true)) },
         ] as [@Sendable (inout PathFacts) -> Void])
-    func otherPathsAreNotAsked(change: @Sendable (inout PathFacts) -> Void) {
+    func decidedPathNeedsNoPost(change: @Sendable (inout PathFacts) -> Void) {
         #expect(!Self.facts(404).with(change).mayLackResponses)
     }
 }

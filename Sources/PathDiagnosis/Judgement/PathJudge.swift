@@ -51,7 +51,9 @@ package struct PathJudge {
         let findings: [PathFinding] = [
             .plainHTTP, .notTLS, .tlsCut, .tlsSilent, .notHTTP, .httpCut, .httpSilent,
         ]
-        return self.facts.proxy.facts?.tunnel == .established && findings.contains(finding)
+        // A list of models that was answered has come through the tunnel, whatever becomes of the POST.
+        return self.facts.proxy.facts?.tunnel == .established && self.facts.http.facts?.refusal == nil
+            && findings.contains(finding)
     }
 
     /// Returns a fault as the report has it.
