@@ -33,10 +33,8 @@ struct ProbeHold {
             hold.cut = .now - start
             return hold
         }
-        guard case .answered = try await socket.ping(by: .now + ExaminationPace.holdAnswer) else {
-            hold.cut = self.duration
-            return hold
-        }
+        if case .answered = try await socket.ping(by: .now + ExaminationPace.holdAnswer) { return hold }
+        hold.cut = self.duration
         return hold
     }
 

@@ -1,6 +1,8 @@
 import ChappieTransport
+import HTTPProtocol
 import LibwebsocketsTransport
 import PathDiagnosis
+import PlatformFoundation
 import StreamTransport
 import TransportSurface
 
@@ -60,7 +62,7 @@ struct ProbeSocket {
             let isPage = WebPage.isContentType(head.value(of: "content-type"))
             var socket = Self(exchange: exchange, handshake: .refused(statusCode: head.statusCode, isPage: isPage))
             socket.hasVia = head.value(of: "via") != nil
-            socket.retryAfter = head.value(of: "retry-after").flatMap { Int($0) }.flatMap { $0 < 0 ? nil : $0 }
+            socket.retryAfter = Self.retryAfter(head)
             let isOfProxy = Self.fieldNamesOfProxies.contains { head.value(of: $0) != nil }
             socket.isOfPath = try await socket.hasWordsOfPath() || isOfProxy
             return socket
@@ -70,8 +72,18 @@ struct ProbeSocket {
         }
     }
 
+    /// Returns the seconds of `Retry-After`, rounded up; nil without the field.
+    private static func retryAfter(_ head: ResponseHead) -> Int? {
+        let fields = ["retry-after-ms", "retry-after"].compactMap { name in
+            head.value(of: name).map { (name: name, value: $0) }
+        }
+        let delay = RetryDelay.milliseconds(headers: fields, now: Int(Date().timeIntervalSince1970))
+        return delay.map { ($0 + 999) / 1_000 }
+    }
+
     private static let fieldNamesOfProxies = ["proxy-authenticate", "proxy-connection", "proxy-agent"]
-    private static let capturedFieldNames = ["content-type", "via", "retry-after"] + Self.fieldNamesOfProxies
+    private static let capturedFieldNames =
+        ["content-type", "via", "retry-after", "retry-after-ms"] + Self.fieldNamesOfProxies
 
     /// Returns whether the body of a refusal, as far as it comes at once, is a page that blocks or on which one signs
     /// in.

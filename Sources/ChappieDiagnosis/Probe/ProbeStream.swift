@@ -1,3 +1,4 @@
+import ChappieTransport
 import PathDiagnosis
 import ServerSentEvents
 import StreamTransport
@@ -32,11 +33,10 @@ struct ProbeStream {
         switch event {
         case .opened(let head):
             self.facts.head = time
-            let type = head.value(of: "content-type")
             if head.statusCode != 200 {
                 self.facts.end = .refused(statusCode: head.statusCode)
-            } else if !Self.isEventStream(type) {
-                self.facts.end = .otherType(isPage: WebPage.isContentType(type))
+            } else if !head.isEventStream {
+                self.facts.end = .otherType(isPage: WebPage.isContentType(head.value(of: "content-type")))
             }
             return self.facts.end != .timedOut
         case .payload(let bytes):
@@ -49,11 +49,6 @@ struct ProbeStream {
             return true
         case .ready, .pong: return false
         }
-    }
-
-    /// Returns whether the engine reads an answer with this content type as an event stream; it does without one.
-    private static func isEventStream(_ type: String?) -> Bool {
-        type.map { $0.prefix { $0 != ";" && $0 != " " }.lowercased() == "text/event-stream" } ?? true
     }
 
     /// Notes the end of the reading, with the time since the request.

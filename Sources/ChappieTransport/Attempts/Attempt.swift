@@ -208,7 +208,7 @@ extension ResponseHead {
     }
 
     /// Indicates whether the content type is `text/event-stream`, or absent: some servers name none.
-    fileprivate var isEventStream: Bool { self.mediaType.map { $0 == "text/event-stream" } ?? true }
+    package var isEventStream: Bool { self.mediaType.map { $0 == "text/event-stream" } ?? true }
 
     /// Indicates whether the body may have text for a person: JSON (RFC 8259 section 11, RFC 6839 section 3.1), a page
     /// or text.

@@ -208,7 +208,7 @@ extension HTTPFacts {
         /// There is no credential to ask with.
         case impossible
         /// The server is on another machine and not verified, and its answer is not an API's: it is not told the
-        /// credential. After a page with status code 401 there may be none.
+        /// credential. After a page with status code 401 it is not known whether there is one.
         case withheld
     }
 }
@@ -300,8 +300,7 @@ package struct UpgradeFacts: Sendable, Equatable {
     package var isSameWithoutUpgrade: Bool?
     /// Indicates whether a refusal has the words, or the fields, of something on the path.
     package var isOfPath: Bool
-    /// The seconds after which a refusal asks for another attempt (RFC 9110 section 10.2.3); nil without such a field,
-    /// and with a date in it.
+    /// The seconds after which a refusal asks for another attempt (RFC 9110 section 10.2.3); nil without such a field.
     package var retryAfter: Int?
 
     /// Creates facts.
