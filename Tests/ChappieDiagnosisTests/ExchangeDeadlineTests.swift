@@ -26,12 +26,4 @@ import Testing
         let late = try await exchange.next(by: .now - ProbeExchange.margin)
         #expect(late == nil)
     }
-
-    /// Ends by the deadline alone.
-    @Test(.timeLimit(.minutes(10))) func aLoopOverAFloodEnds() async throws {
-        let exchange = ProbeExchange(connection: FloodedConnection())
-        let deadline = ContinuousClock.now + .milliseconds(20)
-        while try await exchange.next(by: deadline) != nil {}
-        #expect(.now >= deadline)
-    }
 }

@@ -86,7 +86,7 @@ import Testing
             (.init(statusCode: 302, body: .other, redirection: .sameHost), ""),
             (.init(statusCode: 302, body: .page, redirection: .sameHost), ", a web page"),
         ] as [(HTTPFacts.Answer, String)])
-    func anAnswerWithoutTheKeyIsNotTheWholeTruth(answer: HTTPFacts.Answer, kind: String) {
+    func withheldKeyLeavesTheAnswerInDoubt(answer: HTTPFacts.Answer, kind: String) {
         let facts = HTTPFacts(.answered(answer), inquiry: .withheld)
         #expect(facts.mayChangeWithCredential || facts.mayAskForCredential)
         let report = Self.report(facts)

@@ -14,7 +14,7 @@ import Testing
             (.answered(.init(statusCode: 502)), "status code 502 for the list of models alone"),
             (.answered(.init(statusCode: 503, body: .page)), "status code 503 for the list of models alone"),
         ] as [(HTTPFacts.Exchange, String)])
-    func theResponsesAreEnough(exchange: HTTPFacts.Exchange, words: String) {
+    func brokenModelListBesideResponsesWorks(exchange: HTTPFacts.Exchange, words: String) {
         #expect(HTTPFacts(exchange).hasBrokenRoute)
         let report = Self.report(.init(exchange, hasResponses: true))
         #expect(report.verdict == .works && report.causes.isEmpty)

@@ -508,7 +508,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
             (200, 3, ["an HTTP exchange was answered after 3 ms, and not after 3.0 s of silence"], nil),
             (504, 2_000, ["an HTTP exchange was cut after 2.0 s of silence"], 2_000), (200, 2_990, [], nil),
         ] as [(Int, Int, [String], Int?)])
-    func anEarlyAnswerIsNoSilence(code: Int, time: Int, evidence: [String], cut: Int?) {
+    func answerBeforeTheEndOfASilenceIsJudgedByItsTime(code: Int, time: Int, evidence: [String], cut: Int?) {
         var hold = IdleFacts.Hold(asked: .seconds(3), isWebSocket: false)
         hold.noteAnswer(statusCode: code, after: .milliseconds(time))
         #expect(hold.cut == cut.map { .milliseconds($0) })

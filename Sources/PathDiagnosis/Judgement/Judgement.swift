@@ -30,7 +30,7 @@ struct Judgement: Equatable {
     static func skipped(_ words: String) -> Self { Self(outcome: .skipped, words: words) }
 
     /// Returns the judgement of a step with a fault; the words are the evidence unless others are given, and the effect
-    /// is that of the finding.
+    /// is that of the finding unless another is given.
     static func fault(
         _ finding: PathFinding, _ words: String, evidence: [String]? = nil, full: [String] = [],
         effect: PathFinding.Effect? = nil

@@ -560,7 +560,7 @@ import Testing
             (.answer(status: 502), "http.gateway-error"), (.answer(status: 405), "http.not-offered"),
             (.cut(afterByte: 0), "http.cut"), (.stall(afterByte: 0), "http.no-answer"),
         ] as [(ChappieTestServer.Fault.Action, String)])
-    func aPostThatFailsLeavesTheWebSocket(action: ChappieTestServer.Fault.Action, name: String) async throws {
+    func failedPostWithWorkingWebSocketIsDegraded(action: ChappieTestServer.Fault.Action, name: String) async throws {
         let faults = [ChappieTestServer.Fault(action, transport: .http)]
         let report = try await Self.report(of: .init(model: .text("x"), faults: faults))
         Self.expect(name, .degraded, in: report)
@@ -572,7 +572,7 @@ import Testing
         "HTTP/1.1 403 Forbidden", "HTTP/1.1 302 Found\r\nLocation: https://id.invalid/login", "HTTP/1.1 200 OK",
         "HTTP/1.1 429 Too Many Requests", "garbage",
     ])
-    func theResponsesDecideWhateverTheListSays(head: String) async throws {
+    func answeredResponsesExcuseAnyAnswerToTheModelList(head: String) async throws {
         let body = "<html>No</html>"
         let server = try AnsweringServer { request in
             if request.hasPrefix("GET /v1/models ") {
@@ -594,7 +594,7 @@ import Testing
             ("307 Temporary Redirect", ["Location: /v1/responses/"], "", "http.redirected"),
             ("200 OK", [], "<html>Hello</html>", "http.wrong-address"), ("", [], "", "http.cut"),
         ])
-    func aPostThatFailsLeavesNothing(status: String, fields: [String], body: String, name: String) async throws {
+    func failedPostWithoutWebSocketFails(status: String, fields: [String], body: String, name: String) async throws {
         let server = try AnsweringServer { head in
             if head.hasPrefix("POST ") {
                 return status.isEmpty ? "" : AnsweringServer.response(status, fields, body: body)
