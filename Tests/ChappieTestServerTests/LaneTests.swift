@@ -50,6 +50,7 @@ import Testing
             let firstEnd = try #require(events.firstIndex { $0["type"]?.string == "response.completed" })
             let begun = Set(events[..<firstEnd].compactMap { $0["stream_id"]?.string })
             #expect(begun == Set(lanes.dropLast()))
+            #expect(server.waitBlocking(for: .completedResponses(17)))
             #expect(server.log.map(\.completedResponseCount) == [17])
         }
     }
@@ -75,6 +76,7 @@ import Testing
             let events = try self.events(client, responses: 3)
             #expect(events.filter { $0["type"]?.string == "response.completed" }.count == 3)
             #expect(events.allSatisfy { $0["stream_id"]?.string == lane })
+            #expect(server.waitBlocking(for: .completedResponses(3)))
             #expect(server.log.map(\.completedResponseCount) == [3])
         }
     }
