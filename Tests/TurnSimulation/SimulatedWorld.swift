@@ -62,7 +62,7 @@ final class SimulatedWorld: @unchecked Sendable {
     /// The engine's clock.
     var clock: TurnClock {
         TurnClock(
-            now: { self.now },
+            moment: { Moment(nanoseconds: self.now.nanoseconds) },
             sleep: { try await self.sleep(for: $0) },
             fraction: { self.random.fraction() })
     }

@@ -108,9 +108,9 @@ extension TurnClock {
     /// A clock without waits, because there is one thread alone, whose time stands still: the time that valgrind takes
     /// would end slices of reading, and a new slice allocates.
     fileprivate static let measured: TurnClock = {
-        let start = ContinuousClock.now
+        let start = Moment.now
         return TurnClock(
-            now: { min(ContinuousClock.now - start, .zero) }, sleep: { _ in }, fraction: { 0.5 })
+            moment: { min(.now, start) }, sleep: { _ in }, fraction: { 0.5 })
     }()
 }
 

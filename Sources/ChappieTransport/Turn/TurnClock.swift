@@ -3,10 +3,7 @@ import StreamTransport
 
 /// The source of a turn's time: the system, or a test.
 package struct TurnClock: Sendable {
-    /// Returns the time since a fixed moment.
-    let now: @Sendable () -> Duration
-    /// Returns the same time for the path of an event: 64 bits and plain arithmetic, where a `Duration` has 128 and a
-    /// call for each operation.
+    /// Returns the present time.
     let moment: @Sendable () -> Moment
     /// Waits, or throws `CancellationError`.
     let sleep: @Sendable (Duration) async throws -> Void
@@ -14,32 +11,32 @@ package struct TurnClock: Sendable {
     let unixTime: @Sendable () -> Int
     /// Returns a number from 0 to 1, for jitter.
     let fraction: @Sendable () -> Double
-    /// Waits for a time of `now` while other work continues, or throws `CancellationError`; nil where no work takes
+    /// Waits for a time of `now()` while other work continues, or throws `CancellationError`; nil where no work takes
     /// time beside it.
     let alarm: (@Sendable (Duration) async throws -> Void)?
 
-    /// Creates a clock of these parts; without `moment` it is made of `now`.
     package init(
-        now: @escaping @Sendable () -> Duration,
-        moment: (@Sendable () -> Moment)? = nil,
+        moment: @escaping @Sendable () -> Moment,
         sleep: @escaping @Sendable (Duration) async throws -> Void,
         unixTime: (@Sendable () -> Int)? = nil,
         fraction: @escaping @Sendable () -> Double,
         alarm: (@Sendable (Duration) async throws -> Void)? = nil
     ) {
-        self.now = now
-        self.moment = moment ?? { Moment(nanoseconds: now().nanoseconds) }
+        self.moment = moment
         self.sleep = sleep
         self.unixTime = unixTime ?? { Int(Date().timeIntervalSince1970) }
         self.fraction = fraction
         self.alarm = alarm
     }
 
+    /// Returns the time since the zero of `moment`, for all but the path of an event: a `Duration` has 128 bits, and a
+    /// call for each operation.
+    func now() -> Duration { self.moment().sinceZero }
+
     /// The system's clock.
     static let system: TurnClock = {
         let (start, zero) = (ContinuousClock.now, Moment.now.sinceZero)
         return TurnClock(
-            now: { Moment.now.sinceZero },
             moment: { .now },
             sleep: { try await Task.sleep(for: $0) },
             fraction: { Double.random(in: 0..<1) },

@@ -66,9 +66,9 @@ final class ManualClock: Sendable {
     /// The driver's view of the clock.
     var turnClock: TurnClock {
         TurnClock(
-            now: {
+            moment: {
                 self.advance(by: self.tick)
-                return self.now
+                return Moment(nanoseconds: self.now.nanoseconds)
             },
             sleep: { try await self.sleep(for: $0) },
             unixTime: { Self.unixTimeAtStart + Int((self.now - self.start).components.seconds) },

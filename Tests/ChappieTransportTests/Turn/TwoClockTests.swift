@@ -329,9 +329,9 @@ import Testing
         let instance = ChappieStreamingTransport(
             configuration: configuration, transport: ScriptedTransport([steps], clock: clock),
             clock: TurnClock(
-                now: {
+                moment: {
                     clock.advance(by: step)
-                    return clock.now
+                    return Moment(nanoseconds: clock.now.nanoseconds)
                 }, sleep: { _ in }, fraction: { 0.5 }))
         return await TurnFixture.read(instance.streamHandle(ChappieTransportRequest(prompt: "hi")))
     }
