@@ -1,4 +1,4 @@
-// The state machine: `TurnStateMachine` and its `ReplayLedger`, `RetryPolicy`, `ConnectionRace`, `Recovery` and `Delivery`.
+// The state machine: `TurnStateMachine` and its `ReplayLedger`, `RetryPolicy`, `HedgeRace`, `Recovery` and `Delivery`.
 // One input gives one action. What follows an attempt's failure is decided in one place at the end of `step`.
 
 // MARK: Policy

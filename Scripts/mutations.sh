@@ -41,7 +41,7 @@ EDITS
             ;;
         send-once) # Both connections of a race may send.
             cat <<'EDITS'
->>> Sources/StreamSession/Turn/ConnectionRace.swift
+>>> Sources/StreamSession/Turn/HedgeRace.swift
         guard self.holder == nil else { return false }
 ---
 <<<

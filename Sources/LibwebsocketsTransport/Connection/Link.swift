@@ -83,9 +83,9 @@ final class Link {
     var isChoked: Bool { self.hasUnsent || !clws_socket_is_writable(self.socket.descriptor) }
 
     /// Lets TCP probe whether the peer is still there.
-    func watchPeer(_ care: SocketCare) {
+    func watchPeer(_ keepAlive: TCPKeepAlive) {
         clws_socket_watch_peer(
-            self.socket.descriptor, care.idleSeconds, care.probeSeconds, care.silenceMilliseconds)
+            self.socket.descriptor, keepAlive.idleSeconds, keepAlive.probeSeconds, keepAlive.silenceMilliseconds)
     }
 
     /// Starts the layers.

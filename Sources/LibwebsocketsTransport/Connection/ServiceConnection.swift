@@ -113,7 +113,7 @@ final class ServiceConnection {
             let link = Link(socket: socket, plans: plans, service: self.service)
             self.link = link
             self.noteProgress(\.tcpConnected)
-            if let care = SocketCare(self.plan.request.timeouts) { link.watchPeer(care) }
+            if let keepAlive = TCPKeepAlive(self.plan.request.timeouts) { link.watchPeer(keepAlive) }
             self.handle(link.start(), of: link)
         } catch {
             self.service.close(socket)

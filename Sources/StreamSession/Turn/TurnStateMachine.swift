@@ -17,7 +17,7 @@ package struct TurnStateMachine: ~Copyable, Sendable {
         /// An attempt was started, and has no answer yet.
         case connecting(attempt: Int, transport: ChappieTransportKind)
         /// An upgrade is under way, and an HTTP connection beside it; one of them carries the request.
-        case racing(ConnectionRace)
+        case racing(HedgeRace)
         /// The WebSocket is established, or the response's header section is there.
         case exchanging(Exchange)
         /// A delay runs before the next attempt.
@@ -242,7 +242,7 @@ extension TurnStateMachine {
             return .ignore
         }
         self.attemptCount += 1
-        self.state = .racing(ConnectionRace(upgrade: attempt, hedge: self.attemptCount))
+        self.state = .racing(HedgeRace(upgrade: attempt, hedge: self.attemptCount))
         return .openHedge(Opening(attempt: self.attemptCount, transport: .httpSSE, reason: .hedge))
     }
 
@@ -523,7 +523,7 @@ extension TurnStateMachine {
 
     /// Handles the failure of one of two racing connections: the other one continues, if it can.
     private mutating func failed(
-        _ failure: AttemptFailure, of attempt: Int, in race: ConnectionRace, jitter: Double
+        _ failure: AttemptFailure, of attempt: Int, in race: HedgeRace, jitter: Double
     ) -> Action {
         var race = race
         guard attempt == race.upgrade else {

@@ -5,12 +5,12 @@ import Testing
 
 @testable import LibwebsocketsTransport
 
-@Suite struct SocketCareTests {
-    private static func care(ping: Duration?, pong: Duration) -> SocketCare? {
+@Suite struct TCPKeepAliveTests {
+    private static func settings(ping: Duration?, pong: Duration) -> TCPKeepAlive? {
         var timeouts = TransportTimeouts()
         timeouts.pingInterval = ping
         timeouts.pongTimeout = pong
-        return SocketCare(timeouts)
+        return TCPKeepAlive(timeouts)
     }
 
     @Test(
@@ -20,11 +20,11 @@ import Testing
             (.seconds(Int64.max), .seconds(Int64.max), [32_767, 16_384, 65_534_000]),
         ] as [(Duration, Duration, [Int32])])
     func timesOfPingsAreThoseOfTCP(ping: Duration, pong: Duration, values: [Int32]) {
-        let care = Self.care(ping: ping, pong: pong)
-        #expect(care.map { [$0.idleSeconds, $0.probeSeconds, $0.silenceMilliseconds] } == values)
+        let settings = Self.settings(ping: ping, pong: pong)
+        #expect(settings.map { [$0.idleSeconds, $0.probeSeconds, $0.silenceMilliseconds] } == values)
     }
 
     @Test func keepaliveIsOffWithoutPings() {
-        #expect(Self.care(ping: nil, pong: .seconds(10)) == nil)
+        #expect(Self.settings(ping: nil, pong: .seconds(10)) == nil)
     }
 }

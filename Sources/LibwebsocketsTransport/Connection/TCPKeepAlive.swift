@@ -6,7 +6,7 @@ import StreamTransport
 /// and `pongTimeout` later a peer that has not answered is given up, and so is one that has acknowledged no sent byte
 /// for the sum of both (RFC 5482). TCP itself answers the probes, so a server that is busy with a response is not
 /// involved. A WebSocket is pinged besides, but not while its consumer does not read.
-struct SocketCare: Equatable {
+struct TCPKeepAlive: Equatable {
     /// The quiet time before the first probe.
     let idleSeconds: Int32
     /// The time between two probes.

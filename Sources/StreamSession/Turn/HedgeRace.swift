@@ -3,7 +3,7 @@ import StreamTransport
 /// A slow upgrade and an HTTP connection beside it, of which exactly one carries the request.
 ///
 /// A value of the turn's state machine. Two connections race, but only one request is sent.
-struct ConnectionRace: Equatable {
+struct HedgeRace: Equatable {
     /// The consequence of an answer on one of the two connections.
     enum Outcome {
         /// The response is read on this transport.

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ChappieTransport
 
-@Suite struct SocketCareTests {
+@Suite struct IdleSocketTests {
     /// An instance that has had one turn, and whose next connection answers "fresh".
     private static func afterOneTurn(
         _ configure: (inout ChappieTransportConfiguration) -> Void = { _ in }

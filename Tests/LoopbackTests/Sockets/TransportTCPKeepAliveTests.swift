@@ -4,7 +4,7 @@ import StreamTransport
 import Testing
 
 /// The socket options about the peer of each socket.
-@Suite(.timeLimit(.minutes(10))) struct TransportSocketCareTests {
+@Suite(.timeLimit(.minutes(10))) struct TransportTCPKeepAliveTests {
     /// The system's settings of one socket.
     private struct Settings: Equatable {
         var isKeptAlive: CInt = 0
