@@ -88,7 +88,7 @@ import Testing
 
     @Test func refusedTunnelFailsBothTransports() async throws {
         let (outcome, asked, server) = try await Self.turn(over: .webSocket, settings: ["ConnectPort 1"]) {
-            $0.policy = .default
+            $0.policy = Wire.webSocket.policy
         }
         outcome.expectFailure(
             ExpectedFailure(code: .proxyRefused, tag: "proxy.refused", phase: .proxy, attempts: 4, safety: .notSent),

@@ -292,7 +292,7 @@ import Testing
 
     @Test func anOldSocketTakesNoNewTurns() async throws {
         try await withServer(Self.server(eventsPerSecond: nil)) { server in
-            var policy = ChappieStreamingTransportPolicy.default
+            var policy = Wire.webSocket.policy
             policy.maximumConnectionAge = .zero
             let transport = Self.client(server) { [policy] in $0.policy = policy }
             for _ in 1...3 { await transport.outcome(of: Self.request("a")).expectWhole(Self.text("a")) }

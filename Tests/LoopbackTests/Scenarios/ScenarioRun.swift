@@ -167,7 +167,8 @@ extension ChappieTransportConfiguration {
             prefersWebSocket: client.transport != .httpOnly,
             maxWebSocketReconnectionAttempts: client.webSocketRetries ?? 5,
             fallsBackToHTTPSSE: client.transport != .webSocketOnly)
-        if let delay = client.hedgeDelay { self.policy.hedgeDelay = delay == 0 ? nil : .seconds(delay) }
+        // Without a delay that the scenario names there is no hedge, which a busy machine would add to an upgrade.
+        self.policy.hedgeDelay = client.hedgeDelay.flatMap { $0 == 0 ? nil : .seconds($0) }
         if let age = client.maximumConnectionAge { self.policy.maximumConnectionAge = .seconds(age) }
         if let recovery = client.recovery.flatMap({ ChappieRecoveryPolicy(rawValue: $0.rawValue) }) {
             self.policy.recovery = recovery

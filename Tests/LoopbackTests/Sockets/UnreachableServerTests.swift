@@ -33,7 +33,7 @@ import Testing
 
     @Test func unreachableServerCondemnsNoTransport() async throws {
         let port = try ClosedPort()
-        let outcome = await self.outcome(port.baseURL, over: .webSocket) { $0.policy = .default }
+        let outcome = await self.outcome(port.baseURL, over: .webSocket) { $0.policy = Wire.webSocket.policy }
         withExtendedLifetime(port) {}
         outcome.expectFailure(
             ExpectedFailure(

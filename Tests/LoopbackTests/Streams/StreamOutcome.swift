@@ -81,6 +81,7 @@ extension ChappieTransportConfiguration {
         configuration.rateLimitBackoff = ChappieRateLimitBackoffPolicy(initialDelay: .zero)
         configuration.reportsDiagnostics = true
         configuration.proxy = .none
+        configuration.policy = Wire.webSocket.policy
         change(&configuration)
         return configuration
     }
@@ -101,5 +102,11 @@ enum Wire: String, CaseIterable, Sendable {
     case webSocket
     case httpSSE
 
-    var policy: ChappieStreamingTransportPolicy { self == .webSocket ? .default : .httpSSEOnly }
+    /// The default policy, or HTTP alone; without a hedge, which a busy machine would add to an upgrade.
+    var policy: ChappieStreamingTransportPolicy {
+        guard self == .webSocket else { return .httpSSEOnly }
+        var policy = ChappieStreamingTransportPolicy.default
+        policy.hedgeDelay = nil
+        return policy
+    }
 }
