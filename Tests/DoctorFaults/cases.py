@@ -627,6 +627,12 @@ def limited_json(bench):
     return plain(bench.listener(boxes.static(text)), "--api-key", "sk-fake")
 
 
+@fault("a list of models, a limit of the POST, and no WebSocket", "http.responses-limited", "web-socket.not-offered",
+       verdict=DEGRADED)
+def limited_post(bench):
+    return plain(bench.listener(posted(NO_UPGRADE, "429 Too Many Requests", '{"error":{}}')), "--api-key", "sk-fake")
+
+
 @healthy("a public list of models, responses that demand a key, and none given")
 def public_list_without_key(bench):
     return plain(bench.listener(posted(NO_UPGRADE, "401 Unauthorized")))

@@ -197,6 +197,45 @@ import Testing
         }
     }
 
+    /// Neither a list of models nor the refusal of a WebSocket shows that turns over HTTP are possible.
+    @Test(
+        arguments: [
+            (.skipped(.httpOnly), []),
+            (.found(.init(.refused(statusCode: 404, isPage: false))), ["web-socket.not-offered"]),
+        ] as [(Examined<UpgradeFacts>, [String])])
+    func status429ToThePostIsARequestLimit(upgrade: Examined<UpgradeFacts>, others: [String]) {
+        let facts = Self.facts(404).with { $0.upgrade = upgrade }
+        for (retryAfter, words) in [(nil, ""), (20, ", Retry-After 20 s")] as [(Int?, String)] {
+            for body in [HTTPFacts.Body.json, .other] {
+                var answer = HTTPFacts.Answer(statusCode: 429, body: body)
+                answer.retryAfter = retryAfter
+                let report = Self.report(facts, .answered(answer))
+                #expect(report.verdict == .degraded && report.causes.map(\.name) == ["http.responses-limited"] + others)
+                #expect(report.causes.first?.evidence == ["status code 429 for the responses\(words)"])
+                #expect(report.result(of: .http)?.outcome == .degraded)
+                #expect(
+                    report.sentence
+                        == "The server answers, but requests are limited at this time, so that responses over HTTP were not"
+                        + " examined.")
+            }
+        }
+        #expect(Self.report(facts, post: 400).causes.map(\.name) == others)
+    }
+
+    /// The responses were asked with the credential already, because the list of models does not work.
+    @Test func limitBesideABrokenListIsTold() {
+        var http = HTTPFacts(.answered(.init(statusCode: 502, body: .page)), hasResponses: true)
+        http.responsesCode = 429
+        let facts = PathFacts.healthy.with {
+            $0.http = .found(http)
+            $0.credential = .found(.init(statusCode: 429))
+            $0.upgrade = .skipped(.httpOnly)
+            $0.cutAboveUpgrade()
+        }
+        #expect(!facts.mayLackResponses)
+        #expect(PathJudge(facts).report.causes.map(\.name) == ["http.responses-limited"])
+    }
+
     // MARK: The credential
 
     /// A public list of models, and responses for those with a key alone.

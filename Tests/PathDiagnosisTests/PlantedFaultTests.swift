@@ -191,6 +191,16 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
                 $0.http = .found(.init(.answered(.init(statusCode: 404, body: .page)), inquiry: .withheld))
             }),
         .init(
+            "http.responses-limited", .http, .degraded,
+            "The server answers, but requests are limited at this time, so that responses over HTTP were not examined.",
+            .healthy.with {
+                var http = HTTPFacts(.answered(.init(statusCode: 200)), hasResponses: true)
+                http.responsesCode = 429
+                $0.http = .found(http)
+                $0.upgrade = .skipped(.httpOnly)
+                $0.cutAboveUpgrade()
+            }),
+        .init(
             "http.gateway-error", .http, .fails, "A gateway answers that it does not reach the server.",
             .http(.answered(.init(statusCode: 502, body: .page)))),
         .init(

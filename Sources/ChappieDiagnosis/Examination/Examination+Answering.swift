@@ -10,7 +10,8 @@ import TransportSurface
 /// The steps from HTTP upwards.
 extension Examination {
     static let capturedFieldNames = [
-        "age", "content-type", "date", "location", "via", "www-authenticate", Self.probeFieldName,
+        "age", "content-type", "date", "location", "retry-after", "retry-after-ms", "via", "www-authenticate",
+        Self.probeFieldName,
     ]
 
     /// Examines HTTP, the credential and the WebSocket.
@@ -107,6 +108,7 @@ extension Examination {
             demand: kind == .json ? nil : .init(statusCode: head.statusCode, text: text),
             login: challenge.flatMap { .init(challenge: $0) })
         answer.isList = kind == .json && text.contains("\"data\"")
+        answer.retryAfter = head.secondsOfRetry
         return answer
     }
 
@@ -173,15 +175,17 @@ extension Examination {
         guard case .answered(let head, let body) = answer else {
             return CredentialFacts(statusCode: nil, form: self.inquiry.form)
         }
-        if asksResponses { self.noteMissingResponses(head, body, to: request) }
+        if asksResponses { self.noteResponses(head, body, to: request) }
         return CredentialFacts(statusCode: head.statusCode, form: self.inquiry.form)
     }
 
-    private mutating func noteMissingResponses(_ head: ResponseHead, _ body: [UInt8], to request: TransportRequest) {
-        let existence = self.answer(head, body, to: request).existenceOfResponses(
-            text: String(decoding: body, as: UTF8.self))
-        guard existence == false, case .found(var http, let time) = self.facts.http else { return }
-        (http.hasResponses, http.responsesCode) = (false, head.statusCode)
+    private mutating func noteResponses(_ head: ResponseHead, _ body: [UInt8], to request: TransportRequest) {
+        guard case .found(var http, let time) = self.facts.http else { return }
+        let answer = self.answer(head, body, to: request)
+        if answer.existenceOfResponses(text: String(decoding: body, as: UTF8.self)) == false {
+            http.hasResponses = false
+        }
+        (http.responsesCode, http.retryAfter) = (answer.statusCode, answer.retryAfter)
         self.facts.http = .found(http, time)
     }
 

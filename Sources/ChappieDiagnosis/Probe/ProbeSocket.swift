@@ -62,7 +62,7 @@ struct ProbeSocket {
             let isPage = WebPage.isContentType(head.value(of: "content-type"))
             var socket = Self(exchange: exchange, handshake: .refused(statusCode: head.statusCode, isPage: isPage))
             socket.hasVia = head.value(of: "via") != nil
-            socket.retryAfter = Self.retryAfter(head)
+            socket.retryAfter = head.secondsOfRetry
             let isOfProxy = Self.fieldNamesOfProxies.contains { head.value(of: $0) != nil }
             socket.isOfPath = try await socket.hasWordsOfPath() || isOfProxy
             return socket
@@ -70,15 +70,6 @@ struct ProbeSocket {
         case nil: return Self(exchange: exchange, handshake: .timedOut)
         default: return Self(exchange: exchange, handshake: .cut)
         }
-    }
-
-    /// Returns the seconds of `Retry-After`, rounded up; nil without the field.
-    private static func retryAfter(_ head: ResponseHead) -> Int? {
-        let fields = ["retry-after-ms", "retry-after"].compactMap { name in
-            head.value(of: name).map { (name: name, value: $0) }
-        }
-        let delay = RetryDelay.milliseconds(headers: fields, now: Int(Date().timeIntervalSince1970))
-        return delay.map { ($0 + 999) / 1_000 }
     }
 
     private static let fieldNamesOfProxies = ["proxy-authenticate", "proxy-connection", "proxy-agent"]
@@ -191,6 +182,17 @@ extension TransportFailure {
         case .corruptContentCoding, .protocolViolation: true
         default: false
         }
+    }
+}
+
+extension ResponseHead {
+    /// The seconds of `Retry-After`, rounded up; nil without the field.
+    var secondsOfRetry: Int? {
+        let fields = ["retry-after-ms", "retry-after"].compactMap { name in
+            self.value(of: name).map { (name: name, value: $0) }
+        }
+        let delay = RetryDelay.milliseconds(headers: fields, now: Int(Date().timeIntervalSince1970))
+        return delay.map { ($0 + 999) / 1_000 }
     }
 }
 

@@ -33,6 +33,9 @@ package struct HTTPFacts: Sendable, Equatable {
         /// The scheme of another login than a bearer token for which the answer asks (RFC 9110 section 11.6.1); nil for
         /// none.
         package var login: Login?
+        /// The seconds after which the answer asks for another attempt (RFC 9110 section 10.2.3); nil without such a
+        /// field.
+        package var retryAfter: Int?
 
         /// Creates an answer.
         package init(
@@ -101,6 +104,8 @@ package struct HTTPFacts: Sendable, Equatable {
     /// The status code of the answer to a POST without content to that path, which decides about turns over HTTP; nil
     /// without one.
     package var responsesCode: Int?
+    /// The seconds after which the answer to that POST asks for another attempt; nil without such a field.
+    package var retryAfter: Int?
     /// Indicates whether the answer to that POST says that the server does not know the path, whatever its status code.
     package var isUnknownPath = false
     /// The outcome of that POST where no turn over HTTP is possible by it; nil where one may be, and without a POST.

@@ -27,7 +27,7 @@ extension PathFacts {
         }
         let isMissing = self.isMissing(answer, text)
         let refusesCredential = [401, 403].contains(answer.statusCode) && hasCredential
-        http.responsesCode = answer.statusCode
+        (http.responsesCode, http.retryAfter) = (answer.statusCode, answer.retryAfter)
         if self.isUpgraded {
             if isMissing || refusesCredential { http.refusal = outcome }
             return self.http = .found(http, time)
@@ -81,6 +81,13 @@ extension PathFacts {
     private var mayRefuseForCredential: Bool {
         guard let upgrade = self.upgrade.facts else { return true }
         return upgrade.isRefusalOfServer && self.refusalCode != 426
+    }
+
+    /// Indicates whether a limit of requests hides whether turns over HTTP are possible.
+    ///
+    /// None is needed beside a WebSocket that works, and a limit that refuses the WebSocket too is told as its fault.
+    var hasLimitedResponses: Bool {
+        self.http.facts?.responsesCode == 429 && !self.isUpgraded && self.refusalCode != 429
     }
 
     /// Indicates whether a WebSocket was established.

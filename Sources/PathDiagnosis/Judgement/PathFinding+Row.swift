@@ -17,8 +17,8 @@ extension PathFinding {
         case .inspected, .unknownIssuer, .incompleteChain, .expired, .authorityExpired, .notYetValid, .wrongHost,
             .certificate, .plainHTTP, .notTLS, .tlsRefused, .tlsCut, .tlsSilent:
             self.rowOfTLS
-        case .captivePortal, .signInPage, .blockPage, .asksCredential, .credentialWithheld, .limited, .wrongAddress,
-            .noResponses,
+        case .captivePortal, .signInPage, .blockPage, .asksCredential, .credentialWithheld, .limited, .responsesLimited,
+            .wrongAddress, .noResponses,
             .notOffered, .redirected, .gatewayError, .serverError, .needsTLS, .notHTTP, .httpCut, .httpSilent,
             .credentialRefused, .credentialForbidden, .credentialUnavailable, .credentialUnusable, .credentialForm:
             self.rowOfHTTP
@@ -343,6 +343,10 @@ extension PathFinding {
                     "Try again in a few minutes.",
                     "If it stays so, try another network: the limit may be on an address that many share.",
                 ])
+        case .responsesLimited:
+            Row(
+                .http, .doubt, "requests are limited at this time, so that responses over HTTP were not examined",
+                ["Try again later: turns are refused in the same way until then."])
         case .wrongAddress:
             Row(
                 .http, .everything, "the API is not at this address",

@@ -53,6 +53,7 @@ package enum PathFinding: String, Sendable, CaseIterable {
     case asksCredential = "http.asks-credential"
     case credentialWithheld = "http.credential-withheld"
     case limited = "http.limited"
+    case responsesLimited = "http.responses-limited"
     case wrongAddress = "http.wrong-address"
     case noResponses = "http.no-responses"
     case notOffered = "http.not-offered"

@@ -83,11 +83,7 @@ package struct PathJudge {
         case .connect: return facts.connection.judged { StepJudge.connection($0, isToProxy: self.hasProxy) }
         case .proxy: return facts.proxy.judged(StepJudge.proxy)
         case .tls: return facts.tls.judged(StepJudge.tls)
-        case .http:
-            return facts.http.judged {
-                StepJudge.http(
-                    $0, hasModels: facts.hasModels, overTLS: self.versionOfTLS, within: self.timeOfHTTP)
-            }
+        case .http: return self.http
         case .credential: return facts.credential.judged { StepJudge.credential($0, askedFor: self.login) }
         case .webSocket: return self.webSocket
         case .compression: return self.compression
@@ -119,6 +115,17 @@ package struct PathJudge {
         case .eventStream: return facts.eventStream.time
         case .idle: return facts.idle.time
         }
+    }
+
+    /// The answer to a GET; that the responses are limited is no fault of it, and says nothing about turns over HTTP.
+    private var http: Judgement {
+        let facts = self.facts
+        let judgement = facts.http.judged {
+            StepJudge.http($0, hasModels: facts.hasModels, overTLS: self.versionOfTLS, within: self.timeOfHTTP)
+        }
+        guard facts.hasLimitedResponses, judgement.faults.isEmpty else { return judgement }
+        let words = "status code 429 for the responses"
+        return .fault(.responsesLimited, words + StepJudge.words(ofWait: facts.http.facts?.retryAfter))
     }
 
     /// The opening handshake; that no time was left for it says nothing about WebSockets.

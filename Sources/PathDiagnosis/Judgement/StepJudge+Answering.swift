@@ -223,8 +223,7 @@ extension StepJudge {
         if UpgradeFacts.codesOfPath.contains(code) { return .fault(.webSocketBlocked, words) }
         if code == 401 { return .fault(.webSocketUnauthorized, words) }
         if code == 429 {
-            let wait = facts.retryAfter.map { ", Retry-After \($0) s" } ?? ""
-            return .fault(.webSocketLimited, words + wait)
+            return .fault(.webSocketLimited, words + Self.words(ofWait: facts.retryAfter))
         }
         let isOfServer = !isPage && (UpgradeFacts.codesOfServer.contains(code) || (200..<300).contains(code))
         switch facts.isSameWithoutUpgrade {
@@ -238,6 +237,9 @@ extension StepJudge {
         case nil: return .fault(isOfServer ? .webSocketNotOffered : .webSocketRefused, words)
         }
     }
+
+    /// Returns the end of a clause about a limit of requests, with the seconds after which it asks for another attempt.
+    static func words(ofWait retryAfter: Int?) -> String { retryAfter.map { ", Retry-After \($0) s" } ?? "" }
 
     /// Judges the offer of compression and its answer.
     static func compression(_ facts: UpgradeFacts) -> Judgement {

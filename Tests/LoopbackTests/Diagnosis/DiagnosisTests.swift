@@ -630,6 +630,29 @@ import Testing
         #expect(report.sentence.contains("demands a credential"))
     }
 
+    /// The list of models works; the broken one is that of a gateway, so that the responses are asked with the key.
+    @Test(
+        arguments: [
+            ("200 OK", true, "http.responses-limited", "status code 429 for the responses"),
+            ("502 Bad Gateway", true, "http.responses-limited", "status code 429 for the responses"),
+            ("200 OK", false, "web-socket.limited", "status code 429"),
+        ])
+    func requestLimitIsToldForEitherTransport(
+        list: String, isHTTPOnly: Bool, name: String, words: String
+    ) async throws {
+        let server = try AnsweringServer { head in
+            let fields = ["Content-Type: application/json", "Retry-After: 20"]
+            let hasKey = head.lowercased().contains("\r\nauthorization: bearer ")
+            let status = hasKey ? "429 Too Many Requests" : "401 Unauthorized"
+            return AnsweringServer.response(head.hasPrefix("GET /v1/models ") ? list : status, fields, body: "{}")
+        }
+        let report = try await Self.report(server.baseURL, key: "key") {
+            if isHTTPOnly { $0.policy = .httpSSEOnly }
+        }
+        Self.expect(name, .degraded, in: report)
+        #expect(report.causes.map(\.evidence) == [["\(words), Retry-After 20 s"]])
+    }
+
     // MARK: The end
 
     @Test func aCancelledExaminationEndsAtOnce() async throws {
