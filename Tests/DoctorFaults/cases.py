@@ -783,6 +783,12 @@ def upgrade_refused(bench):
     return plain(bench.listener(boxes.api(boxes.refused("400 Bad Request", "Bad Request", "text/html"))))
 
 
+@fault("a server that refuses every upgrade with 403", "web-socket.refused", verdict=DEGRADED)
+def upgrade_403(bench):
+    box = posted(boxes.refused("403 Forbidden", "", "text/plain"), "400 Bad Request")
+    return plain(bench.listener(box), "--api-key", "sk-fake")
+
+
 @fault("nginx: a page at the path of WebSockets", "web-socket.not-offered", verdict=DEGRADED)
 def upgrade_page(bench):
     return plain(bench.nginx("if ($uri = /v1/responses) { return 404; } "

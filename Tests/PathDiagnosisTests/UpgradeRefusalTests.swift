@@ -61,6 +61,16 @@ import Testing
         #expect(report.causes.first?.remedies.contains { $0.contains("by itself") } == false)
     }
 
+    /// As a server does that has no WebSocket at the path of its responses; what refuses it is not known.
+    @Test(arguments: [(403, false), (403, true), (404, true)])
+    func refusalOfTheUpgradeAloneIsToldWithItsCode(code: Int, isPage: Bool) {
+        let facts = UpgradeFacts(.refused(statusCode: code, isPage: isPage), isSameWithoutUpgrade: false)
+        let report = PathJudge(PathFacts.healthy.with { $0.upgrade = .found(facts) }).report
+        let clause = "he upgrade alone is refused, with status code \(code)."
+        #expect(report.sentence == "HTTP works, but WebSockets do not: t\(clause)")
+        #expect(report.causes.map(\.name) == ["web-socket.refused"] && report.causes.first?.sentence == "T\(clause)")
+    }
+
     /// The sentence names both where nothing tells them apart.
     @Test func aDoubtfulRefusalNamesBoth() {
         let facts = PathFacts.upgrade(.refused(statusCode: 404, isPage: true))

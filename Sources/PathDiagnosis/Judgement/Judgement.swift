@@ -8,11 +8,14 @@ struct Judgement: Equatable {
         let evidence: [String]
         /// The effect on turns: that of the finding, unless it was found in one transport alone.
         let effect: PathFinding.Effect
+        /// The fault as a clause: that of the finding, unless the facts say more.
+        let clause: String
 
-        init(finding: PathFinding, evidence: [String], effect: PathFinding.Effect? = nil) {
+        init(finding: PathFinding, evidence: [String], effect: PathFinding.Effect? = nil, clause: String? = nil) {
             self.finding = finding
             self.evidence = evidence
             self.effect = effect ?? finding.row.effect
+            self.clause = clause ?? finding.row.clause
         }
     }
 
@@ -30,12 +33,12 @@ struct Judgement: Equatable {
     static func skipped(_ words: String) -> Self { Self(outcome: .skipped, words: words) }
 
     /// Returns the judgement of a step with a fault; the words are the evidence unless others are given, and the effect
-    /// is that of the finding unless another is given.
+    /// and the clause are those of the finding unless others are given.
     static func fault(
         _ finding: PathFinding, _ words: String, evidence: [String]? = nil, full: [String] = [],
-        effect: PathFinding.Effect? = nil
+        effect: PathFinding.Effect? = nil, clause: String? = nil
     ) -> Self {
-        let fault = Fault(finding: finding, evidence: evidence ?? [words], effect: effect)
+        let fault = Fault(finding: finding, evidence: evidence ?? [words], effect: effect, clause: clause)
         let outcome: ChappieDiagnosis.Outcome =
             switch fault.effect {
             case .everything, .http, .webSocket: .failed

@@ -66,7 +66,7 @@ package struct PathJudge {
             remedies = [PathFinding.Row.suspicionOfProxy] + remedies.filter { $0 != PathFinding.Row.demandOfProxy }
         }
         return ChappieDiagnosis.Cause(
-            name: fault.finding.rawValue, step: row.step, sentence: "\(row.clause.capitalizedFirst).",
+            name: fault.finding.rawValue, step: row.step, sentence: "\(fault.clause.capitalizedFirst).",
             evidence: evidence, remedies: remedies)
     }
 
@@ -207,8 +207,8 @@ package struct PathJudge {
     }
 
     private func sentence(_ verdict: ChappieDiagnosis.Verdict, _ faults: [Judgement.Fault]) -> String {
-        guard let finding = faults.first?.finding, verdict != .works else { return self.sentenceOfSuccess }
-        let clause = self.clause(of: finding)
+        guard let fault = faults.first, verdict != .works else { return self.sentenceOfSuccess }
+        let clause = self.clause(of: fault)
         guard verdict == .degraded else { return "\(clause.capitalizedFirst)." }
         if self.isLate { return "The server answers, but \(clause)." }
         let effects = faults.map(\.effect)
@@ -221,14 +221,14 @@ package struct PathJudge {
     }
 
     /// Returns the clause of a fault, with the time of a wait that another might have outlasted.
-    private func clause(of finding: PathFinding) -> String {
+    private func clause(of fault: Judgement.Fault) -> String {
         let time: Duration =
-            switch finding {
+            switch fault.finding {
             case .httpSilent where self.facts.http.facts?.exchange == .timedOut: self.timeOfHTTP
             case .noNameServer where self.facts.resolution.facts?.failure == .timedOut: self.timeOfLookUp
             default: .zero
             }
-        return time > .zero ? "\(finding.row.clause) within \(time.words)" : finding.row.clause
+        return time > .zero ? "\(fault.clause) within \(time.words)" : fault.clause
     }
 
     private var working: String { self.isUpgraded ? "WebSockets and HTTP" : "HTTP" }

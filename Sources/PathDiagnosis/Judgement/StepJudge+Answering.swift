@@ -231,9 +231,11 @@ extension StepJudge {
             return .fault(
                 .webSocketNotOffered, words, evidence: [words, "the answer without the upgrade is the same"])
         case false?:
+            let evidence = [words, "the answer without the upgrade is another"]
+            if isOfServer { return .fault(.webSocketNotOffered, words, evidence: evidence) }
             return .fault(
-                isOfServer ? .webSocketNotOffered : .webSocketRefused, words,
-                evidence: [words, "the answer without the upgrade is another"])
+                .webSocketRefused, words, evidence: evidence,
+                clause: "the upgrade alone is refused, with status code \(code)")
         case nil: return .fault(isOfServer ? .webSocketNotOffered : .webSocketRefused, words)
         }
     }

@@ -541,6 +541,28 @@ import Testing
         )
     }
 
+    /// Such a server refuses every upgrade before it looks for the path.
+    @Test func everyUpgradeRefusedWith403LeavesHTTP() async throws {
+        let server = try AnsweringServer { head in
+            if head.lowercased().contains("\r\nupgrade: websocket\r\n") {
+                return AnsweringServer.response("403 Forbidden")
+            }
+            let status =
+                switch head.prefix(while: { $0 != " " }) {
+                case "POST": "400 Bad Request"
+                case _ where head.hasPrefix("GET /v1/models "): "200 OK"
+                default: "405 Method Not Allowed"
+                }
+            return AnsweringServer.response(status, ["Content-Type: application/json"], body: "{}")
+        }
+        let report = try await Self.report(server.baseURL, key: "key")
+        Self.expect("web-socket.refused", .degraded, in: report)
+        #expect(
+            report.sentence
+                == "HTTP works, but WebSockets do not: the upgrade alone is refused, with status code 403."
+        )
+    }
+
     /// The words of a page, and the name of a proxy in the refusal alone.
     @Test(arguments: [([], "Access denied"), (["Via: 1.1 proxy"], "no")])
     func refusalWithViaOrBlockPageIsBlamedOnThePath(fields: [String], words: String) async throws {
