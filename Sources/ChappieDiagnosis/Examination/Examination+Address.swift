@@ -33,13 +33,9 @@ extension Examination {
         // The opening handshake needs the last step.
         if self.facts.http.facts?.exchange == .timedOut, self.left < self.pace.step * 2 { return }
         guard case .found(var http, let time) = self.facts.http, http.mayBeOfOneRoute || http.hasBrokenRoute,
-            let budget = self.budget,
-            let request = self.requests.emptyPost(credential: nil, capturing: Self.capturedFieldNames)
+            case .answered(let answer, let text)? = try await self.post(with: nil)
         else { return }
-        let outcome = try await ProbeExchange.answer(to: request, by: self.transport, within: budget)
-        guard case .answered(let head, let body) = outcome else { return }
-        let answer = self.answer(head, body, to: request)
-        switch http.existenceOfResponses(by: answer, text: String(decoding: body, as: UTF8.self)) {
+        switch http.existenceOfResponses(by: answer, text: text) {
         case true?: http.hasResponses = true
         case false? where http.hasBrokenRoute:
             http.hasResponses = try await self.existenceOfResponses(after: answer)
@@ -59,12 +55,30 @@ extension Examination {
     /// not known.
     private mutating func existenceOfResponses(after answer: HTTPFacts.Answer) async throws -> Bool? {
         guard let credential = try await self.credential() else { return self.inquiry.failure == nil ? false : nil }
-        guard self.mayTell(answer), let budget = self.budget,
-            let request = self.requests.emptyPost(credential: credential, capturing: Self.capturedFieldNames),
-            case .answered(let head, let body) = try await ProbeExchange.answer(
-                to: request, by: self.transport, within: budget)
+        guard self.mayTell(answer), case .answered(let answer, let text)? = try await self.post(with: credential) else {
+            return nil
+        }
+        return answer.existenceOfResponses(text: text)
+    }
+
+    /// The outcome of a POST without content to the path of the responses.
+    enum PostOutcome {
+        /// It was answered, with this text.
+        case answered(HTTPFacts.Answer, text: String)
+        /// It was not.
+        case failed(TransportFailure)
+    }
+
+    /// Sends a POST without content to the path of the responses, which asks no model; returns nil without time for it.
+    func post(with credential: ChappieCredential?) async throws -> PostOutcome? {
+        guard let budget = self.budget,
+            let request = self.requests.emptyPost(credential: credential, capturing: Self.capturedFieldNames)
         else { return nil }
-        return self.answer(head, body, to: request).existenceOfResponses(text: String(decoding: body, as: UTF8.self))
+        return switch try await ProbeExchange.answer(to: request, by: self.transport, within: budget) {
+        case .failed(let failure): .failed(failure)
+        case .answered(let head, let body):
+            .answered(self.answer(head, body, to: request), text: String(decoding: body, as: UTF8.self))
+        }
     }
 
     // MARK: The credential
@@ -119,17 +133,13 @@ extension Examination {
     /// The credential is the one that an opening handshake is sent with; `examineAnswering` has decided that the server
     /// may have it.
     mutating func examinePath(_ credential: ChappieCredential?) async throws {
-        guard self.facts.mayLackResponses, let budget = self.budget,
-            let request = self.requests.emptyPost(credential: credential, capturing: Self.capturedFieldNames)
-        else { return }
-        switch try await ProbeExchange.answer(to: request, by: self.transport, within: budget) {
+        guard self.facts.mayLackResponses, let outcome = try await self.post(with: credential) else { return }
+        switch outcome {
         case .failed(let failure):
             if self.noteEnvironment(failure) { return }
             self.facts.noteResponses(failure.exchange, hasCredential: credential != nil)
-        case .answered(let head, let body):
-            self.facts.noteResponses(
-                .answered(self.answer(head, body, to: request)), text: String(decoding: body, as: UTF8.self),
-                hasCredential: credential != nil)
+        case .answered(let answer, let text):
+            self.facts.noteResponses(.answered(answer), text: text, hasCredential: credential != nil)
         }
         // The refusal says nothing about WebSockets.
         for reason in [SkipReason.notReached, .needsCredential] where self.facts.upgrade == .skipped(reason) {

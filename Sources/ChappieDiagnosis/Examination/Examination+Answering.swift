@@ -151,12 +151,7 @@ extension Examination {
     }
 
     private func codeOfResponses(with credential: ChappieCredential?) async throws -> Int? {
-        guard let budget = self.budget,
-            let request = self.requests.emptyPost(credential: credential, capturing: Self.capturedFieldNames),
-            case .answered(let head, let body) = try await ProbeExchange.answer(
-                to: request, by: self.transport, within: budget)
-        else { return nil }
-        let answer = self.answer(head, body, to: request)
+        guard case .answered(let answer, _)? = try await self.post(with: credential) else { return nil }
         return answer.body == .json || answer.asksForToken ? answer.statusCode : nil
     }
 
@@ -164,27 +159,28 @@ extension Examination {
     ///
     /// What is missing behind the credential is noted, because some servers ask for it first.
     private mutating func answer(to credential: ChappieCredential) async throws -> CredentialFacts? {
+        var statusCode: Int?
         // Where the list of models does not work, the responses are asked.
-        let asksResponses = self.facts.http.facts?.hasResponses == true
-        guard let budget = self.budget,
-            let request = asksResponses
-                ? self.requests.emptyPost(credential: credential, capturing: Self.capturedFieldNames)
-                : self.requests.document(at: "/models", credential: credential, capturing: Self.capturedFieldNames)
-        else { return nil }
-        let answer = try await ProbeExchange.answer(to: request, by: self.transport, within: budget)
-        guard case .answered(let head, let body) = answer else {
-            return CredentialFacts(statusCode: nil, form: self.inquiry.form)
+        if self.facts.http.facts?.hasResponses == true {
+            guard let outcome = try await self.post(with: credential) else { return nil }
+            if case .answered(let answer, let text) = outcome {
+                statusCode = answer.statusCode
+                self.noteResponses(answer, text)
+            }
+        } else {
+            guard let budget = self.budget,
+                let request = self.requests.document(
+                    at: "/models", credential: credential, capturing: Self.capturedFieldNames)
+            else { return nil }
+            let outcome = try await ProbeExchange.answer(to: request, by: self.transport, within: budget)
+            if case .answered(let head, _) = outcome { statusCode = head.statusCode }
         }
-        if asksResponses { self.noteResponses(head, body, to: request) }
-        return CredentialFacts(statusCode: head.statusCode, form: self.inquiry.form)
+        return CredentialFacts(statusCode: statusCode, form: self.inquiry.form)
     }
 
-    private mutating func noteResponses(_ head: ResponseHead, _ body: [UInt8], to request: TransportRequest) {
+    private mutating func noteResponses(_ answer: HTTPFacts.Answer, _ text: String) {
         guard case .found(var http, let time) = self.facts.http else { return }
-        let answer = self.answer(head, body, to: request)
-        if answer.existenceOfResponses(text: String(decoding: body, as: UTF8.self)) == false {
-            http.hasResponses = false
-        }
+        if answer.existenceOfResponses(text: text) == false { http.hasResponses = false }
         (http.responsesCode, http.retryAfter) = (answer.statusCode, answer.retryAfter)
         self.facts.http = .found(http, time)
     }
