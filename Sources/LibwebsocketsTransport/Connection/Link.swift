@@ -71,8 +71,6 @@ final class Link {
         if tls.state == .failed { return nil }
         return self.isReset ? .reset : .closed
     }
-    /// Indicates whether the server has answered a handshake with other bytes than those of TLS.
-    var hasOtherProtocol: Bool { !self.isAtProxy && self.stack.tls?.details.is_not_tls ?? false }
     /// The details of a failure of TLS with the server.
     var details: clws_details? { self.stack.tls?.details }
     /// The failure that the end of the connection means before every layer is established.

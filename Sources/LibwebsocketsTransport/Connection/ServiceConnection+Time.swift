@@ -45,7 +45,7 @@ extension ServiceConnection {
         case .connecting where self.connectDeadline.map { now < $0 } ?? true:
             self.attemptDelayPassed()
         case .connecting:
-            if self.link?.hasOtherProtocol == true { self.plan.observer?(.notTLS) }
+            if self.link?.tlsFailure == .notTLS { self.plan.observer?(.notTLS) }
             self.connectTimedOut(in: self.phaseOfConnecting(self.link == nil ? .connect : .tls))
         case .requesting where self.isUpgrade:
             self.connectTimedOut(in: .upgrade)
