@@ -256,23 +256,28 @@ extension LibwebsocketsConnection: OwnedWebSocket {
 
     func send(_ message: [UInt8], as kind: OutboundKind, upTo watermark: Int) async -> SendOutcome {
         let message = self.outbound(message, as: kind)
-        let outcome = await self.arena.outbound.admit(byteCount: message.weight, upTo: watermark)
-        if outcome == .queued { self.service.post(.send(self.id, message)) }
-        return outcome
+        return await self.arena.outbound.admit(byteCount: message.weight, upTo: watermark) {
+            self.service.post(.send(self.id, message))
+        }
     }
 
     func sendAtOnce(_ message: [UInt8], as kind: OutboundKind, upTo watermark: Int) -> SendOutcome? {
         // It is compressed once, before it waits for room.
         if Self.mayBeCompressed(message), self.compression.withLock({ $0 != nil }) { return nil }
         let queued = OutboundMessage(message, kind: kind)
-        let outcome = self.arena.outbound.admitAtOnce(byteCount: queued.weight, upTo: watermark)
-        if outcome == .queued { self.service.post(.send(self.id, queued)) }
-        return outcome
+        return self.arena.outbound.admitAtOnce(byteCount: queued.weight, upTo: watermark) {
+            self.service.post(.send(self.id, queued))
+        }
     }
 
-    func roundTrip() async -> Duration? {
+    func roundTrip(within limit: Duration) async -> RoundTrip {
         let answer = PingAnswer()
         self.service.post(.measure(self.id, PingTicket(answer)))
+        let timer = Task {
+            try await Task.sleep(for: limit)
+            answer.resolve(.timedOut)
+        }
+        defer { timer.cancel() }
         return await answer.value()
     }
 
@@ -280,7 +285,7 @@ extension LibwebsocketsConnection: OwnedWebSocket {
 
     func close(code: UInt16?, reason: String) {
         let frame = CloseFrame(code: code.map { CloseCode(rawValue: $0) }, reason: reason)
-        self.service.post(.closeWith(self.id, frame))
+        self.arena.outbound.close { self.service.postBehindMessages(.closeWith(self.id, frame)) }
     }
 }
 

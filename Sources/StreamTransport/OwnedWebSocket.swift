@@ -20,19 +20,30 @@ package protocol OwnedWebSocket: TransportConnection {
     /// It may return nil for any message that may be compressed.
     func sendAtOnce(_ message: [UInt8], as kind: OutboundKind, upTo watermark: Int) -> SendOutcome?
 
-    /// Sends a ping and returns the time until its pong; nil when the exchange ends before, or the task is cancelled.
+    /// Sends a ping, and returns the time until its pong, which may take at most `limit`.
     ///
     /// While reading is paused, pongs are not read.
-    func roundTrip() async -> Duration?
+    func roundTrip(within limit: Duration) async -> RoundTrip
 
     /// Starts the closing handshake with this code, or with none, and drops the connection when the peer does not
     /// answer.
     ///
-    /// The code is one that a close frame may carry. Otherwise like `close()`.
+    /// The code is one that a close frame may carry. Messages that arrive before the peer's close frame are kept for the
+    /// consumer, and reading waits for it, where `close()` drops what is above the high watermark.
     func close(code: UInt16?, reason: String)
 
     /// Suspends until the exchange has ended, whatever the consumer has read; nil when the task is cancelled before.
     func announcedEnd() async -> TransportEnd?
+}
+
+/// The result of waiting for a pong.
+package enum RoundTrip: Sendable, Equatable {
+    /// The time until the pong.
+    case measured(Duration)
+    /// No pong came within the time limit.
+    case timedOut
+    /// The exchange ended before, or the waiting task was cancelled.
+    case ended
 }
 
 /// The result of waiting for room for a message.

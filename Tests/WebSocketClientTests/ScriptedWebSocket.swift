@@ -23,7 +23,7 @@ final class ScriptedWebSocket: OwnedWebSocket {
     /// A call on the connection.
     enum Call: Equatable, Sendable {
         case send(String, OutboundKind, watermark: Int)
-        case roundTrip
+        case roundTrip(within: Duration)
         case close(UInt16?, String)
         case fail(UInt16)
         case cancel
@@ -42,7 +42,7 @@ final class ScriptedWebSocket: OwnedWebSocket {
 
     private let state: LockedValue<State>
     private let sendOutcome: SendOutcome
-    private let pongTime: Duration?
+    private let roundTripOutcome: RoundTrip
     private let lendsArrived: Bool
     private let sendsAtOnce: Bool
 
@@ -52,14 +52,14 @@ final class ScriptedWebSocket: OwnedWebSocket {
     /// Without `sendsAtOnce` every sender waits.
     init(
         _ events: [ScriptedEvent], peerBeganClosing: Bool? = nil, sendOutcome: SendOutcome = .queued,
-        pongTime: Duration? = .milliseconds(5), lendsArrived: Bool = true,
+        roundTrip: RoundTrip = .measured(.milliseconds(5)), lendsArrived: Bool = true,
         sendsAtOnce: Bool = true
     ) {
         self.sendsAtOnce = sendsAtOnce
         self.lendsArrived = lendsArrived
         self.state = LockedValue(State(events: events))
         self.sendOutcome = sendOutcome
-        self.pongTime = pongTime
+        self.roundTripOutcome = roundTrip
         self.state.withLock { $0.statistics.peerBeganClosing = peerBeganClosing }
     }
 
@@ -145,9 +145,9 @@ final class ScriptedWebSocket: OwnedWebSocket {
         return self.sendOutcome
     }
 
-    func roundTrip() async -> Duration? {
-        self.note(.roundTrip)
-        return self.pongTime
+    func roundTrip(within limit: Duration) async -> RoundTrip {
+        self.note(.roundTrip(within: limit))
+        return self.roundTripOutcome
     }
 
     func close(code: UInt16?, reason: String) { self.note(.close(code, reason)) }

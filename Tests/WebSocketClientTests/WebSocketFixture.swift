@@ -14,11 +14,11 @@ struct WebSocketFixture {
 
     init(
         _ events: [ScriptedEvent], peerBeganClosing: Bool? = nil, sendOutcome: SendOutcome = .queued,
-        pongTime: Duration? = .milliseconds(5), lendsArrived: Bool = true, sendsAtOnce: Bool = true,
+        roundTrip: RoundTrip = .measured(.milliseconds(5)), lendsArrived: Bool = true, sendsAtOnce: Bool = true,
         url: String = "ws://127.0.0.1:9/path?q=1"
     ) throws {
         self.exchange = ScriptedWebSocket(
-            events, peerBeganClosing: peerBeganClosing, sendOutcome: sendOutcome, pongTime: pongTime,
+            events, peerBeganClosing: peerBeganClosing, sendOutcome: sendOutcome, roundTrip: roundTrip,
             lendsArrived: lendsArrived, sendsAtOnce: sendsAtOnce)
         self.configuration = WebSocketConfiguration(url: try #require(URL(string: url)))
         self.configuration.proxy = .none

@@ -39,16 +39,25 @@ import Testing
     }
 
     @Test func aPingHasItsRoundTrip() async throws {
-        let fixture = try WebSocketFixture([.established()], pongTime: .milliseconds(7))
+        let fixture = try WebSocketFixture([.established()], roundTrip: .measured(.milliseconds(7)))
         let connection = try await fixture.open()
         #expect(try await connection.ping() == .milliseconds(7))
-        #expect(fixture.exchange.calls == [.roundTrip])
+        #expect(fixture.exchange.calls == [.roundTrip(within: .seconds(10))])
     }
 
     @Test func aPingWithoutAnAnswerIsAnError() async throws {
-        let fixture = try WebSocketFixture([.established()], pongTime: nil)
+        let fixture = try WebSocketFixture([.established()], roundTrip: .ended)
         let connection = try await fixture.open()
         await #expect(throws: WebSocketError.notOpen) { try await connection.ping() }
+    }
+
+    @Test func aPingThatIsNotAnsweredInTimeLeavesTheConnectionOpen() async throws {
+        let fixture = try WebSocketFixture([.established()], roundTrip: .timedOut)
+        let connection = try await fixture.open()
+        let error = await #expect(throws: WebSocketError.self) { try await connection.ping() }
+        #expect(error?.tag == "ws.ping-timeout")
+        try await connection.send("on")
+        #expect(fixture.outcomes == ["connect completed"])
     }
 
     // MARK: Closing

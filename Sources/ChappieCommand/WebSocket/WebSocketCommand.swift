@@ -110,13 +110,19 @@ struct WebSocketCommand {
         }
     }
 
+    private static let pingTimeoutTag = "ws.ping-timeout"
+
     private func ping(
         _ connection: WebSocketConnection, _ options: WebSocketOptions, _ printer: WebSocketPrinter
     ) async throws {
         guard let interval = options.pingInterval else { return }
         while true {
             try await Task.sleep(for: interval)
-            try self.print(printer.pong(after: try await connection.ping()))
+            do {
+                try self.print(printer.pong(after: try await connection.ping()))
+            } catch let error as WebSocketError where error.tag == Self.pingTimeoutTag {
+                try self.print(printer.missingPong)
+            }
         }
     }
 }

@@ -55,6 +55,12 @@ struct WebSocketPrinter: Sendable {
         return Printed(note: "pong after \(Self.milliseconds(seconds))")
     }
 
+    /// The text about a ping that was not answered in time.
+    var missingPong: Printed {
+        if self.printsJSON { return self.line("missing-pong") { _ in } }
+        return Printed(note: "no pong within the time limit")
+    }
+
     /// Returns the text about the end.
     func closed(_ close: WebSocketClose) -> Printed {
         if self.printsJSON {

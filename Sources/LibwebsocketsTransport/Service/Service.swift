@@ -6,7 +6,7 @@ import Synchronization
 /// A service thread: an event loop, and the connections on it.
 ///
 /// It starts when it is made, sleeps while it has no connection and no job, and never ends. Everything but `post`,
-/// `enqueue`, `makeID`, `isCurrent` and `hasFailed` belongs to the thread.
+/// `postBehindMessages`, `enqueue`, `makeID`, `isCurrent` and `hasFailed` belongs to the thread.
 /// - Safety: the stored properties other than `mailbox`, `resolver`, `buffers`, `thread` and `lastID` are touched on the
 ///   service thread only.
 final class Service: @unchecked Sendable {
@@ -66,6 +66,11 @@ final class Service: @unchecked Sendable {
         // A job's command needs no wake-up: the round that runs the job performs it.
         if self.isCurrent { self.ownCommands.append(command) } else { self.mailbox.post(command) }
     }
+
+    /// Queues a command behind the messages that were queued before, whatever thread queued them.
+    ///
+    /// What a job queues with `post` comes before the other threads' commands.
+    func postBehindMessages(_ command: ServiceCommand) { self.mailbox.post(command) }
 
     /// Indicates whether the caller runs on the service thread.
     var isCurrent: Bool { self.thread.load(ordering: .relaxed) == SystemThread.currentNumber }

@@ -102,11 +102,12 @@ public struct WebSocketTimeouts: Sendable, Hashable {
     ///
     /// Default 20 s.
     public var pingInterval: Duration? = .seconds(20)
-    /// The limit for any byte after such a ping, and for the rest of a refusal's body.
+    /// The limit for any byte after such a ping, for the pong of `ping()`, and for the rest of a refusal's body.
     ///
-    /// Default 10 s; then the connection counts as lost (`ws.ping-timeout`).
+    /// Default 10 s; then the connection counts as lost (`ws.ping-timeout`), unless the ping was one of `ping()`.
     public var pongTimeout: Duration = .seconds(10)
-    /// The limit for the closing handshake, from the call on, with the messages that wait to be sent before it.
+    /// The limit for the closing handshake, from the call on, with the messages that wait to be sent before it, and those
+    /// that come before the server's close frame.
     ///
     /// Default 2 s; then the socket is closed.
     public var close: Duration = .seconds(2)

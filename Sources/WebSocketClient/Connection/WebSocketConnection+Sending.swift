@@ -66,22 +66,27 @@ extension WebSocketConnection {
     /// While what arrives is not received, and reading has stopped at the high watermark, the pong is not read. A pong
     /// answers the older pings of this side as well.
     ///
-    /// - Throws: ``WebSocketError/notOpen`` when the connection ends before the pong; `CancellationError` when the task is
-    ///   cancelled while it waits: the connection stays open.
+    /// - Throws: ``WebSocketError/transport(_:)`` with the tag `ws.ping-timeout` when no pong comes within
+    ///   ``WebSocketTimeouts/pongTimeout``, and `CancellationError` when the task is cancelled while it waits: the
+    ///   connection stays open. ``WebSocketError/notOpen`` when the connection ends before the pong.
     @discardableResult
     public func ping() async throws -> Duration {
         guard self.allowsSending.load(ordering: .relaxed) else { throw WebSocketError.notOpen }
-        if let time = await self.exchange.roundTrip() { return time }
-        if Task.isCancelled { throw CancellationError() }
-        throw WebSocketError.notOpen
+        switch await self.exchange.roundTrip(within: self.pongTimeout) {
+        case .measured(let time): return time
+        case .timedOut: throw self.error(TransportFailure(phase: .stream, cause: .peerUnresponsive))
+        case .ended where Task.isCancelled: throw CancellationError()
+        case .ended: throw WebSocketError.notOpen
+        }
     }
 
     /// Performs the closing handshake (RFC 6455 section 7.1.2), behind the messages that wait to be sent, and returns
     /// how the connection ended.
     ///
-    /// Messages that arrive before the server's close frame can still be received, up to the high watermark. When the
-    /// server does not answer within ``WebSocketTimeouts/close``, the socket is closed and the code is 1006. Of a
-    /// connection that has ended the end is returned. Cancelling the task closes the socket.
+    /// Messages that arrive before the server's close frame can still be received. While more than the high watermark is
+    /// not received, the server's close frame behind it is not read: receive to the end, or use `cancel()`. When it was
+    /// not read within ``WebSocketTimeouts/close``, the socket is closed and the code is 1006. Of a connection that has
+    /// ended the end is returned. Cancelling the task closes the socket.
     ///
     /// - Parameters:
     ///   - code: a code that a close frame may carry (RFC 6455 section 7.4): 1000 to 1003, 1007 to 1014, 3000 to 4999; nil

@@ -60,6 +60,7 @@ public final class WebSocketConnection: Sendable {
     let watch: RequestWatch
     let redaction: SecretRedaction
     let sendWatermark: Int
+    let pongTimeout: Duration
 
     /// The subprotocol that the server chose, one of those offered; nil when it chose none.
     public let subprotocol: String?
@@ -78,6 +79,7 @@ public final class WebSocketConnection: Sendable {
         self.watch = opening.watch
         self.redaction = opening.redaction
         self.sendWatermark = configuration.limits.bounded.sendWatermark
+        self.pongTimeout = configuration.timeouts.pongTimeout.bounded
         self.subprotocol = head.value(of: WebSocketConfiguration.subprotocolFieldName)
         self.isCompressed = head.isCompressed
         let names = Set(configuration.capturedFieldNames.map { $0.lowercased() })
@@ -192,7 +194,7 @@ public final class WebSocketConnection: Sendable {
         }
     }
 
-    private func error(_ failure: TransportFailure) -> WebSocketError {
+    func error(_ failure: TransportFailure) -> WebSocketError {
         let hasMessages = self.receivedMessageCount.load(ordering: .relaxed) > 0
         let hasSent = self.sentMessageCount.load(ordering: .relaxed) > 0
         let safety: ChappieReplaySafety = hasMessages ? .outputDelivered : hasSent ? .sentNoOutput : .notSent

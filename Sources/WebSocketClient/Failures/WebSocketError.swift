@@ -146,8 +146,9 @@ extension WebSocketClose {
         guard self.isClean else {
             guard self.initiator != .client else {
                 return
-                    "The server did not complete the closing handshake within its time limit. What was sent last may "
-                    + "not have arrived: raise the limit (timeouts.close) if the server is slow."
+                    "The server did not complete the closing handshake within its time limit, or what it sent before "
+                    + "was not received. What was sent last may not have arrived: raise the limit (timeouts.close) if "
+                    + "the server or the receiver is slow."
             }
             return "The connection was lost: it ended without a closing handshake. Try again in a moment."
         }

@@ -189,6 +189,92 @@ import WebSocketClient
         connection.cancel()
     }
 
+    /// What comes behind this side's close frame is received whole, however much it is beside the high watermark.
+    @Test(arguments: [(2_000, 1_000), (1, 5_000_000)])
+    func messagesBeforeTheServersCloseFrameAreReceived(count: Int, size: Int) async throws {
+        let opened = try await OpenedWebSocket(to: RawServer()) { configuration in
+            configuration.limits.highWatermark = 64 << 10
+            configuration.limits.lowWatermark = 16 << 10
+            configuration.timeouts.close = .seconds(300)
+        }
+        let (connection, peer) = (opened.connection, opened.peer)
+        let closing = Task { try await connection.close() }
+        #expect(await peer.readMessage()?.opcode == 8)
+        let writing = Task {
+            let frame = RawPeer.frame(2, [UInt8](repeating: 7, count: size))
+            await Self.write(Array(repeating: frame, count: count) + [RawPeer.frame(8, [3, 232])], to: peer)
+        }
+        // Nothing is received until reading has stopped.
+        try await opened.settle()
+        let (messages, error) = await connection.messagesToEnd()
+        #expect(error == nil)
+        #expect(messages.count == count)
+        #expect(messages.allSatisfy { $0 == .binary([UInt8](repeating: 7, count: size)) })
+        await writing.value
+        #expect(try await closing.value == WebSocketClose(code: 1000, initiator: .client))
+    }
+
+    /// A close frame behind more than the high watermark is not read while nothing is received: that is no clean end.
+    @Test func closingDoesNotReadBeyondTheWatermark() async throws {
+        let opened = try await OpenedWebSocket(to: RawServer()) { configuration in
+            configuration.limits.highWatermark = 64 << 10
+            configuration.timeouts.close = .milliseconds(200)
+        }
+        let (connection, peer) = (opened.connection, opened.peer)
+        let frame = RawPeer.frame(2, [UInt8](repeating: 7, count: 1_000))
+        let writing = Task { await Self.write(Array(repeating: frame, count: 20_000), to: peer) }
+        try await opened.settle()
+        #expect(try await connection.close().code == 1006)
+        let (messages, error) = await connection.messagesToEnd()
+        #expect((64...300).contains(messages.count))
+        #expect((error as? WebSocketError)?.tag == "ws.close.1006")
+        await writing.value
+    }
+
+    /// A message whose sending has returned goes out before the close frame, whoever closes meanwhile.
+    @Test func everyMessageThatWasSentGoesOutBeforeTheCloseFrame() async throws {
+        let server = try RawServer()
+        for _ in 0..<10 {
+            let opened = try await OpenedWebSocket(to: server) { $0.limits.sendWatermark = 64 << 10 }
+            let connection = opened.connection
+            let senders = (0..<4).map { _ in
+                Task {
+                    var sent = 0
+                    do {
+                        while true { try await connection.send([UInt8](repeating: 1, count: 1_000)); sent += 1 }
+                    } catch {}
+                    return sent
+                }
+            }
+            var received = 0
+            while received < 200, await opened.peer.readMessage()?.opcode == 2 { received += 1 }
+            let closing = Task { try await connection.close() }
+            while await opened.peer.readMessage()?.opcode == 2 { received += 1 }
+            opened.peer.write(RawPeer.frame(8, [3, 232]))
+            opened.peer.close()
+            #expect(try await closing.value.code == 1000)
+            var sent = 0
+            for sender in senders { sent += await sender.value }
+            #expect(sent == received)
+            #expect(connection.report.sentMessageCount == sent)
+        }
+    }
+
+    @Test(arguments: [nil, .seconds(30)] as [Duration?])
+    func aPingWithoutAPongEndsInTime(interval: Duration?) async throws {
+        let opened = try await OpenedWebSocket(to: RawServer()) { configuration in
+            configuration.timeouts.pingInterval = interval
+            configuration.timeouts.pongTimeout = .milliseconds(100)
+        }
+        let error = await #expect(throws: WebSocketError.self) { try await opened.connection.ping() }
+        #expect(error?.tag == "ws.ping-timeout")
+        // The connection is open.
+        try await opened.connection.send("on")
+        #expect(await opened.peer.readMessage()?.opcode == 9)
+        #expect(await opened.peer.readMessage()?.payload == Array("on".utf8))
+        opened.connection.cancel()
+    }
+
     /// Writes frames, on a thread of its own, for as long as the client takes to read them.
     private static func write(_ frames: [[UInt8]], to peer: RawPeer) async {
         await DispatchQueue.global().blocking { for frame in frames { peer.write(frame) } }

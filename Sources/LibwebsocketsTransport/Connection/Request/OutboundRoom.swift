@@ -63,8 +63,11 @@ final class OutboundRoom: Sendable {
     // MARK: Any thread
 
     /// Ends the wait of all callers, and admits no more that would wait: no message can be sent any more.
-    func close() {
+    ///
+    /// `announce` is called first, behind all messages that were admitted and before any caller knows the end.
+    func close(_ announce: () -> Void = {}) {
         let refused = self.state.withLock { state in
+            if !state.isClosed { announce() }
             state.isClosed = true
             return state.senders.take()
         }
@@ -80,15 +83,36 @@ final class OutboundRoom: Sendable {
         }
     }
 
-    /// Reserves room for a message as `admit(byteCount:upTo:)` does, if that would not suspend; returns nil otherwise.
-    func admitAtOnce(byteCount: Int, upTo watermark: Int) -> SendOutcome? {
-        self.state.withLock { $0.admitInTurn(byteCount: byteCount, upTo: watermark) }
+    /// Reserves room for a message as `admit(byteCount:upTo:_:)` does, and queues it, if that would not suspend; returns
+    /// nil otherwise.
+    func admitAtOnce(byteCount: Int, upTo watermark: Int, _ queue: () -> Void = {}) -> SendOutcome? {
+        self.state.withLock { state in
+            let outcome = state.admitInTurn(byteCount: byteCount, upTo: watermark)
+            if outcome == .queued { queue() }
+            return outcome
+        }
     }
 
     /// Reserves room for a message when it and those before it have at most `watermark` bytes, or none waits; otherwise
     /// suspends until there is room, and at most half of the watermark waits.
-    nonisolated(nonsending) func admit(byteCount: Int, upTo watermark: Int) async -> SendOutcome {
-        if let outcome = self.admitAtOnce(byteCount: byteCount, upTo: watermark) { return outcome }
+    ///
+    /// `queue` is called with the outcome `.queued`, and only then. It is called under the lock: a message that is
+    /// admitted is queued before the room is closed, or not at all.
+    nonisolated(nonsending) func admit(
+        byteCount: Int, upTo watermark: Int, _ queue: () -> Void = {}
+    ) async -> SendOutcome {
+        if let outcome = self.admitAtOnce(byteCount: byteCount, upTo: watermark, queue) { return outcome }
+        let outcome = await self.admission(byteCount: byteCount, upTo: watermark)
+        guard outcome == .queued else { return outcome }
+        return self.state.withLock { state in
+            if state.isClosed { return .ended }
+            queue()
+            return .queued
+        }
+    }
+
+    /// Waits until there is room for a message, and reserves it.
+    nonisolated(nonsending) private func admission(byteCount: Int, upTo watermark: Int) async -> SendOutcome {
         let number = self.state.withLock { state in
             state.callerCount += 1
             return state.callerCount

@@ -1,20 +1,20 @@
 import StreamTransport
 
-/// The time until the answer to a ping, which one task waits for.
+/// The answer to a ping, which one task waits for.
 ///
 /// A lock held for a few lines. Only the first value counts.
 final class PingAnswer: Sendable {
     private enum State {
         case sent
-        case awaited(CheckedContinuation<Duration?, Never>)
-        case known(Duration?)
+        case awaited(CheckedContinuation<RoundTrip, Never>)
+        case known(RoundTrip)
     }
 
     private let state = LockedValue(State.sent)
 
-    /// Sets the value: nil when there will be no answer.
-    func resolve(_ value: Duration?) {
-        let waiter: CheckedContinuation<Duration?, Never>? = self.state.withLock { state in
+    /// Sets the value.
+    func resolve(_ value: RoundTrip) {
+        let waiter: CheckedContinuation<RoundTrip, Never>? = self.state.withLock { state in
             switch state {
             case .known: return nil
             case .sent:
@@ -28,19 +28,19 @@ final class PingAnswer: Sendable {
         waiter?.resume(returning: value)
     }
 
-    /// Suspends until the value is set; nil also when the task is cancelled.
-    func value() async -> Duration? {
+    /// Suspends until the value is set; `.ended` also when the task is cancelled.
+    func value() async -> RoundTrip {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let known: Duration?? = self.state.withLock { state in
-                    if case .known(let value) = state { return .some(value) }
+                let known: RoundTrip? = self.state.withLock { state in
+                    if case .known(let value) = state { return value }
                     state = .awaited(continuation)
                     return nil
                 }
                 if let known { continuation.resume(returning: known) }
             }
         } onCancel: {
-            self.resolve(nil)
+            self.resolve(.ended)
         }
     }
 }
@@ -53,9 +53,9 @@ final class PingTicket: Sendable {
     init(_ answer: PingAnswer) { self.answer = answer }
 
     deinit {
-        self.answer.resolve(nil)
+        self.answer.resolve(.ended)
     }
 
     /// Reports the answer, which has arrived now.
-    func answered() { self.answer.resolve(.now - self.start) }
+    func answered() { self.answer.resolve(.measured(.now - self.start)) }
 }

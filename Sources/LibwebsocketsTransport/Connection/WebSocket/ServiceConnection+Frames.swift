@@ -178,14 +178,15 @@ extension ServiceConnection {
     }
 
     /// Starts the closing handshake with any code, or none, behind all messages that were queued before.
+    ///
+    /// The consumer goes on receiving, so that nothing is dropped: reading waits for it at the high watermark, for as
+    /// long as the closing handshake may take.
     func close(with frame: CloseFrame) {
         switch self.phase {
         case .upgraded, .ended:
             guard let channel = self.channel else { return self.closeSocket() }
             if let code = channel.pendingFailure { return self.close(code: code.rawValue) }
             self.perform(channel.requestClose(frame), rest: .isSentWhole)
-            self.plan.arena.dropOverflow()
-            self.resumeReading()
         case .resolving, .connecting, .requesting, .receivingBody:
             self.cancel()
         }
