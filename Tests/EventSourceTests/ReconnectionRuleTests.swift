@@ -215,7 +215,7 @@ import Testing
         #expect(fixture.reconnect()?.value(of: "Last-Event-ID") == "☃ü\u{1F600}")
     }
 
-    @Test(arguments: ["a\u{1}b", "\u{7F}", String(repeating: "x", count: 4_097)])
+    @Test(arguments: ["a\u{1}b", "a\u{1F}b", "\u{7F}", String(repeating: "x", count: 4_097)])
     func idThatNoFieldCanCarryIsNotSent(_ id: String) {
         var fixture = SessionFixture.open()
         fixture.receive("id: \(id)\ndata: a\n\n")
@@ -224,8 +224,8 @@ import Testing
         #expect(fixture.reconnect()?.value(of: "Last-Event-ID") == nil)
     }
 
-    @Test(arguments: ["a\tb", "x", String(repeating: "x", count: 4_096)])
-    func idWithinTheLimitIsSent(_ id: String) {
+    @Test(arguments: ["a\tb", "a\u{85}b", "a\u{2028}b", "x", String(repeating: "x", count: 4_096)])
+    func idThatAFieldCanCarryIsSent(_ id: String) {
         var fixture = SessionFixture.open()
         fixture.receive("id: \(id)\ndata: a\n\n")
         #expect(!fixture.session.hasUnsendableLastEventID)

@@ -45,8 +45,8 @@ public struct EventSourceReport: Sendable, Equatable, Codable {
     public internal(set) var attemptCount = 0
     /// The number of all events.
     public internal(set) var eventCount = 0
-    /// Indicates whether the stream had a last event ID that could not be sent: one with control characters, or of more
-    /// than 4 KiB.
+    /// Indicates whether the stream had a last event ID that could not be sent: one with a control character of ASCII
+    /// other than the tab (RFC 9110 section 5.5), or of more than 4 KiB.
     public internal(set) var hadUnsendableLastEventID = false
     /// Indicates whether the event source has ended without an error because the policy, which allows reconnections,
     /// allowed no other one: the last answers were complete, and brought nothing of a stream.

@@ -144,8 +144,9 @@ package struct EventSourceSession: Sendable {
 
     /// Returns the value of `Last-Event-ID`; nil for an empty ID, and for one that no field can carry.
     ///
-    /// RFC 9110 section 5.5: a field value has no control characters. Such an ID, or one of more than 4 KiB, comes from
-    /// the server and cannot be returned to it.
+    /// RFC 9110 section 5.5: of the control characters of ASCII a field value may have the tab alone; UTF-8 beyond ASCII,
+    /// such as U+0085, is `obs-text`. Another ID, or one of more than 4 KiB, comes from the server and cannot be returned
+    /// to it.
     private static func fieldValue(ofLastEventID id: String) -> String? {
         let isSendable =
             !id.isEmpty && id.utf8.count <= Self.lastEventIDByteCountLimit
