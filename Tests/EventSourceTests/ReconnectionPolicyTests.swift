@@ -126,6 +126,16 @@ import Testing
         #expect(!fixture.session.hasGivenUp)
     }
 
+    @Test func reconnectionThatWouldComeTooLateIsGivenUp() {
+        var fixture = SessionFixture.open {
+            $0.reconnection.reconnectionTime = .seconds(11)
+            $0.reconnection.maximumOutage = .seconds(10)
+        }
+        fixture.receive("data: a\n\n")
+        #expect(fixture.end() == .finish)
+        #expect(fixture.session.hasGivenUp)
+    }
+
     @Test func withoutReconnectionAStreamThatIsCutIsAnError() {
         var fixture = SessionFixture.open { $0.reconnection = .never }
         fixture.receive("data: a\n\ndata")

@@ -48,8 +48,12 @@ public struct EventSourceReport: Sendable, Equatable, Codable {
     /// Indicates whether the stream had a last event ID that could not be sent: one with a control character of ASCII
     /// other than the tab (RFC 9110 section 5.5), or of more than 4 KiB.
     public internal(set) var hadUnsendableLastEventID = false
-    /// Indicates whether the event source has ended without an error because the policy, which allows reconnections,
-    /// allowed no other one: the last answers were complete, and brought nothing of a stream.
+    /// Indicates whether the event source has ended without an error, behind a complete answer, because the policy
+    /// allowed no other reconnection: `maximumAttempts` of them brought nothing of a stream, or the next one would have
+    /// come later than `maximumOutage` allows.
+    ///
+    /// False with a policy that allows no reconnection at all, such as ``EventSourceReconnectionPolicy/never``: the end of
+    /// the one answer is expected.
     public internal(set) var hasGivenUp = false
 
     init() {}

@@ -69,7 +69,7 @@ package struct EventSourceSession: Sendable {
     /// Indicates whether the current attempt has brought an event, a comment or a reconnection time.
     private var hasWorked = false
     /// Indicates whether the event source has ended behind a complete answer because the policy, which allows
-    /// reconnections, allows no other one.
+    /// reconnections, allows no other one (`EventSourceReport.hasGivenUp`).
     package private(set) var hasGivenUp = false
 
     /// Creates the session of a request that is not sent yet.
