@@ -70,9 +70,8 @@ struct AuthorizationClient: Sendable {
 
     /// Returns the text of an answer, without the sent secrets, and cut to a readable length.
     static func words(_ body: [UInt8], without secrets: [String]) -> String {
-        // Some servers echo the form as it was sent.
-        let written = secrets.flatMap { [$0, PercentEncoding.encode($0)] }
-        return SecretRedaction(written).words(String(decoding: body.prefix(Self.errorByteLimit), as: UTF8.self))
+        // Some servers echo the form as it was sent: percent-encoding is recognized.
+        SecretRedaction(secrets).words(String(decoding: body.prefix(Self.errorByteLimit), as: UTF8.self))
     }
 
     /// Throws `unknown` for a URL that is neither https nor on this machine.

@@ -208,6 +208,18 @@ import TransportSurface
         #expect(refusal.response.value(of: "x-echo")?.contains("hunter2") == false)
     }
 
+    @Test(arguments: ["hunter2%2Dtoken", "hunter2-cookie", "hunter2-password", "user:hunter2-password"])
+    func partOfACredentialThatTheServerRepeatsIsRedacted(part: String) async throws {
+        let server = ScriptedServer([.head(400), .body("\(part)?"), .end()])
+        var request = EventSourceRequest.test
+        request.fields = [
+            ("X-Token", "hunter2-token"), ("Cookie", "a=1; b=hunter2-cookie"),
+            ("Authorization", "Basic dXNlcjpodW50ZXIyLXBhc3N3b3Jk"),
+        ]
+        let error = try #require(await EventSource(server, request).all().error as? EventSourceError)
+        #expect(error.unsafeMessage == "[redacted]?")
+    }
+
     @Test func acceptanceWithoutAStreamHasWordsOfItsOwn() async throws {
         let server = ScriptedServer([.head(202), .end()])
         var request = EventSourceRequest.test

@@ -46,6 +46,19 @@ import Testing
         #expect(fixture.outcomes == ["connect http.401"])
     }
 
+    @Test(arguments: ["sk%2Dsecret%2D1", "sk-secret-1", "cookie-1", "sk%2dsecret-1"])
+    func aRefusalHasNoPartOfACredential(part: String) async throws {
+        var fixture = try WebSocketFixture([
+            .opened(ResponseHead(statusCode: 400)), .message(.body, Array("wrong: \(part)".utf8)), .ended(.complete),
+        ])
+        fixture.configuration.additionalFields = [
+            ("Authorization", #"Token token="sk-secret-1""#), ("Cookie", "a=1; b=cookie-1"),
+        ]
+        let error = await fixture.errorOfOpening()
+        guard case .refused(let refusal) = error else { return #expect(error == .notOpen) }
+        #expect(refusal.body == "wrong: [redacted]")
+    }
+
     @Test func aRefusalKeepsNoMoreThanTheLimit() async throws {
         var fixture = try WebSocketFixture([
             .opened(ResponseHead(statusCode: 500)), .message(.body, Array("12345678".utf8)),

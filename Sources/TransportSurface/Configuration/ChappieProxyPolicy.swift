@@ -46,8 +46,8 @@ public enum ChappieProxyPolicy: Sendable, Hashable, CustomStringConvertible, Cus
 }
 
 extension ChappieProxyPolicy {
-    /// The passwords of the proxies, with the current environment: in their written form and as they are sent (RFC 7617
-    /// section 2).
+    /// The passwords of the proxies, with the current environment: in their written form, behind the user name, and as
+    /// they are sent (RFC 7617 section 2).
     ///
     /// A proxy is an intermediary, so it can put them into an apparent answer of the server.
     package var secrets: [String] {
@@ -68,7 +68,8 @@ extension ChappieProxyPolicy {
         let password = userInformation.firstIndex(of: ":").map { String(userInformation[$0...].dropFirst()) }
         let sent: [String] =
             switch proxy.scheme {
-            case .http, .https: credential.basicAuthorization.split(separator: " ").suffix(1).map(String.init)
+            case .http, .https:
+                FieldSecrets.secrets(of: (name: "Proxy-Authorization", value: credential.basicAuthorization))
             case .socks5: []
             }
         return sent + [decoded, password].compactMap(\.self)

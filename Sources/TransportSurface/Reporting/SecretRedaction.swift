@@ -34,7 +34,7 @@ package struct SecretRedaction: Sendable {
     /// Returns the redaction of the secrets among fields as well.
     package func adding(_ fields: [(name: String, value: String)]) -> Self {
         var copy = self
-        for field in fields where Self.namesSecret(field.name) { copy.add(Self.secret(of: field)) }
+        for secret in fields.flatMap({ FieldSecrets.secrets(of: $0) }) { copy.add(secret) }
         return copy
     }
 
@@ -60,26 +60,13 @@ package struct SecretRedaction: Sendable {
         }
     }
 
-    /// The value of a field, without the scheme of credentials (RFC 9110 section 11.4): servers name it in their
-    /// answers.
-    private static func secret(of field: (name: String, value: String)) -> String {
-        guard ["authorization", "proxy-authorization"].contains(field.name.lowercased()),
-            let end = field.value.firstIndex(of: " ")
-        else { return field.value }
-        return String(field.value[end...].drop { $0 == " " })
-    }
-
-    private static func namesSecret(_ fieldName: String) -> Bool {
-        let name = fieldName.lowercased()
-        return ["auth", "key", "token", "secret", "password", "cookie"].contains { name.contains($0) }
-    }
-
     // MARK: Text
 
     /// Returns the words without the secrets, and without the beginning of one at their end, where they may have been
     /// cut.
     ///
-    /// A secret is recognized in JSON's escapes too (RFC 8259 section 7), at any depth of JSON within JSON.
+    /// A secret is recognized percent-encoded (RFC 3986 section 2.1) and in JSON's escapes too (RFC 8259 section 7), at
+    /// any depth of JSON within JSON.
     package func words(_ text: String) -> String {
         guard !self.secrets.isEmpty else { return text }
         var text = text
@@ -135,8 +122,19 @@ package struct SecretRedaction: Sendable {
         return result
     }
 
-    /// Returns the places of unescaped secrets, and of the beginning of one at the end.
+    /// Returns the places of secrets, as they are and percent-encoded, and of the beginning of one at the end.
     private func places(in bytes: UnsafeRawBufferPointer) -> [Range<Int>] {
+        let places = unsafe self.plainPlaces(in: bytes)
+        guard unsafe PercentEscapes.areIn(bytes) else { return places }
+        let plain = unsafe PercentEscapes.bytes(withoutThoseIn: bytes)
+        let plainPlaces = unsafe plain.withUnsafeBytes { unsafe self.plainPlaces(in: $0) }
+        guard !plainPlaces.isEmpty else { return places }
+        let starts = unsafe PercentEscapes.starts(in: bytes) + [bytes.count]
+        return places + plainPlaces.map { starts[$0.lowerBound]..<starts[$0.upperBound] }
+    }
+
+    /// Returns the places of unescaped secrets, and of the beginning of one at the end.
+    private func plainPlaces(in bytes: UnsafeRawBufferPointer) -> [Range<Int>] {
         guard let base = bytes.baseAddress else { return [] }
         var places: [Range<Int>] = []
         for secret in self.secrets where unsafe memchr(base, CInt(secret.telltale), bytes.count) != nil {

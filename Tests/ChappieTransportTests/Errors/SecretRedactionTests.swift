@@ -41,6 +41,22 @@ import TransportSurface
         #expect(Self.words(text + "another-secret") == text + "[redacted]")
     }
 
+    @Test(arguments: [
+        "sk-proj%2FAb3%2Bz%3D", "sk-proj%2fAb3+z%3d", "sk-proj/Ab3%2Bz=", "%73k-proj/Ab3+z=",
+        #"sk-proj%2FAb3\u002bz%3D"#,
+        #"sk-proj\u00252FAb3%2Bz="#,
+    ])
+    func secretsInPercentEncodingAreReplaced(text: String) {
+        #expect(Self.words(text) == "[redacted]")
+        #expect(Self.words("100% ?a=\(text)&b=%20%zz%") == "100% ?a=[redacted]&b=%20%zz%")
+    }
+
+    @Test(arguments: ["100%", "%", "%2", "%zz", "%41", "a%20b", "%%41", "%25", "%E2%80%A8"])
+    func otherPercentEncodingStaysAsItIs(text: String) {
+        #expect(Self.words(text) == text)
+        #expect(Self.words(text + "another-secret.") == text + "[redacted].")
+    }
+
     /// A text may have been cut to a limit, at any place.
     @Test(arguments: 1..<14)
     func secretThatIsCutAtTheEndIsReplaced(count: Int) {
@@ -50,7 +66,10 @@ import TransportSurface
         #expect(Self.words(beginning + " x") == beginning + " x")
     }
 
-    @Test(arguments: [#"sk-proj\/"#, #"sk-proj\"#, #"sk-proj\u"#, #"sk-proj\u002"#, #"sk-pro\u006a"#])
+    @Test(arguments: [
+        #"sk-proj\/"#, #"sk-proj\"#, #"sk-proj\u"#, #"sk-proj\u002"#, #"sk-pro\u006a"#, "sk-proj%", "sk-proj%2",
+        "sk-proj%2F", "sk-pro%6A",
+    ])
     func secretThatIsCutInAnEscapeIsReplaced(text: String) {
         #expect(Self.words("x " + text) == "x [redacted]")
     }
@@ -76,6 +95,7 @@ import TransportSurface
         configuration.proxy = .url("http://user:pass%2Fword@proxy.example:3128")
         let redaction = SecretRedaction(configuration)
         #expect(redaction.words("user, pass%2Fword, pass/word") == "user, [redacted], [redacted]")
+        #expect(redaction.words("user:pass/word, user:pass%2Fword") == "[redacted], [redacted]")
         #expect(
             redaction.words("Basic dXNlcjpwYXNzL3dvcmQ=, field-secret, plain!")
                 == "Basic [redacted], [redacted], plain!")
@@ -83,6 +103,42 @@ import TransportSurface
             configuration.proxy = .url(url)
             #expect(SecretRedaction(configuration).words("user proxy.example") == "user proxy.example")
         }
+    }
+
+    @Test(arguments: [
+        ("Cookie", "session=part-of-it", "part-of-it"), ("cookie", "a=1;s=part=of=it", "part=of=it"),
+        ("Cookie", #"a=1; session="part-of-it" ; b=2"#, "part-of-it"),
+        ("Authorization", #"Token token="part-of-it", nonce="1234567""#, "part-of-it"),
+        ("Authorization", "Token token=part-of-it;nonce=1234567", "part-of-it"),
+        ("Authorization", #"Token token="part \"of\", it""#, #"part "of", it"#),
+        ("Authorization", #"Token token="part-of-it"#, "part-of-it"),
+        ("proxy-authorization", #"Digest username="a-user", response = "part-of-it""#, "part-of-it"),
+        ("Authorization", "Basic c29tZXVzZXI6cGFzc3dvcmQ5OQ==", "password99"),
+        ("Authorization", "basic c29tZXVzZXI6cGFzc3dvcmQ5OQ", "someuser:password99"),
+        ("Proxy-Authorization", "Basic c29tZXVzZXI6", "someuser"),
+        ("Authorization", "Basic c29tZW9uZTpwdw==", "someone:pw"),
+    ])
+    func partsOfAFieldAreReplaced(name: String, value: String, part: String) {
+        let redaction = SecretRedaction([]).adding([(name: name, value: value)])
+        #expect(redaction.words("a \(part) b") == "a [redacted] b")
+        #expect(redaction.words("a \(value) b").contains(part) == false)
+        let encoded = part.utf8.map { "%" + ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        #expect(redaction.words(encoded) == "[redacted]")
+    }
+
+    @Test(arguments: [
+        ("Cookie", "sessions=part-of-it; theme=dark", "sessions, dark"),
+        (
+            "Authorization", #"Digest username="a-user", realm="a realm", uri="/v1/responses", qop=auth, response="1""#,
+            "Digest for a-user in a realm at /v1/responses"
+        ),
+        ("Authorization", "Basic c29tZXVzZXI6cGFzc3dvcmQ5OQ==", "Basic for someuser."),
+        ("Authorization", "Basic !not-base64!", "not-base64"), ("X-Plain", "a=part-of-it", "part-of-it"),
+        ("Authorization", "Basic", "user:password"), ("Authorization", "Token ", "Token token"),
+        ("Cookie", ";=;", ";=;"),
+    ])
+    func otherPartsOfAFieldStay(name: String, value: String, text: String) {
+        #expect(SecretRedaction([]).adding([(name: name, value: value)]).words(text) == text)
     }
 
     @Test func shortWordsAreNotRedacted() {
@@ -97,6 +153,10 @@ import TransportSurface
         let redaction = SecretRedaction([half + "b"])
         #expect(redaction.words(beginning + half + ".") == beginning + half + ".")
         #expect(redaction.words(beginning + half) == beginning + "[redacted]")
+        let percent = String(repeating: "%", count: 1 << 16)
+        let encoded = String(repeating: "%61", count: 1 << 15)
+        #expect(redaction.words(percent + encoded + ".") == percent + encoded + ".")
+        #expect(redaction.words(percent + encoded) == percent + "[redacted]")
     }
 
     // MARK: Redacted values

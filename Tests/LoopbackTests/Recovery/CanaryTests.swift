@@ -14,6 +14,7 @@ import Testing
     private static let proxyUser = "canary-user-a11c"
     private static let proxyPassword = "canary-password-0dd5"
     private static let proxyCredential = Data("\(Self.proxyUser):\(Self.proxyPassword)".utf8).base64EncodedString()
+    private static let login = Data("\(Self.proxyUser):\(Self.field)".utf8).base64EncodedString()
     /// The token as a writer of JSON may put it, and as much of it as is left where a body is cut.
     private static let escapedToken = #"canary-token\u002D7f3a"#
     private static let cutToken = "canary-tok"
@@ -119,6 +120,40 @@ import Testing
             for (type, payload) in outcome.raw {
                 #expect(!(type + payload).contains(Self.cutToken), "\(type)")
             }
+        }
+    }
+
+    /// Servers repeat the parts of what they were sent: a cookie's value, a password, a parameter.
+    @Test(
+        arguments: Wire.allCases,
+        [
+            "Cookie: theme=dark; session=\(Self.field)", "Authorization: Basic \(Self.login)",
+            #"Authorization: Token token="\#(Self.field)", nonce="1""#,
+            #"Proxy-Authorization: Digest username="u", response="\#(Self.field)""#,
+        ])
+    func noErrorAndNoReportNamesAPartOfACredential(over wire: Wire, line: String) async throws {
+        let encoded = [Self.token, Self.field].map { $0.replacingOccurrences(of: "-", with: "%2D") }
+        let canaries = Canaries(secrets: [Self.token, Self.field, Self.login] + encoded, content: [])
+        let words = ([Self.field, Self.login] + encoded).joined(separator: ", ")
+        let fault = ChappieTestServer.Fault.Action.answer(
+            status: 400, body: #"{"error":{"message":"Wrong: \#(words)"}}"#)
+        try await withServer(.init(model: .scripted(Self.model), faults: [.init(fault)])) { server in
+            let watched = WatchedTurns()
+            let outcome = await ChappieStreamingTransport(
+                configuration: .loopback(server.baseURL) { client in
+                    client.policy = wire.alone
+                    client.credentialFieldName = "X-Api-Key"
+                    client.credential = { _ in Self.credential }
+                    let parts = line.components(separatedBy: ": ")
+                    client.additionalFields = [
+                        (name: parts[0], value: parts[1]), (name: "X-Canary-Key", value: Self.login),
+                    ]
+                    watched.listen(to: &client)
+                }
+            ).outcome()
+            #expect(outcome.serverMessage?.contains("Wrong: [redacted], [redacted], [redacted], [redacted]") == true)
+            canaries.expectNone(in: outcome)
+            canaries.expectNone(in: watched)
         }
     }
 
