@@ -184,6 +184,8 @@ struct Walk {
                 "redaction, backslashes", 10_000, { secret + String(repeating: "\\", count: $0) + "u" },
                 redaction([secret])),
             self.text("redaction, escapes", 4_000, { String(repeating: #"\u0073k-"#, count: $0) }, redaction([secret])),
+            self.text(
+                "redaction, percent-encoding", 4_000, { String(repeating: "%73k-%2", count: $0) }, redaction([secret])),
         ]
     }
 
