@@ -235,7 +235,10 @@ import WebSocketClient
     @Test func everyMessageThatWasSentGoesOutBeforeTheCloseFrame() async throws {
         let server = try RawServer()
         for _ in 0..<10 {
-            let opened = try await OpenedWebSocket(to: server) { $0.limits.sendWatermark = 64 << 10 }
+            let opened = try await OpenedWebSocket(to: server) { configuration in
+                configuration.limits.sendWatermark = 64 << 10
+                configuration.timeouts.close = .seconds(300)
+            }
             let connection = opened.connection
             let senders = (0..<4).map { _ in
                 Task {
