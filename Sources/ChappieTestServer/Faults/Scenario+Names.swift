@@ -448,6 +448,8 @@ extension ChappieTestServer.Scenario {
     public static var closingAll: Self { .builtIn("closing-all") }
     /// Sends a tool call only in the last event.
     public static var closingCall: Self { .builtIn("closing-call") }
+    /// Sends the last deltas of the text behind the event that closes it.
+    public static var closingEarly: Self { .builtIn("closing-early") }
     /// Sends the text only in the finished item and the last event, and skips the event numbers of its deltas.
     public static var closingItem: Self { .builtIn("closing-item") }
     /// Sends the end of the text only in the closing events.

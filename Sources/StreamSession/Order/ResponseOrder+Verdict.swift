@@ -40,7 +40,7 @@ extension ResponseOrder {
         case indexOutOfRange = "index-out-of-range"
         /// Another response, or the same again, begins after one has output.
         case responseRestarted = "response-restarted"
-        /// Output of an item came after the item was done.
+        /// Output of an item came after the item was done, or output of a part that its closing text does not have.
         case itemContinued = "item-continued"
         /// The server was asked for the rest of a response, and answers with another one.
         case otherResponse = "other-response"

@@ -21,6 +21,7 @@
 /// | output before the response is created, or of items never added | tolerated: some servers send no announcements |
 /// | an item added or done twice, and its output after that | tolerated: some servers give several items one index |
 /// | output of an item that was added once and is done | violation: it was complete, and may have been acted on |
+/// | a delta of a slot that a text has closed | `isBehindClosing`: the ledger knows whether the text had it |
 /// | deltas of two named items of one index alternately | violation: two answers are written at once |
 /// | an item with output is said to be another agent's | violation: its text was taken for the root's |
 /// | an end with another response identifier, no item open | tolerated, it ends the response: some change identifiers |
@@ -113,6 +114,10 @@ package struct ResponseOrder: Sendable {
     /// Open items with output that were announced again: more deltas of theirs would belong to an answer that begins
     /// anew.
     private var begunAgain = ItemIndexSet()
+    /// The slots that a text has closed, by the index of their item.
+    private var closed: [Int: Set<ReplaySlot>] = [:]
+    /// Indicates whether the last delta is of a slot that a text has closed, so that it comes too late.
+    private(set) var isBehindClosing = false
     /// The slot of the last input, if that was output with the verdict `fine`: more of it is fine and changes no state.
     private var running: ReplaySlot?
     /// The fingerprint of its item's identifier; 0 when it has none.
@@ -333,6 +338,7 @@ package struct ResponseOrder: Sendable {
             guard order.added.insert(outputIndex) else {
                 if order.isOther(name, at: outputIndex) { return .violation(.otherResponse) }
                 if order.isWritten(name, at: outputIndex) { _ = order.begunAgain.insert(outputIndex) }
+                order.closed[outputIndex] = nil
                 order.itemNames[outputIndex] = nil
                 order.announce(name, at: outputIndex)
                 return order.tolerate(.itemAddedAgain)
@@ -378,7 +384,9 @@ package struct ResponseOrder: Sendable {
             guard !order.done.contains(place) else { return order.continued(place) }
             return order.added.contains(place) ? .fine : order.tolerate(.itemNotAdded)
         }
-        if case .fine = verdict, place == slot.outputIndex, !self.isAside(place) {
+        self.isBehindClosing =
+            self.closed[place]?.contains(ReplaySlot(slot.kind, outputIndex: place, partIndex: slot.partIndex)) == true
+        if case .fine = verdict, place == slot.outputIndex, !self.isAside(place), !self.isBehindClosing {
             self.running = slot
             self.runningName = name
             self.runningShape = shape
@@ -396,6 +404,12 @@ package struct ResponseOrder: Sendable {
             _ = order.written.insert(place)
             return .fine
         }
+    }
+
+    /// Records that a text has closed a slot.
+    mutating func closed(_ slot: ReplaySlot) {
+        self.stopRunning()
+        self.closed[slot.outputIndex, default: []].insert(slot)
     }
 
     /// Judges the end of the response, of any kind.

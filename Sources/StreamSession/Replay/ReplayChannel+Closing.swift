@@ -138,7 +138,7 @@ extension ReplayChannel {
     }
 
     /// Returns whether a text begins with a part of the delivered output.
-    private func begins(_ text: Span<UInt8>, with piece: Range<Int>) -> Bool {
+    func begins(_ text: Span<UInt8>, with piece: Range<Int>) -> Bool {
         guard piece.count <= text.count else { return false }
         // Both have the same number of bytes.
         return unsafe self.withBytes { memory in

@@ -6,7 +6,7 @@ extension ReplayLedger {
         let (index, hasOverflown) = outputIndex.addingReportingOverflow(self.settledItemCount)
         guard !hasOverflown else { return }
         self.channels.forEach { $0.beginItem(index) }
-        self.closed[index] = nil
+        for slot in self.closed.removeValue(forKey: index) ?? [] { self.supplied[slot] = nil }
         self.aliases[index] = nil
     }
 
@@ -22,13 +22,35 @@ extension ReplayLedger {
         case .prefix(let count, let likeness):
             if !text.isEmpty, likeness != .stopped { self.closed[slot.outputIndex, default: []].insert(slot) }
             guard count < text.count else { return likeness == .same ? .whole : .rewritten }
-            guard let newest = channel.newestSlot, newest != slot else { return .rest(from: count) }
-            // A slot without output may follow one at a later position.
-            let isBehind =
-                !channel.hasOutput(of: slot)
-                && (newest.outputIndex, newest.partIndex) <= (slot.outputIndex, slot.partIndex)
-            return isBehind ? .rest(from: count) : .outOfPlace
+            if let newest = channel.newestSlot, newest != slot {
+                // A slot without output may follow one at a later position.
+                let isBehind =
+                    !channel.hasOutput(of: slot)
+                    && (newest.outputIndex, newest.partIndex) <= (slot.outputIndex, slot.partIndex)
+                guard isBehind else { return .outOfPlace }
+            }
+            self.supply(text.count - count, to: slot)
+            return .rest(from: count)
         }
+    }
+
+    /// Records that a closing text brings the next bytes of a channel.
+    private mutating func supply(_ byteCount: Int, to slot: ReplaySlot) {
+        let start = self.channels[slot.kind].cursor
+        let before = self.supplied[slot].flatMap { $0.upperBound == start ? $0.lowerBound : nil }
+        self.supplied[slot] = (before ?? start)..<start + byteCount
+    }
+
+    /// Compares a delta, which must not be empty, with the text that has closed its slot before.
+    ///
+    /// The rest that this text has brought may come once more in deltas, in its order.
+    package mutating func late(_ bytes: Span<UInt8>, in slot: ReplaySlot) -> Late {
+        guard let slot = slot.shifted(by: self.settledItemCount), self.isClosed(slot) else { return .isNew }
+        guard let rest = self.supplied[slot], bytes.count <= rest.count else { return .contradiction }
+        let end = rest.lowerBound + bytes.count
+        guard self.channels[slot.kind].begins(bytes, with: rest.lowerBound..<end) else { return .contradiction }
+        self.supplied[slot] = end..<rest.upperBound
+        return .delivered
     }
 
     /// Returns the slot that a closing text belongs to: the one that it names, or else the item's newest slot.

@@ -48,7 +48,8 @@
 ///
 /// A response states its content twice: in deltas, and in the events that close a part, an item and the response. The
 /// output of the current attempt must be a prefix of the closing text; the rest of the closing text is output like a
-/// delta's, in a replay too. It must be in place: behind all output of its channel.
+/// delta's, in a replay too. It must be in place: behind all output of its channel. A delta that comes behind the closing
+/// text of its slot repeats that rest, or contradicts the text (`late`).
 ///
 /// # Raw events
 ///
@@ -90,6 +91,16 @@ package struct ReplayLedger: Sendable {
         case outOfPlace
     }
 
+    /// The relation of a delta to the text that has closed its slot before.
+    package enum Late: Equatable, Sendable {
+        /// No text has closed the slot: the delta is output like any other.
+        case isNew
+        /// The closing text has brought it, and no other delta has repeated it.
+        case delivered
+        /// The closing text, which is the whole text of the slot, does not have it.
+        case contradiction
+    }
+
     /// The result of a response's completion.
     package enum Completion: Equatable, Sendable {
         /// It has all of the delivered output.
@@ -112,6 +123,8 @@ package struct ReplayLedger: Sendable {
     private var rawEvents = RawEventCounts()
     /// The slots that a closing text has closed in the current attempt, by the index of their item.
     var closed: [Int: Set<ReplaySlot>] = [:]
+    /// The part of the channel that a closing text has brought and that no delta has repeated since, by the slot.
+    var supplied: [ReplaySlot: Range<Int>] = [:]
     /// The slots that closing texts belong to when they name others, by the index of the item that they name.
     var aliases: [Int: [ReplaySlot: ReplaySlot]] = [:]
     /// The number of items before the attempt's output index 0.
@@ -146,6 +159,7 @@ package struct ReplayLedger: Sendable {
     package mutating func beginReplay() {
         self.rawEvents.rewind()
         self.closed.removeAll()
+        self.supplied.removeAll()
         self.aliases.removeAll()
         guard self.phase != .diverged else { return }
         self.channels.forEach { $0.rewind() }
@@ -194,6 +208,7 @@ package struct ReplayLedger: Sendable {
         self.rawEvents.settle(0..<Int.max)
         self.channels.forEach { $0.beginSuccessor() }
         self.closed.removeAll()
+        self.supplied.removeAll()
         self.aliases.removeAll()
         self.settledItemCount += ResponseOrder.maximumIndex + 1
         return true

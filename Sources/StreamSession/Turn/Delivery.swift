@@ -165,7 +165,19 @@ package struct Delivery: ~Copyable, Sendable {
     ///
     /// A rest is output like any other: `TurnStateMachine.deltaReceived` is called with it next.
     package mutating func closing(_ text: Span<UInt8>, in slot: ReplaySlot) -> ReplayLedger.Closing {
-        self.ledger.close(text, in: slot)
+        if !text.isEmpty { self.order.closed(slot) }
+        return self.ledger.close(text, in: slot)
+    }
+
+    /// Returns whether the delta that was judged last is of a slot that a text has closed.
+    package mutating func isBehindClosing() -> Bool { self.order.isBehindClosing }
+
+    /// Compares such a delta with the text that has closed its slot.
+    ///
+    /// Where items share an index, it may be the beginning of the next item.
+    package mutating func late(_ text: Span<UInt8>, in slot: ReplaySlot) -> ReplayLedger.Late {
+        let late = self.ledger.late(text, in: slot)
+        return late == .contradiction && self.order.areIndicesShared ? .isNew : late
     }
 
     /// Returns the slot of a closing text whose event names this slot, and optionally the item's name.

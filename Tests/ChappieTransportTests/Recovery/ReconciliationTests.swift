@@ -228,6 +228,82 @@ private enum Closing {
         Self.expectContradiction(outcome, "HelloHello", "closing-differs at output 0, part 0")
     }
 
+    // MARK: Deltas behind the closing text
+
+    private static func refusal(_ text: String, isDelta: Bool) -> String {
+        let (type, name) = isDelta ? ("delta", "delta") : ("done", "refusal")
+        return
+            #"{"type":"response.refusal.\#(type)","output_index":0,"content_index":0,"item_id":"m","\#(name)":"\#(text)"}"#
+    }
+
+    private static func numbered(_ events: [String]) -> [String] {
+        events.enumerated().map { number, event in
+            #"{"sequence_number":\#(number + 1),"# + event.dropFirst()
+        }
+    }
+
+    /// White space at the end of a text would pass for one that the closing events have trimmed.
+    @Test(arguments: [" ", "\\n", "\u{2028}", "\u{3000}", "b", "b "], [true, false])
+    func lastDeltaBehindTheClosingTextComesOnce(_ last: String, isNumbered: Bool) async {
+        let text = "a" + (last == "\\n" ? "\n" : last)
+        let end = [Closing.partDone("a\(last)"), Closing.itemDone("a\(last)")]
+        let events = [
+            Closing.added, Closing.delta("a"), Closing.textDone("a\(last)", id: "m"), Closing.delta(last),
+        ]
+        var numbered = Self.numbered(events)
+        // The number is the one that the delta had before it was overtaken.
+        numbered[2] = numbered[2].replacing(#""sequence_number":3"#, with: #""sequence_number":4"#)
+        numbered[3] = numbered[3].replacing(#""sequence_number":4"#, with: #""sequence_number":3"#)
+        for reportsDiagnostics in [true, false] {
+            let outcome = await Self.run(
+                (isNumbered ? numbered : events) + end + [Closing.completed(Closing.message("a\(last)"))]
+            ) { $0.reportsDiagnostics = reportsDiagnostics }
+            #expect(outcome.error == nil)
+            #expect(outcome.text == text)
+            #expect(outcome.diagnostics.allSatisfy { $0.kind != .contentRewritten })
+        }
+    }
+
+    @Test func lastDeltasOfARefusalBehindItsClosingTextComeOnce() async {
+        let outcome = await Self.run([
+            Closing.added, Self.refusal("n", isDelta: true), Self.refusal("no. ", isDelta: false),
+            Self.refusal("o.", isDelta: true), Self.refusal(" ", isDelta: true), Closing.itemDone(nil), Event.completed,
+        ])
+        #expect(outcome.events == [.refusalDelta("n"), .refusalDelta("o. "), .completed])
+    }
+
+    /// It is another part's, or another item's with the same index.
+    @Test func deltasOfAnotherSlotBehindAClosingTextAreOutput() async {
+        let outcome = await Self.run([
+            Closing.added, Closing.delta("a"), Closing.textDone("ab", id: "m"),
+            Closing.delta("b").replacing(#""content_index":0"#, with: #""content_index":1"#), Closing.delta("b"),
+            Closing.itemDone(nil), Closing.added(id: "n"), Closing.delta("c", id: "n"), Closing.delta("d", id: "n"),
+            Closing.textDone("cd", id: "n"), Closing.itemDone("cd", id: "n"), Event.completed,
+        ])
+        #expect(outcome.error == nil)
+        #expect(outcome.text == "abbcd")
+    }
+
+    /// Nothing that the closing text does not have is delivered, so that another attempt can repeat what was.
+    @Test(arguments: ["ab", "abc"], ["b", " ", "bcd", "x"])
+    func aDeltaThatTheClosingTextDoesNotHaveIsRefused(_ text: String, _ late: String) async {
+        let isWhole = text == "ab"
+        let events = [
+            Closing.added, Closing.delta("a"), Closing.delta("b"), Closing.textDone(text, id: "m"), Closing.delta(late),
+            Closing.itemDone(text), Event.completed,
+        ]
+        let refused = await Self.run(events) { $0.policy = .once }
+        Self.expectContradiction(refused, text, "item-continued at output 0, part 0")
+        let whole = [Closing.added, Closing.delta(text), Closing.itemDone(text), Event.completed]
+        let fixture = TurnFixture([
+            [.opened(101), .request] + ([Event.created] + events).map { .text($0) },
+            [.opened(101), .request] + ([Event.created] + whole).map { .text($0) },
+        ]) { $0.rawEvents = .none }
+        let outcome = await fixture.run()
+        #expect(outcome.error == nil)
+        #expect(outcome.events == (isWhole ? ["a", "b"] : ["a", "b", "c"]).map { .textDelta($0) } + [.completed])
+    }
+
     // MARK: Other forms
 
     @Test func aTextInThePlaceOfPartsIsTheMessagesText() async {

@@ -107,6 +107,93 @@ import Testing
         #expect(Self.close(rest, longer) == .rewritten)
     }
 
+    // MARK: Deltas behind the closing text
+
+    private static func late(_ ledger: inout ReplayLedger, _ text: String, _ slot: ReplaySlot = .text(0))
+        -> ReplayLedger.Late
+    {
+        ledger.late(Array(text.utf8).span, in: slot)
+    }
+
+    /// Returns a ledger in which a closing text has brought " world" behind "Hello".
+    private static func closed(_ ledger: ReplayLedger = ledger(("Hello", .text(0)))) -> ReplayLedger {
+        var ledger = ledger
+        #expect(ledger.close(Array("Hello world".utf8).span, in: .text(0)) == .rest(from: 5))
+        #expect(ledger.admit(" world", in: .text(0)) == .deliver(from: 0))
+        return ledger
+    }
+
+    @Test(arguments: [[" world"], [" ", "wor", "ld"], [" w"]])
+    func theRestOfAClosingTextMayComeOnceMore(_ deltas: [String]) {
+        var ledger = Self.closed()
+        for delta in deltas { #expect(Self.late(&ledger, delta) == .delivered) }
+        #expect(Self.close(ledger, "Hello world") == .whole)
+        #expect(ledger.deliveredText == "Hello world")
+    }
+
+    @Test(arguments: ["world", " world!", "Hello", "\n", " worls"])
+    func anyOtherDeltaBehindAClosingTextContradictsIt(_ delta: String) {
+        var ledger = Self.closed()
+        #expect(Self.late(&ledger, delta) == .contradiction)
+        #expect(Self.late(&ledger, " world") == .delivered)
+        #expect(Self.late(&ledger, " world") == .contradiction)
+        var whole = Self.ledger(("Hello", .text(0)))
+        #expect(whole.close(Array("Hello".utf8).span, in: .text(0)) == .whole)
+        #expect(Self.late(&whole, delta) == .contradiction)
+    }
+
+    @Test func aDeltaOfASlotThatNoTextHasClosedIsNew() {
+        var ledger = Self.closed()
+        #expect(Self.late(&ledger, " world", .text(1)) == .isNew)
+        #expect(Self.late(&ledger, " world", ReplaySlot(.refusal, outputIndex: 0)) == .isNew)
+        var open = Self.ledger(("Hello", .text(0)))
+        #expect(open.close([UInt8]().span, in: .text(1)) == .whole)
+        #expect(Self.late(&open, " world") == .isNew)
+        #expect(Self.late(&open, " world", .text(1)) == .isNew)
+        // Another item has the index from here on.
+        ledger.beginItem(0)
+        #expect(Self.late(&ledger, " world") == .isNew)
+        #expect(ledger.close(Array("new".utf8).span, in: .text(0)) == .rest(from: 0))
+        #expect(ledger.admit("new", in: .text(0)) == .deliver(from: 0))
+        #expect(Self.late(&ledger, " world") == .contradiction)
+        #expect(Self.late(&ledger, "new") == .delivered)
+    }
+
+    @Test func twoClosingTextsOfASlotBringOneRest() {
+        var ledger = Self.closed()
+        #expect(Self.late(&ledger, " wor") == .delivered)
+        #expect(ledger.close(Array("Hello world, all".utf8).span, in: .text(0)) == .rest(from: 11))
+        #expect(ledger.admit(", all", in: .text(0)) == .deliver(from: 0))
+        #expect(Self.late(&ledger, "ld, ") == .delivered)
+        #expect(Self.late(&ledger, "all") == .delivered)
+    }
+
+    /// The replay's own closing text has come, and its rest was delivered in the first attempt, or in part.
+    @Test(arguments: [" world", " world\n"])
+    func theRestMayComeOnceMoreInAReplay(_ rest: String) {
+        var ledger = Self.closed()
+        ledger.beginReplay()
+        #expect(Self.late(&ledger, " world") == .isNew)
+        #expect(ledger.admit("Hel", in: .text(0)) == .swallow)
+        #expect(ledger.close(Array("Hello\(rest)".utf8).span, in: .text(0)) == .rest(from: 3))
+        let isMore = rest == " world\n"
+        #expect(ledger.admit("lo\(rest)", in: .text(0)) == (isMore ? .deliver(from: 8) : .swallow))
+        #expect(Self.late(&ledger, "lo\(rest)") == .delivered)
+        #expect(ledger.deliveredText == "Hello\(rest)")
+        #expect(ledger.finish() == .whole)
+    }
+
+    @Test func aRestBehindSettledItemsMayComeOnceMore() {
+        var ledger = Self.closed()
+        let isSettled = ledger.beginReplay(settling: 1)
+        #expect(isSettled)
+        #expect(Self.late(&ledger, " world") == .isNew)
+        #expect(ledger.close(Array("next".utf8).span, in: .text(0)) == .rest(from: 0))
+        #expect(ledger.admit("next", in: .text(0)) == .deliver(from: 0))
+        #expect(Self.late(&ledger, "ne") == .delivered)
+        #expect(Self.late(&ledger, "xt") == .delivered)
+    }
+
     // MARK: The slot of a closing text
 
     private static func place(

@@ -19,6 +19,19 @@ extension EventReader {
         return self.end == nil
     }
 
+    /// Returns whether a delta is output; one behind the text that has closed its slot is dropped where that text had
+    /// it, and ends the attempt otherwise, before it is delivered.
+    mutating func isInTime(_ text: BorrowedText, in slot: ReplaySlot) -> Bool {
+        guard self.machine.delivery.isBehindClosing(), !text.isEmpty else { return true }
+        switch unsafe self.machine.delivery.late(text.utf8.span, in: slot) {
+        case .isNew: return true
+        case .delivered: return false
+        case .contradiction:
+            self.fail(.contradictoryEvents(.itemContinued, at: slot))
+            return false
+        }
+    }
+
     /// Handles the texts of a finished item.
     ///
     /// - Returns: false when that ends the attempt.

@@ -81,6 +81,7 @@ extension EventReader {
                 unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
                 break
             }
+            guard self.isInTime(text, in: slot) else { break }
             self.received(text, event.deltaHalves, in: slot, attempt: attempt)
         case .partDone(let kind, let outputIndex, let partIndex, let text):
             let name = event.itemName

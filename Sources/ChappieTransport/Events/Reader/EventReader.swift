@@ -280,6 +280,7 @@ struct EventReader: ~Copyable {
         case .fine, .tolerated:
             let place = self.machine.delivery.place(of: name, at: slot.outputIndex)
             return place == slot.outputIndex && !self.machine.delivery.isAside(place)
+                && !self.machine.delivery.isBehindClosing()
         case .foreign, .violation: return false
         }
     }
