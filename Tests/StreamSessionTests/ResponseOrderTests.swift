@@ -129,6 +129,31 @@ import Testing
         #expect(order.terminal(responseID: "a") == .fine)
     }
 
+    @Test(arguments: [(1, 9), (0, 9), (1, 0)] as [(Int, UInt64)])
+    func anEndWithAnotherIdentifierBehindOutputOfAnItemThatWasNeverAnnouncedIsAViolation(
+        index: Int, name: UInt64
+    ) {
+        var begun = ResponseOrder()
+        #expect(begun.created(responseID: "a") == .fine)
+        #expect(begun.itemAdded(0, name: 7) == .fine)
+        #expect(begun.delta(in: .text(0), name: 7) == .fine)
+        for event in 0..<3 {
+            var order = begun
+            switch event {
+            case 0: _ = order.closing(of: .text(index), name: name)
+            case 1: _ = order.delta(in: .text(index), name: name)
+            default:
+                // The end of an item at its index leaves none open.
+                guard index == 1 else { continue }
+                _ = order.itemDone(index, name: name)
+            }
+            var failed = order
+            #expect(order.terminal(responseID: "b", .complete(names: [7, 9])) == .violation(.responsesMixed))
+            #expect(failed.terminal(responseID: "b", .failure) == .violation(.responsesMixed))
+        }
+        #expect(begun.terminal(responseID: "b", .complete(names: [9])) == .foreign)
+    }
+
     @Test func foreignEndDoesNotRecordAnIdentifierChange() {
         var order = Self.begun()
         #expect(order.delta(in: .text(0)) == .fine)

@@ -502,6 +502,8 @@ extension ChappieTestServer.Scenario {
     public static var oddForeignCreated: Self { .builtIn("odd-foreign-created") }
     /// Sends the failure of another response in mid-text.
     public static var oddForeignFailure: Self { .builtIn("odd-foreign-failure") }
+    /// Sends the last events of another response, with its text, between those of an item.
+    public static var oddForeignTail: Self { .builtIn("odd-foreign-tail") }
     /// Sends the terminal event of another response in mid-text.
     public static var oddForeignTerminal: Self { .builtIn("odd-foreign-terminal") }
     /// Sends another response between events, marked as another stream.

@@ -2,6 +2,16 @@
 // Values without an owner.
 
 extension ResponseOrder {
+    /// The kind of a response's end.
+    package enum End: Equatable, Sendable {
+        /// The response is complete or incomplete; with the fingerprints of the listed items' identifiers, 0 for none.
+        case complete(names: [UInt64])
+        /// The response failed.
+        case failure
+        /// An error outside a response ended it.
+        case error
+    }
+
     /// The relation of an event to its response.
     package enum Verdict: Equatable, Sendable {
         /// It is in order.
@@ -46,6 +56,8 @@ extension ResponseOrder {
         case otherResponse = "other-response"
         /// Output was attributed to an earlier response of the connection, and the response has none of its own.
         case itemUnknown = "item-unknown"
+        /// Output of an item that was never announced came, and the end of another response.
+        case responsesMixed = "responses-mixed"
         /// A closing event differs from the content before it.
         case closingDiffers = "closing-differs"
         /// A closing event has more content of a slot after later output has come.
@@ -56,5 +68,10 @@ extension ResponseOrder {
         case itemsInterleaved = "items-interleaved"
         /// An item that has output is attributed to another agent.
         case agentChanged = "agent-changed"
+    }
+
+    /// Indicates whether an index may stand for several items.
+    package var areIndicesShared: Bool {
+        [Oddity.itemAddedAgain, .itemDoneAgain, .itemContinued].contains(where: self.hasSeen)
     }
 }

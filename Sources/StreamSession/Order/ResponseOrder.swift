@@ -27,6 +27,8 @@
 /// | an end with another response identifier, no item open | tolerated, it ends the response: some change identifiers |
 /// | such an end with further content, while no identifier has changed before | violation: it is another response's |
 /// | such an end in the middle of an item that was added | foreign: the response it names is another one |
+/// | the same, after an event of an item that was never added, or not under its name | violation: it was the other's |
+/// | such an end that lists no added item, after output of one that was never added, which only a closing event had | the same |
 /// | such an end while an item with output, which was never added, is not done | violation: it may be another one's |
 /// | output before the response is created, on a connection whose responses were created | foreign |
 /// | an end, or news, of the previous response on this connection | foreign |
@@ -68,22 +70,6 @@
 ///
 /// Items of agents other than the root are part of the response, but not of its text.
 package struct ResponseOrder: Sendable {
-    /// The kind of a response's end.
-    package enum End: Equatable, Sendable {
-        /// The response is complete or incomplete; with the fingerprints of the listed items' identifiers, 0 for none.
-        case complete(names: [UInt64])
-        /// The response failed.
-        case failure
-        /// An error outside a response ended it.
-        case error
-    }
-
-    /// A place at which an item writes.
-    private struct Writer: Hashable {
-        let kind: ReplaySlot.Kind
-        let outputIndex: Int
-    }
-
     private enum Phase {
         /// No event has named the response yet.
         case beginning
@@ -114,8 +100,7 @@ package struct ResponseOrder: Sendable {
     /// Open items with output that were announced again: more deltas of theirs would belong to an answer that begins
     /// anew.
     private var begunAgain = ItemIndexSet()
-    /// The slots that a text has closed, by the index of their item.
-    private var closed: [Int: Set<ReplaySlot>] = [:]
+    private var closed = ClosedSlots()
     /// Indicates whether the last delta is of a slot that a text has closed, so that it comes too late.
     private(set) var isBehindClosing = false
     /// The slot of the last input, if that was output with the verdict `fine`: more of it is fine and changes no state.
@@ -144,12 +129,12 @@ package struct ResponseOrder: Sendable {
     private var wasCreated = false
     /// The identifier at the response's end.
     private var endID: String?
-    /// The items that have written at an index, by kind, where several were named there: the newest, and those before.
-    private var writers: [Writer: (newest: UInt64, others: Set<UInt64>)] = [:]
+    private var writers = ItemWriters()
     /// Items of agents other than the root.
     private var asides = ItemIndexSet()
     /// Items that have the name of another one.
     private var repeats = ItemIndexSet()
+    private(set) var strange = StrangeOutput()
     /// Indicates whether the response has ended under an identifier that no event before had, where identifiers do not
     /// change.
     private var hasForeignEnd = false
@@ -204,11 +189,6 @@ package struct ResponseOrder: Sendable {
 
     /// Returns whether an item belongs to an agent other than the root.
     package func isAside(_ outputIndex: Int) -> Bool { self.asides.contains(outputIndex) }
-
-    /// Indicates whether an index may stand for several items.
-    package var areIndicesShared: Bool {
-        [Oddity.itemAddedAgain, .itemDoneAgain, .itemContinued].contains(where: self.hasSeen)
-    }
 
     /// The number of items that are done, from the first on without a gap.
     ///
@@ -338,7 +318,7 @@ package struct ResponseOrder: Sendable {
             guard order.added.insert(outputIndex) else {
                 if order.isOther(name, at: outputIndex) { return .violation(.otherResponse) }
                 if order.isWritten(name, at: outputIndex) { _ = order.begunAgain.insert(outputIndex) }
-                order.closed[outputIndex] = nil
+                order.closed.remove(at: outputIndex)
                 order.itemNames[outputIndex] = nil
                 order.announce(name, at: outputIndex)
                 return order.tolerate(.itemAddedAgain)
@@ -384,8 +364,7 @@ package struct ResponseOrder: Sendable {
             guard !order.done.contains(place) else { return order.continued(place) }
             return order.added.contains(place) ? .fine : order.tolerate(.itemNotAdded)
         }
-        self.isBehindClosing =
-            self.closed[place]?.contains(ReplaySlot(slot.kind, outputIndex: place, partIndex: slot.partIndex)) == true
+        self.isBehindClosing = self.closed.contains(slot, at: place)
         if case .fine = verdict, place == slot.outputIndex, !self.isAside(place), !self.isBehindClosing {
             self.running = slot
             self.runningName = name
@@ -407,10 +386,7 @@ package struct ResponseOrder: Sendable {
     }
 
     /// Records that a text has closed a slot.
-    mutating func closed(_ slot: ReplaySlot) {
-        self.stopRunning()
-        self.closed[slot.outputIndex, default: []].insert(slot)
-    }
+    mutating func closed(_ slot: ReplaySlot) { self.closed.insert(slot) }
 
     /// Judges the end of the response, of any kind.
     ///
@@ -429,6 +405,7 @@ package struct ResponseOrder: Sendable {
             }
         }
         let isError = end == .error
+        let isMixed = self.isMixed(with: end)
         let oddities = self.seenOddities
         let verdict = self.judge(responseID)
         switch verdict {
@@ -439,6 +416,7 @@ package struct ResponseOrder: Sendable {
                 return .foreign
             }
         case .tolerated, .foreign:
+            if isMixed { return .violation(.responsesMixed) }
             if self.hasOpenItem {
                 // It is no evidence that this response's identifiers change.
                 self.seenOddities = oddities
@@ -452,6 +430,22 @@ package struct ResponseOrder: Sendable {
         self.phase = .ended
         self.endID = responseID
         return verdict
+    }
+
+    /// Returns whether output of another response has come, if the end names one.
+    ///
+    /// A failure behind all items needs no evidence: the turn does not complete.
+    private func isMixed(with end: End) -> Bool {
+        guard !self.hasOpenItem else { return self.strange.hasCome }
+        guard self.strange.hasComeInClosing, case .complete(let names) = end else { return false }
+        let listed = Set(names)
+        return !self.itemNames.contains { self.added.contains($0.key) && listed.contains($0.value) }
+    }
+
+    /// Records that a closing event has all of a slot's output: where its item was never announced while others were,
+    /// it may be another response's.
+    mutating func suppliedAll(of slot: ReplaySlot) {
+        if self.hasAnnounced, !self.added.contains(slot.outputIndex) { self.strange.cameInClosing(slot.kind) }
     }
 
     /// Indicates whether content that only the end has may belong to another response.
@@ -494,22 +488,12 @@ package struct ResponseOrder: Sendable {
         self.written.contains(outputIndex) && !self.asides.contains(outputIndex)
     }
 
-    /// Records the item that writes at an index; returns whether another one has written there since it last did.
+    /// Returns whether another item has written at an index since this one last did.
     ///
     /// Identifiers that were not announced are no evidence: some servers change them from event to event.
     private mutating func takesTurns(_ name: UInt64, kind: ReplaySlot.Kind, at outputIndex: Int) -> Bool {
         guard self.names.contains(name), !self.asides.contains(outputIndex) else { return false }
-        let place = Writer(kind: kind, outputIndex: outputIndex)
-        guard var known = self.writers[place] else {
-            self.writers[place] = (name, [])
-            return false
-        }
-        guard known.newest != name else { return false }
-        guard !known.others.contains(name) else { return true }
-        known.others.insert(known.newest)
-        known.newest = name
-        self.writers[place] = known
-        return false
+        return self.writers.takesTurns(name, kind: kind, at: outputIndex)
     }
 
     /// Judges output of an item that is done: where items are added and indices identify them, it cannot be another
@@ -559,6 +543,8 @@ package struct ResponseOrder: Sendable {
             return .foreign
         }
         self.hasOwnOutput = self.hasOwnOutput || name != 0 || !self.earlier.namesItems
+        let isRenamed = name != 0 && known.map { $0 != name } == true
+        if self.hasAnnounced, isRenamed || !self.added.contains(outputIndex) { self.strange.came() }
         guard name != 0 else { return nil }
         if known == nil {
             self.announce(name, at: outputIndex, isDone: isDone)

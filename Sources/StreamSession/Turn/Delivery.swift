@@ -166,7 +166,9 @@ package struct Delivery: ~Copyable, Sendable {
     /// A rest is output like any other: `TurnStateMachine.deltaReceived` is called with it next.
     package mutating func closing(_ text: Span<UInt8>, in slot: ReplaySlot) -> ReplayLedger.Closing {
         if !text.isEmpty { self.order.closed(slot) }
-        return self.ledger.close(text, in: slot)
+        let closing = self.ledger.close(text, in: slot)
+        if closing == .rest(from: 0) { self.order.suppliedAll(of: slot) }
+        return closing
     }
 
     /// Returns whether the delta that was judged last is of a slot that a text has closed.
@@ -190,11 +192,14 @@ package struct Delivery: ~Copyable, Sendable {
     package mutating func closing(
         _ texts: [UnsafeBufferPointer<UInt8>], ofKind kind: ReplaySlot.Kind, itemCount: Int
     ) -> ReplayLedger.Closing {
-        // The end may list an item once that was announced at two indices, and an open item may be an earlier
-        // response's: in both cases all output is compared.
-        let isListed = self.order.hasRepeats || self.order.mayHaveLateItem
+        // The end may list an item once that was announced at two indices, and an open item, or one that was never
+        // announced, may be another response's: in these cases all output is compared.
+        let isListed = self.order.hasRepeats || self.order.mayHaveLateItem || self.mustBeListed(kind)
         return unsafe self.ledger.close(texts, ofKind: kind, itemCount: isListed ? .max : itemCount)
     }
+
+    /// Returns whether output of a kind has to be in the response's list of items, if there is one.
+    package mutating func mustBeListed(_ kind: ReplaySlot.Kind) -> Bool { self.order.strange.mustBeListed(kind) }
 
     /// Returns the slot that more output of a kind continues; nil when the kind has no output.
     package mutating func newestSlot(of kind: ReplaySlot.Kind) -> ReplaySlot? { self.ledger.newestSlot(of: kind) }

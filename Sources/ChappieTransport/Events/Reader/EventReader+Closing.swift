@@ -87,7 +87,14 @@ extension EventReader {
     private mutating func closeOutput(_ summary: ResponseSummary, attempt: Int) -> Bool {
         for kind in [ResponseEvent.DeltaKind.text, .refusal, .reasoningSummary, .reasoningText] {
             let parts = self.parts(of: summary, ofKind: kind)
-            guard parts.isEmpty || self.close(parts, of: summary, attempt: attempt) else { return false }
+            guard parts.isEmpty else {
+                guard self.close(parts, of: summary, attempt: attempt) else { return false }
+                continue
+            }
+            guard let slot = ReplaySlot(kind, outputIndex: 0, partIndex: 0), !summary.output.isEmpty,
+                self.machine.delivery.mustBeListed(slot.kind)
+            else { continue }
+            return self.follow(.differs, at: self.machine.delivery.newestSlot(of: slot.kind) ?? slot)
         }
         return true
     }
