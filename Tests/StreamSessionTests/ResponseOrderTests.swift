@@ -154,6 +154,27 @@ import Testing
         #expect(begun.terminal(responseID: "b", .complete(names: [9])) == .foreign)
     }
 
+    /// The other response has announced its items.
+    @Test func anEndWithAnotherIdentifierThatListsOtherItemsIsAViolation() {
+        var order = ResponseOrder()
+        #expect(order.created(responseID: "a") == .fine)
+        #expect(order.itemAdded(0, name: 7) == .fine)
+        #expect(order.delta(in: .text(0), name: 7) == .fine)
+        #expect(order.itemAdded(1, name: 9) == .fine)
+        #expect(order.delta(in: .text(1), name: 9) == .fine)
+        #expect(order.itemDone(1, name: 9) == .fine)
+        var open = order
+        #expect(open.terminal(responseID: "b", .complete(names: [7, 9])) == .foreign)
+        #expect(open.terminal(responseID: "b", .complete(names: [8])) == .foreign)
+        #expect(open.terminal(responseID: "b", .complete(names: [8, 9])) == .violation(.responsesMixed))
+        #expect(order.itemDone(0, name: 7) == .fine)
+        for names: [UInt64] in [[9, 7], [8], []] {
+            var whole = order
+            #expect(whole.terminal(responseID: "b", .complete(names: names)) == .tolerated(.responseIDChanged))
+        }
+        #expect(order.terminal(responseID: "b", .complete(names: [8, 9])) == .violation(.responsesMixed))
+    }
+
     @Test func foreignEndDoesNotRecordAnIdentifierChange() {
         var order = Self.begun()
         #expect(order.delta(in: .text(0)) == .fine)

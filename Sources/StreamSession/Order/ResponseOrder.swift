@@ -27,8 +27,11 @@
 /// | an end with another response identifier, no item open | tolerated, it ends the response: some change identifiers |
 /// | such an end with further content, while no identifier has changed before | violation: it is another response's |
 /// | such an end in the middle of an item that was added | foreign: the response it names is another one |
-/// | the same, after an event of an item that was never added, or not under its name | violation: it was the other's |
-/// | such an end that lists no added item, after output of one that was never added, which only a closing event had | the same |
+/// | the same, after an event of an item that was not added under its name | violation: it was the other's |
+/// | the same, where the end lists items that are done, and no open one | the same |
+/// | such an end that lists added items, and omits one with text under its name | the same |
+/// | such an end that lists none, after output of an item that was not added, which only a closing event had | the same |
+/// | the same, after output of an item under a new name, whose deltas had its name before | the same |
 /// | such an end while an item with output, which was never added, is not done | violation: it may be another one's |
 /// | output before the response is created, on a connection whose responses were created | foreign |
 /// | an end, or news, of the previous response on this connection | foreign |
@@ -82,7 +85,7 @@ package struct ResponseOrder: Sendable {
 
     private let previousResponseID: String?
     /// The responses before on the same connection.
-    private let earlier: EarlierResponses
+    let earlier: EarlierResponses
     private var phase: Phase = .beginning
     /// The identifier that the response was created with; nil when the server sent none.
     private var responseID: String?
@@ -164,9 +167,6 @@ package struct ResponseOrder: Sendable {
         earlier.add(self.names, habits: habits, endID: self.endID)
         return earlier
     }
-
-    /// Indicates whether a jump in the numbers of events is a sign of another response.
-    package var expectsEveryNumber: Bool { self.earlier.countsByOne }
 
     /// Returns whether an item has been announced under the same name at another index.
     package func isRepeated(_ outputIndex: Int) -> Bool { self.repeats.contains(outputIndex) }
@@ -359,6 +359,9 @@ package struct ResponseOrder: Sendable {
             if let verdict = order.judge(name, at: place) { return verdict }
             order.hasOutput = true
             _ = order.written.insert(place)
+            if order.added.contains(place) {
+                order.strange.wrote(name, known: order.itemNames[place], kind: slot.kind, at: place)
+            }
             guard !order.takesTurns(name, kind: slot.kind, at: place) else { return .violation(.itemsInterleaved) }
             guard !order.begunAgain.contains(place) else { return .violation(.responseRestarted) }
             guard !order.done.contains(place) else { return order.continued(place) }
@@ -405,7 +408,6 @@ package struct ResponseOrder: Sendable {
             }
         }
         let isError = end == .error
-        let isMixed = self.isMixed(with: end)
         let oddities = self.seenOddities
         let verdict = self.judge(responseID)
         switch verdict {
@@ -416,7 +418,7 @@ package struct ResponseOrder: Sendable {
                 return .foreign
             }
         case .tolerated, .foreign:
-            if isMixed { return .violation(.responsesMixed) }
+            if self.isMixed(with: end) { return .violation(.responsesMixed) }
             if self.hasOpenItem {
                 // It is no evidence that this response's identifiers change.
                 self.seenOddities = oddities
@@ -436,24 +438,28 @@ package struct ResponseOrder: Sendable {
     ///
     /// A failure behind all items needs no evidence: the turn does not complete.
     private func isMixed(with end: End) -> Bool {
-        guard !self.hasOpenItem else { return self.strange.hasCome }
-        guard self.strange.hasComeInClosing, case .complete(let names) = end else { return false }
-        let listed = Set(names)
-        return !self.itemNames.contains { self.added.contains($0.key) && listed.contains($0.value) }
+        var listed: Set<UInt64> = []
+        if case .complete(let names) = end { listed = Set(names) }
+        if self.hasOpenItem {
+            let items = self.places.filter { self.added.contains($0.value) && listed.contains($0.key) }
+            return self.strange.hasCome || !items.isEmpty && items.values.allSatisfy(self.done.contains)
+        }
+        guard case .complete = end else { return false }
+        let isOwn = self.itemNames.contains { self.added.contains($0.key) && listed.contains($0.value) }
+        return isOwn ? self.strange.hasMessage(beside: listed) : self.strange.isEvidence
     }
 
-    /// Records that a closing event has all of a slot's output: where its item was never announced while others were,
-    /// it may be another response's.
-    mutating func suppliedAll(of slot: ReplaySlot) {
-        if self.hasAnnounced, !self.added.contains(slot.outputIndex) { self.strange.cameInClosing(slot.kind) }
+    /// Records that a closing event with an item's name has all of a slot's output: where the item was not announced, or
+    /// has written under another name, it may be another response's.
+    mutating func suppliedAll(of slot: ReplaySlot, name: UInt64) {
+        let isUnannounced = self.hasAnnounced && !self.added.contains(slot.outputIndex)
+        let known = self.itemNames[slot.outputIndex]
+        let isReplaced = self.strange.isReplaced(by: name, known: known, at: slot.outputIndex)
+        if isUnannounced || isReplaced { self.strange.cameInClosing(slot.kind) }
     }
 
     /// Indicates whether content that only the end has may belong to another response.
     package var endsUnderAnotherName: Bool { self.hasForeignEnd }
-
-    /// Indicates whether an item that is not done may be one that an earlier response of the connection has announced
-    /// late.
-    var mayHaveLateItem: Bool { self.earlier.hasResponses && self.hasOpenItem }
 
     /// Indicates whether an item was added that is not done.
     var hasOpenItem: Bool { self.added.hasIndex(beyond: self.done) }

@@ -1,21 +1,47 @@
-/// The output of items that a response has never announced, while it has announced others: it may be another response's.
+/// The output of items that a response has not announced, while it has announced others: it may be another response's.
 ///
 /// Alone it is no evidence, since some servers omit announcements or change identifiers. It is a part of `ResponseOrder`
 /// and belongs to its owner.
 struct StrangeOutput: Sendable {
     /// Indicates whether output, or the end of an item, came at an index or under a name that was not announced.
     private(set) var hasCome = false
-    /// The kinds of output that only closing events had, of items at an index that was never announced.
+    /// Indicates whether it is evidence beside an end that names another response and lists no announced item.
+    private(set) var isEvidence = false
+    /// The items that have written under the name with which they were announced.
+    private var named = ItemIndexSet()
+    /// The names of those that have written text or a refusal.
+    private var messages: Set<UInt64> = []
+    /// The kinds of output that only closing events had, of items that were not announced.
     private var closingKinds: Set<ReplaySlot.Kind> = []
 
     /// Records an event of such an item.
     mutating func came() { self.hasCome = true }
 
     /// Records that a closing event had all of such an item's output of a kind.
-    mutating func cameInClosing(_ kind: ReplaySlot.Kind) { self.closingKinds.insert(kind) }
+    mutating func cameInClosing(_ kind: ReplaySlot.Kind) {
+        self.isEvidence = true
+        self.closingKinds.insert(kind)
+    }
 
-    /// Indicates whether only closing events had some of it.
-    var hasComeInClosing: Bool { !self.closingKinds.isEmpty }
+    /// Records a delta of an announced item under a name; `known` is the announced one.
+    ///
+    /// A server that changes identifiers does so from the first delta on.
+    mutating func wrote(_ name: UInt64, known: UInt64?, kind: ReplaySlot.Kind, at outputIndex: Int) {
+        if name == known {
+            _ = self.named.insert(outputIndex)
+            if kind == .text || kind == .refusal { self.messages.insert(name) }
+        } else if self.isReplaced(by: name, known: known, at: outputIndex) {
+            self.isEvidence = true
+        }
+    }
+
+    /// Returns whether a name is another one than that under which the item was announced and has written.
+    func isReplaced(by name: UInt64, known: UInt64?, at outputIndex: Int) -> Bool {
+        name != 0 && name != known && self.named.contains(outputIndex)
+    }
+
+    /// Returns whether a message has written under its announced name that is not in a list of names.
+    func hasMessage(beside names: Set<UInt64>) -> Bool { !self.messages.isSubset(of: names) }
 
     /// Returns whether output of a kind has to be in the response's list of items, if there is one, because only closing
     /// events had some of it.

@@ -161,13 +161,13 @@ package struct Delivery: ~Copyable, Sendable {
     /// Returns whether content that only the response's end has may belong to another response.
     package mutating func endsUnderAnotherName() -> Bool { self.order.endsUnderAnotherName }
 
-    /// Compares the closing text of a slot with the slot's output.
+    /// Compares the closing text of a slot, whose event optionally has the item's name, with the slot's output.
     ///
     /// A rest is output like any other: `TurnStateMachine.deltaReceived` is called with it next.
-    package mutating func closing(_ text: Span<UInt8>, in slot: ReplaySlot) -> ReplayLedger.Closing {
+    package mutating func closing(_ text: Span<UInt8>, in slot: ReplaySlot, name: UInt64) -> ReplayLedger.Closing {
         if !text.isEmpty { self.order.closed(slot) }
         let closing = self.ledger.close(text, in: slot)
-        if closing == .rest(from: 0) { self.order.suppliedAll(of: slot) }
+        if closing == .rest(from: 0) { self.order.suppliedAll(of: slot, name: name) }
         return closing
     }
 

@@ -13,7 +13,7 @@ extension EventReader {
         }
         let slot = unsafe self.machine.delivery.place(of: text.utf8.span, in: slot, name: name)
         if self.half?.slot == slot { self.half = nil }
-        let closing = unsafe self.machine.delivery.closing(text.utf8.span, in: slot)
+        let closing = unsafe self.machine.delivery.closing(text.utf8.span, in: slot, name: name)
         guard case .rest(let offset) = closing else { return self.follow(closing, at: slot) }
         self.received(text.dropping(first: offset), in: slot, attempt: attempt)
         return self.end == nil
