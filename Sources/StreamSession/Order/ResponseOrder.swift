@@ -310,6 +310,7 @@ package struct ResponseOrder: Sendable {
                 _ = order.asides.insert(outputIndex)
             } else {
                 order.hasAnnounced = true
+                order.strange.announced(name)
             }
             // Recorded of a server: a finished message is announced and finished once more, at another index.
             if name != 0, order.names.contains(name), order.itemNames[outputIndex] != name {
@@ -434,9 +435,8 @@ package struct ResponseOrder: Sendable {
         return verdict
     }
 
-    /// Returns whether output of another response has come, if the end names one.
-    ///
-    /// A failure behind all items needs no evidence: the turn does not complete.
+    /// Returns whether output of another response has come, if the end names one; no evidence is needed of a failure
+    /// behind all items, as the turn does not complete.
     private func isMixed(with end: End) -> Bool {
         var listed: Set<UInt64> = []
         if case .complete(let names) = end { listed = Set(names) }

@@ -7,6 +7,8 @@ struct StrangeOutput: Sendable {
     private(set) var hasCome = false
     /// Indicates whether it is evidence beside an end that names another response and lists no announced item.
     private(set) var isEvidence = false
+    /// The names of the items that were announced with one.
+    private var announcedNames: Set<UInt64> = []
     /// The items that have written under the name with which they were announced.
     private var named = ItemIndexSet()
     /// The names of those that have written text or a refusal.
@@ -14,7 +16,10 @@ struct StrangeOutput: Sendable {
     /// The kinds of output that only closing events had, of items that were not announced.
     private var closingKinds: Set<ReplaySlot.Kind> = []
 
-    /// Records an event of such an item.
+    /// Records the announcement of an item; `name` is 0 when it has none.
+    mutating func announced(_ name: UInt64) { if name != 0 { self.announcedNames.insert(name) } }
+
+    /// Records an event of an item that was not announced.
     mutating func came() { self.hasCome = true }
 
     /// Records that a closing event had all of such an item's output of a kind.
@@ -23,11 +28,11 @@ struct StrangeOutput: Sendable {
         self.closingKinds.insert(kind)
     }
 
-    /// Records a delta of an announced item under a name; `known` is the announced one.
+    /// Records a delta of an announced item under a name; `known` is the announced one, or else that of the first delta.
     ///
     /// A server that changes identifiers does so from the first delta on.
     mutating func wrote(_ name: UInt64, known: UInt64?, kind: ReplaySlot.Kind, at outputIndex: Int) {
-        if name == known {
+        if name == known, self.announcedNames.contains(name) {
             _ = self.named.insert(outputIndex)
             if kind == .text || kind == .refusal { self.messages.insert(name) }
         } else if self.isReplaced(by: name, known: known, at: outputIndex) {

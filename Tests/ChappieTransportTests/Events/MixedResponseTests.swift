@@ -140,6 +140,12 @@ private enum Mixed {
             Mixed.partDone("other", id: "m3", at: 1), Mixed.item(Mixed.message("other", id: "m4"), "done", at: 1),
             Mixed.completed("x", Mixed.reasoning("think", id: "r5"), Mixed.message("other", id: "m5")),
         ],
+        // The item is announced without an identifier.
+        [
+            Mixed.item(Mixed.message(nil, id: ""), "added", at: 0), Mixed.delta("ot", id: "m1", at: 0),
+            Mixed.delta("her", id: "m2", at: 0), Mixed.item(Mixed.message("other", id: "m3"), "done", at: 0),
+            Mixed.completed("x", Mixed.message("other", id: "m4")),
+        ],
         // Nothing is announced.
         [
             Mixed.item(Mixed.reasoning("think"), "done", at: 0), tail[0], tail[1],
