@@ -377,6 +377,11 @@ final class InboundArena: Sendable {
         for watcher in watchers { watcher.resume(returning: end) }
     }
 
+    /// The number of times that reading has continued behind a pause; nil during one.
+    var resumeCount: Int? {
+        self.state.withLock { $0.backPressure.isPaused ? nil : $0.backPressure.resumeCount }
+    }
+
     /// Resumes the waiter because its task was cancelled.
     func cancelWaiter() {
         self.state.withLock { $0.takeWaiter() }?.resume(returning: .cancelled)

@@ -16,6 +16,8 @@ struct ReadBackPressure {
     private var share = Int.max
     /// Indicates whether reading is suspended until the consumer has caught up.
     private(set) var isPaused = false
+    /// The number of times that reading has continued behind a pause.
+    private(set) var resumeCount = 0
     /// Indicates whether what arrives above the high watermark is dropped, instead of left in the socket.
     private var dropsOverflow = false
 
@@ -82,6 +84,7 @@ struct ReadBackPressure {
         let lowWatermark = min(self.lowWatermark, self.share / 4)
         guard self.isPaused, !self.dropsOverflow, self.waiting + weight <= lowWatermark else { return false }
         self.isPaused = false
+        self.resumeCount += 1
         return true
     }
 }
