@@ -94,15 +94,7 @@ package struct SecretRedaction: Sendable {
 
     /// Returns the bytes without the secrets; nil when there is none in them.
     private func replaced(in bytes: UnsafeRawBufferPointer) -> [UInt8]? {
-        var places = unsafe self.places(in: bytes)
-        if unsafe JSONEscapes.areIn(bytes) {
-            let plain = unsafe JSONEscapes.bytes(withoutThoseIn: bytes)
-            let plainPlaces = unsafe plain.withUnsafeBytes { unsafe self.places(in: $0) }
-            if !plainPlaces.isEmpty {
-                let starts = unsafe JSONEscapes.starts(in: bytes) + [bytes.count]
-                places += plainPlaces.map { starts[$0.lowerBound]..<starts[$0.upperBound] }
-            }
-        }
+        let places = unsafe self.places(in: bytes) + JSONEscapes.places(in: bytes) { unsafe self.places(in: $0) }
         return unsafe places.isEmpty ? nil : Self.replaced(places, in: bytes)
     }
 
@@ -124,13 +116,7 @@ package struct SecretRedaction: Sendable {
 
     /// Returns the places of secrets, as they are and percent-encoded, and of the beginning of one at the end.
     private func places(in bytes: UnsafeRawBufferPointer) -> [Range<Int>] {
-        let places = unsafe self.plainPlaces(in: bytes)
-        guard unsafe PercentEscapes.areIn(bytes) else { return places }
-        let plain = unsafe PercentEscapes.bytes(withoutThoseIn: bytes)
-        let plainPlaces = unsafe plain.withUnsafeBytes { unsafe self.plainPlaces(in: $0) }
-        guard !plainPlaces.isEmpty else { return places }
-        let starts = unsafe PercentEscapes.starts(in: bytes) + [bytes.count]
-        return places + plainPlaces.map { starts[$0.lowerBound]..<starts[$0.upperBound] }
+        unsafe self.plainPlaces(in: bytes) + PercentEscapes.places(in: bytes) { unsafe self.plainPlaces(in: $0) }
     }
 
     /// Returns the places of unescaped secrets, and of the beginning of one at the end.
