@@ -29,7 +29,7 @@ package protocol OwnedWebSocket: TransportConnection {
     /// answer.
     ///
     /// The code is one that a close frame may carry. Messages that arrive before the peer's close frame are kept for the
-    /// consumer, and reading waits for it, where `close()` drops what is above the high watermark.
+    /// consumer, and reading waits for it, where `close()` drops the bytes above the high watermark.
     func close(code: UInt16?, reason: String)
 
     /// Suspends until the exchange has ended, whatever the consumer has read; nil when the task is cancelled before.

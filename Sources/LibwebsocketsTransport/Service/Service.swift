@@ -69,7 +69,7 @@ final class Service: @unchecked Sendable {
 
     /// Queues a command behind the messages that were queued before, whatever thread queued them.
     ///
-    /// What a job queues with `post` comes before the other threads' commands.
+    /// Commands that a job queues with `post` are performed before those of the other threads.
     func postBehindMessages(_ command: ServiceCommand) { self.mailbox.post(command) }
 
     /// Indicates whether the caller runs on the service thread.

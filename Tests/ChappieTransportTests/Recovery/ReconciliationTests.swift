@@ -284,7 +284,7 @@ private enum Closing {
         #expect(outcome.text == "abbcd")
     }
 
-    /// Nothing that the closing text does not have is delivered, so that another attempt can repeat what was.
+    /// No text that the closing text lacks is delivered, so that another attempt can repeat the output so far.
     @Test(arguments: ["ab", "abc"], ["b", " ", "bcd", "x"])
     func aDeltaThatTheClosingTextDoesNotHaveIsRefused(_ text: String, _ late: String) async {
         let isWhole = text == "ab"

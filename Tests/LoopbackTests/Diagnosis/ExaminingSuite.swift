@@ -1,4 +1,4 @@
-// What the suites of examinations on loopback share.
+// Functions that the suites of examinations on loopback share.
 import ChappieDiagnosis
 import ChappieTestServer
 import ChappieTransport

@@ -189,7 +189,7 @@ import WebSocketClient
         connection.cancel()
     }
 
-    /// What comes behind this side's close frame is received whole, however much it is beside the high watermark.
+    /// Messages behind this side's close frame are received whole, however much it is beside the high watermark.
     @Test(arguments: [(2_000, 1_000), (1, 5_000_000)])
     func messagesBeforeTheServersCloseFrameAreReceived(count: Int, size: Int) async throws {
         let opened = try await OpenedWebSocket(to: RawServer()) { configuration in
@@ -231,7 +231,7 @@ import WebSocketClient
         await writing.value
     }
 
-    /// A message whose sending has returned goes out before the close frame, whoever closes meanwhile.
+    /// A message whose sending has returned goes out before the close frame, whichever task closes meanwhile.
     @Test func everyMessageThatWasSentGoesOutBeforeTheCloseFrame() async throws {
         let server = try RawServer()
         for _ in 0..<10 {
@@ -276,6 +276,29 @@ import WebSocketClient
         #expect(await opened.peer.readMessage()?.opcode == 9)
         #expect(await opened.peer.readMessage()?.payload == Array("on".utf8))
         opened.connection.cancel()
+    }
+
+    /// While reading waits for the receiver, a pong cannot be read: the peer is not silent.
+    @Test func aPingIsNotTimedWhileReadingIsPaused() async throws {
+        let server = try RawServer()
+        let limits: (inout WebSocketConfiguration) -> Void = { configuration in
+            configuration.limits.highWatermark = 64 << 10
+            configuration.timeouts.pingInterval = nil
+            configuration.timeouts.pongTimeout = .milliseconds(50)
+        }
+        let paused = try await OpenedWebSocket(to: server, limits)
+        let frame = RawPeer.frame(2, [UInt8](repeating: 7, count: 1_000))
+        let writing = Task { await Self.write(Array(repeating: frame, count: 20_000), to: paused.peer) }
+        try await paused.settle()
+        let ping = Task { try await paused.connection.ping() }
+        #expect(await paused.peer.readMessage()?.opcode == 9)
+        // The time limit passes twice, by the pings of another connection.
+        let idle = try await OpenedWebSocket(to: server, limits)
+        for _ in 0..<2 { await #expect(throws: WebSocketError.self) { try await idle.connection.ping() } }
+        ping.cancel()
+        await #expect(throws: CancellationError.self) { try await ping.value }
+        for opened in [paused, idle] { opened.connection.cancel() }
+        await writing.value
     }
 
     /// Writes frames, on a thread of its own, for as long as the client takes to read them.
