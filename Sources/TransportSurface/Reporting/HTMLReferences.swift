@@ -36,7 +36,7 @@ package struct HTMLReferences {
     ) -> (scalar: Unicode.Scalar, end: Int)? {
         var value: UInt32 = 0
         var end = text.startIndex
-        while end < text.endIndex, let digit = Self.digit(text[end]), digit < radix {
+        while end < text.endIndex, let digit = text[end].hexadecimalDigit.map(UInt32.init), digit < radix {
             value = min(value * radix + digit, 0x11_0000)
             end += 1
         }
@@ -44,15 +44,6 @@ package struct HTMLReferences {
         // A missing semicolon is an error that is ignored.
         if end < text.endIndex, text[end] == UInt8(ascii: ";") { end += 1 }
         return (value == 0 ? "\u{FFFD}" : Unicode.Scalar(value) ?? "\u{FFFD}", end)
-    }
-
-    private static func digit(_ byte: UInt8) -> UInt32? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(byte - UInt8(ascii: "0"))
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt32(byte - UInt8(ascii: "A") + 10)
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt32(byte - UInt8(ascii: "a") + 10)
-        default: nil
-        }
     }
 
     private static func named(in text: ArraySlice<UInt8>) -> (scalar: Unicode.Scalar, end: Int)? {

@@ -31,8 +31,8 @@ enum JSONEscapes: TextEscapes {
             case UInt8(ascii: "u"):
                 let digits = unsafe bytes[(index + 1)...].prefix(4)
                 guard unsafe digits.count == 4 else { return }
-                if let value = unsafe UInt8(String(decoding: digits, as: UTF8.self), radix: 16), value < 0x80 {
-                    body(value, start)
+                if let value = unsafe Self.value(of: digits), value < 0x80 {
+                    body(UInt8(value), start)
                     index += 5
                 } else {
                     body(Self.beginning, start)
@@ -40,6 +40,14 @@ enum JSONEscapes: TextEscapes {
             default:
                 body(Self.beginning, start)
             }
+        }
+    }
+
+    /// Returns the number that hexadecimal digits are; nil when another byte is among them.
+    private static func value(of digits: Slice<UnsafeRawBufferPointer>) -> UInt16? {
+        unsafe digits.reduce(0) { value, byte in
+            guard let value, let digit = byte.hexadecimalDigit else { return nil }
+            return value << 4 | UInt16(digit)
         }
     }
 }

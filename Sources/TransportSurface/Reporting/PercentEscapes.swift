@@ -20,7 +20,9 @@ enum PercentEscapes: TextEscapes {
                 continue
             }
             let count = unsafe Self.digitCount(in: bytes, from: index)
-            if count == 2, let high = unsafe Self.digit(bytes[index]), let low = unsafe Self.digit(bytes[index + 1]) {
+            if count == 2, let high = unsafe bytes[index].hexadecimalDigit,
+                let low = unsafe bytes[index + 1].hexadecimalDigit
+            {
                 body(high << 4 | low, start)
                 index += 2
             } else if index + count == bytes.count {
@@ -33,15 +35,6 @@ enum PercentEscapes: TextEscapes {
 
     /// Returns the number of hexadecimal digits at a place, at most 2.
     private static func digitCount(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
-        unsafe bytes[start...].prefix(2).prefix { Self.digit($0) != nil }.count
-    }
-
-    private static func digit(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        default: nil
-        }
+        unsafe bytes[start...].prefix(2).prefix { $0.hexadecimalDigit != nil }.count
     }
 }
