@@ -11,8 +11,13 @@ enum FieldSecrets {
         switch name {
         case "authorization", "proxy-authorization": return Self.secrets(ofCredentials: field.value)
         case "cookie": return [field.value] + Self.values(ofCookies: field.value)
-        default: return [field.value]
+        default: return Self.withLastWord(field.value)
         }
+    }
+
+    /// Returns a value and the last word of it: a scheme may precede the secret.
+    static func withLastWord(_ value: String) -> [String] {
+        [value] + value.split(separator: " ").suffix(1).map(String.init)
     }
 
     /// The parts of the names of fields whose values are secrets.
@@ -41,10 +46,11 @@ enum FieldSecrets {
         return [login, password.isEmpty ? String(login[..<colon]) : password]
     }
 
-    /// The parameters that are no secrets: those that a Digest repeats from the challenge and the request, and the name of
-    /// the user (RFC 7616 section 3.4).
+    /// The parameters that are no secrets: those that a Digest repeats from the challenge and the request, the name of the
+    /// user (RFC 7616 section 3.4), and the names of fields and of a method in signatures.
     private static let publicParameters: Set<String> = [
-        "algorithm", "charset", "nc", "nonce", "opaque", "qop", "realm", "uri", "userhash", "username",
+        "algorithm", "charset", "headers", "nc", "nonce", "oauth_signature_method", "opaque", "qop", "realm",
+        "signedheaders", "uri", "userhash", "username",
     ]
 
     /// Returns the values of the parameters (RFC 9110 section 11.2), such as that of `token="…"`, without their quotes.

@@ -34,20 +34,22 @@ package struct SecretRedaction: Sendable {
     /// Returns the redaction of the secrets among fields as well.
     package func adding(_ fields: [(name: String, value: String)]) -> Self {
         var copy = self
-        for secret in fields.flatMap({ FieldSecrets.secrets(of: $0) }) { copy.add(secret) }
+        for secret in fields.flatMap({ FieldSecrets.secrets(of: $0) }) { copy.insert(secret) }
         return copy
     }
 
-    /// Adds a field's value, and the last word of it: a scheme may precede the secret.
+    /// Adds a value, and the last word of it: a scheme may precede the secret.
     package mutating func add(_ value: String) {
-        for secret in [value] + value.split(separator: " ").suffix(1).map(String.init) {
-            let bytes = Array(secret.utf8)
-            let beginning = bytes.prefix(Self.minimumByteCount)
-            guard beginning.count == Self.minimumByteCount, !self.secrets.contains(where: { $0.bytes == bytes }),
-                let telltale = beginning.min(by: { Self.frequency(of: $0) < Self.frequency(of: $1) })
-            else { continue }
-            self.secrets.append(Secret(bytes: bytes, telltale: telltale))
-        }
+        for secret in FieldSecrets.withLastWord(value) { self.insert(secret) }
+    }
+
+    private mutating func insert(_ secret: String) {
+        let bytes = Array(secret.utf8)
+        let beginning = bytes.prefix(Self.minimumByteCount)
+        guard beginning.count == Self.minimumByteCount, !self.secrets.contains(where: { $0.bytes == bytes }),
+            let telltale = beginning.min(by: { Self.frequency(of: $0) < Self.frequency(of: $1) })
+        else { return }
+        self.secrets.append(Secret(bytes: bytes, telltale: telltale))
     }
 
     /// Returns the approximate frequency of a byte in JSON and in English.
