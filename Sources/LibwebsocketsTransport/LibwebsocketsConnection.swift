@@ -275,10 +275,12 @@ extension LibwebsocketsConnection: OwnedWebSocket {
         self.service.post(.measure(self.id, PingTicket(answer)))
         let timer = Task { [arena = self.arena] in
             while true {
-                let before = arena.resumeCount
-                try await Task.sleep(for: max(.milliseconds(1), limit))
-                // A pause says nothing about the peer: its pong may wait in the socket.
-                if let before, before == arena.resumeCount { return answer.resolve(.timedOut) }
+                let (before, start) = (arena.resumeCount, Moment.now)
+                try await Task.sleep(for: max(.milliseconds(10), limit))
+                // The pong may wait in the socket behind a pause of reading, or a stop of the process, which ends a sleep
+                // late.
+                let wasStopped = Moment.now - start > limit + Service.latenessOfStop
+                if !wasStopped, let before, before == arena.resumeCount { return answer.resolve(.timedOut) }
             }
         }
         defer { timer.cancel() }

@@ -22,7 +22,7 @@ package protocol OwnedWebSocket: TransportConnection {
 
     /// Sends a ping, and returns the time until its pong, which may take at most `limit`.
     ///
-    /// While reading is paused, pongs are not read: a limit in which it was does not count.
+    /// While reading is paused, pongs are not read: the limit begins again when it continues.
     func roundTrip(within limit: Duration) async -> RoundTrip
 
     /// Starts the closing handshake with this code, or with none, and drops the connection when the peer does not

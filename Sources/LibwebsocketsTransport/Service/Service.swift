@@ -261,7 +261,7 @@ final class Service: @unchecked Sendable {
     private static let releaseInterval = Duration.seconds(5)
 
     /// The lateness of the timer that shows that the process was stopped, or the machine asleep.
-    private static let latenessOfStop = Duration.seconds(1)
+    static let latenessOfStop = Duration.seconds(1)
     /// The time for which the sockets are then read before deadlines are judged: some rounds of the loop.
     private static let timeToReadFirst = Duration.milliseconds(250)
 

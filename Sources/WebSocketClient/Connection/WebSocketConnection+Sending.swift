@@ -63,8 +63,8 @@ extension WebSocketConnection {
 
     /// Sends a ping (RFC 6455 section 5.5.2), and returns the time until its pong.
     ///
-    /// While what arrives is not received, and reading has stopped at the high watermark, the pong is not read, and the
-    /// time limit does not count. A pong answers the older pings of this side as well.
+    /// While reading waits for the receiver at the high watermark, the pong is not read; the time limit begins again when
+    /// reading continues. A pong answers the older pings of this side as well.
     ///
     /// - Throws: ``WebSocketError/transport(_:)`` with the tag `ws.ping-timeout` when no pong comes within
     ///   ``WebSocketTimeouts/pongTimeout``, and `CancellationError` when the task is cancelled while it waits: the

@@ -2,7 +2,7 @@
 ///
 /// It belongs to the service thread.
 struct OutstandingPings {
-    /// The largest number of pings that are kept; beyond it the oldest are forgotten.
+    /// The largest number of pings that are kept; beyond it the oldest count as not answered in time.
     static let limit = 64
 
     private struct Ping {
@@ -15,7 +15,7 @@ struct OutstandingPings {
 
     /// Records that a ping with this payload was sent.
     mutating func sent(_ payload: [UInt8], for ticket: PingTicket? = nil) {
-        if self.pings.count == Self.limit { self.pings.removeFirst() }
+        if self.pings.count == Self.limit { self.pings.removeFirst().ticket?.forgotten() }
         self.pings.append(Ping(payload: payload, ticket: ticket))
     }
 

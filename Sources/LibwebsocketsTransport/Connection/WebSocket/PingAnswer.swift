@@ -56,6 +56,9 @@ final class PingTicket: Sendable {
         self.answer.resolve(.ended)
     }
 
+    /// Reports that no answer is waited for any more.
+    func forgotten() { self.answer.resolve(.timedOut) }
+
     /// Reports the answer, which has arrived now.
     func answered() { self.answer.resolve(.measured(.now - self.start)) }
 }
