@@ -107,7 +107,7 @@ import Testing
     @Test func pongsHaveTheirTime() {
         #expect(self.text.pong(after: .microseconds(3_240)) == .init(note: "pong after 3.2 ms"))
         #expect(self.json.pong(after: .milliseconds(500)).output == #"{"type":"pong","duration":0.5}"# + "\n")
-        #expect(self.text.missingPong == .init(note: "no pong within the time limit"))
+        #expect(self.text.missingPong == .init(note: "no pong within 10 s"))
         #expect(self.json.missingPong.output == #"{"type":"missing-pong"}"# + "\n")
     }
 

@@ -109,24 +109,20 @@ import Testing
         #expect(await sender.value == .ended)
     }
 
-    /// A message is queued before the announcement of the end, or refused: none is admitted and left behind.
-    @Test func aMessageIsQueuedBeforeTheRoomIsClosedOrNotAtAll() async {
+    /// The sender goes on on the main actor, behind the close: its message is refused, and not left behind.
+    @MainActor @Test func aSenderThatGoesOnBehindTheCloseIsRefused() async {
         let room = OutboundRoom(byteCountLimit: 100)
         let order = LockedValue<[String]>([])
-        #expect(room.admitAtOnce(byteCount: 10, upTo: 10) { order.withLock { $0.append("first") } } == .queued)
-        let sender = Task.immediate {
-            await room.admit(byteCount: 1, upTo: 10) { order.withLock { $0.append("waiting") } }
-        }
-        // There is room for the sender, which has not queued its message yet.
-        let refused = Task.immediate { [order] in
-            room.noteWritten(byteCount: 10)
-            room.close { order.withLock { $0.append("end") } }
-            room.close { order.withLock { $0.append("end again") } }
-            return room.admitAtOnce(byteCount: 1, upTo: 10) { order.withLock { $0.append("late") } }
-        }
-        #expect(await refused.value == .ended)
-        let outcome = await sender.value
-        #expect(order.withLock { $0 } == (outcome == .queued ? ["first", "waiting", "end"] : ["first", "end"]))
+        let note = { @Sendable (event: String) in order.withLock { $0.append(event) } }
+        #expect(room.admitAtOnce(byteCount: 10, upTo: 10) { note("first") } == .queued)
+        let sender = Task.immediate { await room.admit(byteCount: 1, upTo: 10) { note("waiting") } }
+        // There is room for it now.
+        room.noteWritten(byteCount: 10)
+        room.close { note("end") }
+        room.close { note("end again") }
+        #expect(room.admitAtOnce(byteCount: 1, upTo: 10) { note("late") } == .ended)
+        #expect(await sender.value == .ended)
+        #expect(order.withLock { $0 } == ["first", "end"])
     }
 
     /// Answers to the messages before a violation are still sent.
@@ -139,7 +135,26 @@ import Testing
     }
 }
 
+extension OutboundRoom {
+    fileprivate func admitAtOnce(byteCount: Int, upTo watermark: Int) -> SendOutcome? {
+        self.admitAtOnce(byteCount: byteCount, upTo: watermark) {}
+    }
+
+    nonisolated(nonsending) fileprivate func admit(byteCount: Int, upTo watermark: Int) async -> SendOutcome {
+        await self.admit(byteCount: byteCount, upTo: watermark) {}
+    }
+}
+
 @Suite(.timeLimit(.minutes(10))) struct PingAnswerTests {
+    @Test func thePingBeyondTheLimitIsTheOldest() async {
+        var pings = OutstandingPings()
+        let oldest = PingAnswer()
+        for index in 0...OutstandingPings.limit {
+            pings.sent([UInt8(index)], for: PingTicket(index == 0 ? oldest : PingAnswer()))
+        }
+        #expect(await oldest.value() == .timedOut)
+    }
+
     @Test func anAnswerIsAwaited() async {
         let answer = PingAnswer()
         async let value = answer.value()

@@ -31,14 +31,14 @@ struct OpenedWebSocket {
         }
     }
 
-    /// Returns when nothing moves any more in either direction.
-    func settle() async throws {
+    /// Returns when at least `least` bytes have been received, and nothing moves any more in either direction.
+    func settle(receiving least: Int = 0) async throws {
         var before = WebSocketConnection.Counts(self.connection)
         while true {
             // Rounds of the loop, in each of which it would read or write on if it could.
             for _ in 0..<3 { try await RawServer.fence() }
             let now = WebSocketConnection.Counts(self.connection)
-            if now == before { return }
+            if now == before, now.received >= least { return }
             before = now
         }
     }

@@ -2,7 +2,8 @@ import StreamTransport
 
 /// The room for messages on their way to a peer, and the callers that wait for some of it.
 ///
-/// A lock held for a few lines. The service thread gives room back as it writes; any thread asks for it. Callers that
+/// A lock held for a few lines, and for the queueing of a message or of the end, which may take `ServiceMailbox`'s lock;
+/// never the other way round. The service thread gives room back as it writes; any thread asks for it. Callers that
 /// wait are resumed when half of the room is free, and not with each write: resuming a task costs more than to send a
 /// short message.
 final class OutboundRoom: Sendable {
@@ -62,9 +63,10 @@ final class OutboundRoom: Sendable {
 
     // MARK: Any thread
 
-    /// Ends the wait of all callers, and admits no more that would wait: no message can be sent any more.
+    /// Ends the wait of all callers, and refuses every later message of a caller that may wait.
     ///
-    /// `announce` is called first, behind all messages that were admitted and before any caller knows the end.
+    /// The first call runs `announce` under the lock: behind each message that was queued, and before a caller learns of
+    /// the end.
     func close(_ announce: () -> Void = {}) {
         let refused = self.state.withLock { state in
             if !state.isClosed { announce() }
@@ -85,7 +87,7 @@ final class OutboundRoom: Sendable {
 
     /// Reserves room for a message as `admit(byteCount:upTo:_:)` does, and queues it, if that would not suspend; returns
     /// nil otherwise.
-    func admitAtOnce(byteCount: Int, upTo watermark: Int, _ queue: () -> Void = {}) -> SendOutcome? {
+    func admitAtOnce(byteCount: Int, upTo watermark: Int, _ queue: () -> Void) -> SendOutcome? {
         self.state.withLock { state in
             let outcome = state.admitInTurn(byteCount: byteCount, upTo: watermark)
             if outcome == .queued { queue() }
@@ -99,7 +101,7 @@ final class OutboundRoom: Sendable {
     /// `queue` is called with the outcome `.queued`, and only then. It is called under the lock: a message that is
     /// admitted is queued before the room is closed, or not at all.
     nonisolated(nonsending) func admit(
-        byteCount: Int, upTo watermark: Int, _ queue: () -> Void = {}
+        byteCount: Int, upTo watermark: Int, _ queue: () -> Void
     ) async -> SendOutcome {
         if let outcome = self.admitAtOnce(byteCount: byteCount, upTo: watermark, queue) { return outcome }
         let outcome = await self.admission(byteCount: byteCount, upTo: watermark)
