@@ -58,7 +58,7 @@ struct WebSocketPrinter: Sendable {
     /// The text about a ping that was not answered in time.
     var missingPong: Printed {
         if self.printsJSON { return self.line("missing-pong") { _ in } }
-        return Printed(note: "no pong within the time limit")
+        return Printed(note: "no pong within 10 s")
     }
 
     /// Returns the text about the end.

@@ -120,8 +120,8 @@ extension ChappieTransportFailure {
                 + "\(self.details.detail.map { ": \($0)" } ?? ""). Check the address, or ask the operator of the "
                 + "server or the proxy to allow WebSockets."
         case .peerUnresponsive:
-            "The server stopped answering: no byte came within the time limit after a ping (timeouts.pongTimeout). Try "
-                + "again in a moment."
+            "The server did not answer a ping within the time limit (timeouts.pongTimeout). If the connection has "
+                + "ended, try again in a moment."
         default: nil
         }
     }
@@ -146,9 +146,9 @@ extension WebSocketClose {
         guard self.isClean else {
             guard self.initiator != .client else {
                 return
-                    "The server did not complete the closing handshake within its time limit, or what it sent before "
-                    + "was not received. What was sent last may not have arrived: raise the limit (timeouts.close) if "
-                    + "the server or the receiver is slow."
+                    "The server did not complete the closing handshake within its time limit, or its messages before "
+                    + "the close frame were not received. Messages sent last may not have arrived: raise the limit "
+                    + "(timeouts.close) if the server or the receiver is slow."
             }
             return "The connection was lost: it ended without a closing handshake. Try again in a moment."
         }
