@@ -31,7 +31,7 @@ import Testing
         ] as [(HTTPFacts.Exchange, String)])
     func brokenListBesideMissingResponsesIsNoResponsesAPI(exchange: HTTPFacts.Exchange, words: String) {
         var facts = HTTPFacts(exchange, hasResponses: false)
-        facts.responsesCode = 404
+        facts.responsesAnswer = .init(statusCode: 404)
         let report = Self.report(facts)
         #expect(report.causes.map(\.name) == ["http.no-responses"] && report.verdict == .fails)
         #expect(

@@ -225,7 +225,7 @@ import Testing
     /// The responses were asked with the credential already, because the list of models does not work.
     @Test func limitBesideABrokenListIsTold() {
         var http = HTTPFacts(.answered(.init(statusCode: 502, body: .page)), hasResponses: true)
-        http.responsesCode = 429
+        http.responsesAnswer = .init(statusCode: 429)
         let facts = PathFacts.healthy.with {
             $0.http = .found(http)
             $0.credential = .found(.init(statusCode: 429))

@@ -195,7 +195,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
             "The server answers, but requests are limited at this time, so that responses over HTTP were not examined.",
             .healthy.with {
                 var http = HTTPFacts(.answered(.init(statusCode: 200)), hasResponses: true)
-                http.responsesCode = 429
+                http.responsesAnswer = .init(statusCode: 429)
                 $0.http = .found(http)
                 $0.upgrade = .skipped(.httpOnly)
                 $0.cutAboveUpgrade()

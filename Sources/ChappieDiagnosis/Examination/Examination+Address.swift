@@ -39,7 +39,7 @@ extension Examination {
         case true?: http.hasResponses = true
         case false? where http.hasBrokenRoute:
             http.hasResponses = try await self.existenceOfResponses(after: answer)
-            if http.hasResponses == false { http.responsesCode = answer.statusCode }
+            if http.hasResponses == false { http.responsesAnswer = answer }
         case false?, nil:
             // No API has a success for a request without content: this server says the same to everything.
             guard answer.body == .other, !answer.asksForToken,

@@ -181,7 +181,7 @@ extension Examination {
     private mutating func noteResponses(_ answer: HTTPFacts.Answer, _ text: String) {
         guard case .found(var http, let time) = self.facts.http else { return }
         if answer.existenceOfResponses(text: text) == false { http.hasResponses = false }
-        (http.responsesCode, http.retryAfter) = (answer.statusCode, answer.retryAfter)
+        http.responsesAnswer = answer
         self.facts.http = .found(http, time)
     }
 

@@ -101,11 +101,8 @@ package struct HTTPFacts: Sendable, Equatable {
     package var seen: Seen?
     /// Indicates whether the path of the responses exists; nil when that was not asked, or not answered by the server.
     package var hasResponses: Bool?
-    /// The status code of the answer to a POST without content to that path, which decides about turns over HTTP; nil
-    /// without one.
-    package var responsesCode: Int?
-    /// The seconds after which the answer to that POST asks for another attempt; nil without such a field.
-    package var retryAfter: Int?
+    /// The answer to a POST without content to that path, which decides about turns over HTTP; nil without one.
+    package var responsesAnswer: Answer?
     /// Indicates whether the answer to that POST says that the server does not know the path, whatever its status code.
     package var isUnknownPath = false
     /// The outcome of that POST where no turn over HTTP is possible by it; nil where one may be, and without a POST.
@@ -128,6 +125,9 @@ package struct HTTPFacts: Sendable, Equatable {
         self.hasResponses = hasResponses
         self.inquiry = inquiry
     }
+
+    /// The status code of `responsesAnswer`; nil without one.
+    package var responsesCode: Int? { self.responsesAnswer?.statusCode }
 
     /// Indicates whether the answer to a request without TLS may be that of a server with TLS.
     ///

@@ -27,7 +27,7 @@ extension PathFacts {
         }
         let isMissing = self.isMissing(answer, text)
         let refusesCredential = [401, 403].contains(answer.statusCode) && hasCredential
-        (http.responsesCode, http.retryAfter) = (answer.statusCode, answer.retryAfter)
+        http.responsesAnswer = answer
         if self.isUpgraded {
             if isMissing || refusesCredential { http.refusal = outcome }
             return self.http = .found(http, time)

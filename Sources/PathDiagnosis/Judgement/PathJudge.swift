@@ -125,7 +125,7 @@ package struct PathJudge {
         }
         guard facts.hasLimitedResponses, judgement.faults.isEmpty else { return judgement }
         let words = "status code 429 for the responses"
-        return .fault(.responsesLimited, words + StepJudge.words(ofWait: facts.http.facts?.retryAfter))
+        return .fault(.responsesLimited, words + StepJudge.words(ofWait: facts.http.facts?.responsesAnswer?.retryAfter))
     }
 
     /// The opening handshake; that no time was left for it says nothing about WebSockets.
