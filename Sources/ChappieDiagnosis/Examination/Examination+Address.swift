@@ -55,10 +55,10 @@ extension Examination {
     /// not known.
     private mutating func existenceOfResponses(after answer: HTTPFacts.Answer) async throws -> Bool? {
         guard let credential = try await self.credential() else { return self.inquiry.failure == nil ? false : nil }
-        guard self.mayTell(answer), case .answered(let answer, let text)? = try await self.post(with: credential) else {
+        guard self.mayTell(answer), case .answered(let second, let text)? = try await self.post(with: credential) else {
             return nil
         }
-        return answer.existenceOfResponses(text: text)
+        return second.existenceOfResponses(text: text)
     }
 
     /// The outcome of a POST without content to the path of the responses.
