@@ -1,6 +1,6 @@
 /// The faults of a path that an examination can find, and no others.
 ///
-/// The raw value is the stable name of the cause in a report. `PathFinding+Row.swift` has the words.
+/// The raw value is the stable name of the cause in a report. `row` has the words.
 package enum PathFinding: String, Sendable, CaseIterable {
     // The process and its settings.
     case descriptors = "environment.descriptors"
