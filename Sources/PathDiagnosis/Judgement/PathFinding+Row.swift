@@ -17,12 +17,13 @@ extension PathFinding {
         case .inspected, .unknownIssuer, .incompleteChain, .expired, .authorityExpired, .notYetValid, .wrongHost,
             .certificate, .plainHTTP, .notTLS, .tlsRefused, .tlsCut, .tlsSilent:
             self.rowOfTLS
-        case .captivePortal, .signInPage, .blockPage, .asksCredential, .credentialWithheld, .limited:
+        case .captivePortal, .signInPage, .blockPage, .asksCredential, .limited:
             self.rowOfPage
         case .responsesLimited, .wrongAddress, .noResponses, .notOffered, .redirected, .gatewayError, .serverError,
             .needsTLS, .notHTTP, .httpCut, .httpSilent:
             self.rowOfHTTP
-        case .credentialRefused, .credentialForbidden, .credentialUnavailable, .credentialUnusable, .credentialForm:
+        case .credentialWithheld, .credentialRefused, .credentialForbidden, .credentialUnavailable, .credentialUnusable,
+            .credentialForm:
             self.rowOfCredential
         case .webSocketNotOffered, .webSocketBlocked, .webSocketRefused, .webSocketUnauthorized, .webSocketLimited,
             .webSocketAltered,

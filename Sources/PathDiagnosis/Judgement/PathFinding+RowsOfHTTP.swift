@@ -30,17 +30,6 @@ extension PathFinding {
                     "Use https, if the server has it: after such a page the key is sent to a verified server only.",
                     "If the page is not the server's, sign in with a browser on this network.",
                 ])
-        case .credentialWithheld:
-            Row(
-                .http, .doubt,
-                "the key was not sent over plain http to another machine, so that the answer to a request with it was not"
-                    + " examined",
-                [
-                    "Check the path of the base URL: most end with /v1.",
-                    "If it is right, use https, if the server has it, or examine the server from its own machine or through a"
-                        + " tunnel (ssh -L): there the key is sent.",
-                    "If the answer is not the server's, open any page in a browser, or ask the network's operator.",
-                ])
         case .limited:
             Row(
                 .http, .everything, "a web page says that there were too many requests",
@@ -119,6 +108,17 @@ extension PathFinding {
     /// The rows of the credential.
     var rowOfCredential: Row {
         switch self {
+        case .credentialWithheld:
+            Row(
+                .http, .doubt,
+                "the key was not sent over plain http to another machine, so that the answer to a request with it was not"
+                    + " examined",
+                [
+                    "Check the path of the base URL: most end with /v1.",
+                    "If it is right, use https, if the server has it, or examine the server from its own machine or through a"
+                        + " tunnel (ssh -L): there the key is sent.",
+                    "If the answer is not the server's, open any page in a browser, or ask the network's operator.",
+                ])
         case .credentialRefused:
             Row(
                 .credential, .everything, "the server does not accept the credential",
