@@ -8,11 +8,10 @@ extension PathFinding {
             .otherScheme:
             self.rowOfEnvironment
         case .unknownName, .noNameServer, .slowName, .blockedName, .refused, .noRoute, .forbidden, .silent,
-            .connectionFailed,
-            .version6Silent, .version4Silent:
+            .connectionFailed, .version6Silent, .version4Silent:
             self.rowOfConnecting
-        case .proxyUnresolved, .proxyUnreachable, .proxyLoginMissing, .proxyLoginRefused, .proxyRefused,
-            .proxyProtocol, .proxyCertificate, .proxySilent, .proxyCut:
+        case .proxyUnresolved, .proxyUnreachable, .proxyLoginMissing, .proxyLoginRefused, .proxyRefused, .proxyProtocol,
+            .proxyCertificate, .proxySilent, .proxyCut:
             self.rowOfProxy
         case .inspected, .unknownIssuer, .incompleteChain, .expired, .authorityExpired, .notYetValid, .wrongHost,
             .certificate, .plainHTTP, .notTLS, .tlsRefused, .tlsCut, .tlsSilent:
@@ -26,12 +25,9 @@ extension PathFinding {
             .credentialForm:
             self.rowOfCredential
         case .webSocketNotOffered, .webSocketBlocked, .webSocketRefused, .webSocketUnauthorized, .webSocketLimited,
-            .webSocketAltered,
-            .webSocketContent,
-            .webSocketCut,
-            .webSocketSilent, .webSocketUnknown, .compressionBroken, .closedEarly, .largeMessages, .everyMessage,
-            .damagedMessages,
-            .pingsUnanswered, .pingsSlow:
+            .webSocketAltered, .webSocketContent, .webSocketCut, .webSocketSilent, .webSocketUnknown,
+            .compressionBroken, .closedEarly, .largeMessages, .everyMessage, .damagedMessages, .pingsUnanswered,
+            .pingsSlow:
             self.rowOfWebSocket
         case .buffered, .whole, .eventsCut, .eventsSilent, .eventsRefused, .eventsAltered, .idleCut, .idleAnswered:
             self.rowOfStreaming
