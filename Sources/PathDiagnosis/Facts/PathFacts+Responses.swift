@@ -85,7 +85,8 @@ extension PathFacts {
 
     /// Indicates whether a limit of requests hides whether turns over HTTP are possible.
     ///
-    /// None is needed beside a WebSocket that works, and a limit that refuses the WebSocket too is told as its fault.
+    /// Turns over HTTP are not needed beside a WebSocket that works; a limit that refuses the upgrade too is
+    /// `webSocketLimited`.
     var hasLimitedResponses: Bool {
         self.http.facts?.responsesCode == 429 && !self.isUpgraded && self.refusalCode != 429
     }

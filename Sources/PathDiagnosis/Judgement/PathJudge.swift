@@ -117,7 +117,10 @@ package struct PathJudge {
         }
     }
 
-    /// The answer to a GET; that the responses are limited is no fault of it, and says nothing about turns over HTTP.
+    /// The judgement of HTTP.
+    ///
+    /// Where the GET has no fault, and a limit hides whether turns over HTTP are possible, the finding is
+    /// `responsesLimited`.
     private var http: Judgement {
         let facts = self.facts
         let judgement = facts.http.judged {

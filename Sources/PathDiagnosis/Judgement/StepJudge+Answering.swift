@@ -240,7 +240,7 @@ extension StepJudge {
         }
     }
 
-    /// Returns the end of a clause about a limit of requests, with the seconds after which it asks for another attempt.
+    /// Returns the clause's ending with the seconds of `Retry-After`; empty without that field.
     static func words(ofWait retryAfter: Int?) -> String { retryAfter.map { ", Retry-After \($0) s" } ?? "" }
 
     /// Judges the offer of compression and its answer.
