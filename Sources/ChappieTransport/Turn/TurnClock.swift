@@ -29,8 +29,10 @@ package struct TurnClock: Sendable {
         self.alarm = alarm
     }
 
-    /// Returns the time since the zero of `moment`, for all but the path of an event: a `Duration` has 128 bits, and a
-    /// call for each operation.
+    /// Returns the time since the zero of `moment`.
+    ///
+    /// The path of an event uses `moment`: it has 64 bits, where a `Duration` has 128 and its arithmetic is a function
+    /// call.
     func now() -> Duration { self.moment().sinceZero }
 
     /// The system's clock.
