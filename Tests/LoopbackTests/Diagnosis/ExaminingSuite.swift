@@ -27,6 +27,11 @@ extension ExaminingSuite {
         try await withServer(server) { try await Self.report($0.baseURL, key: key, change) }
     }
 
+    /// Examines a server with faults.
+    static func report(with faults: [ChappieTestServer.Fault]) async throws -> ChappieDiagnosis.Report {
+        try await Self.report(of: .init(model: .text("x"), faults: faults))
+    }
+
     static func expect(
         _ name: String, _ verdict: ChappieDiagnosis.Verdict, in report: ChappieDiagnosis.Report,
         sourceLocation: SourceLocation = #_sourceLocation

@@ -13,8 +13,7 @@ import Testing
             (.stall(afterByte: 0), "web-socket.no-answer"), (.closeWebSocket(code: 1011), "early-close.closed"),
         ] as [(ChappieTestServer.Fault.Action, String)])
     func aWebSocketThatFailsLeavesHTTP(action: ChappieTestServer.Fault.Action, name: String) async throws {
-        let faults = [ChappieTestServer.Fault(action, transport: .webSocket)]
-        let report = try await Self.report(of: .init(model: .text("x"), faults: faults))
+        let report = try await Self.report(with: [.init(action, transport: .webSocket)])
         Self.expect(name, .degraded, in: report)
         #expect(report.sentence.hasPrefix("HTTP works, but WebSockets do not: "))
         #expect(ChappieStreamingTransportPolicy(suggestedBy: report) == .httpSSEOnly)
@@ -83,15 +82,14 @@ import Testing
         let faults = [1, 3].map {
             ChappieTestServer.Fault(.cut(afterByte: 0), attempts: $0...$0, transport: .webSocket)
         }
-        let report = try await Self.report(of: .init(model: .text("x"), faults: faults))
+        let report = try await Self.report(with: faults)
         Self.expect("compression.broken", .degraded, in: report)
         #expect(report.advice.disablesCompression && !report.advice.usesHTTPOnly)
         #expect(report.result(of: .pings)?.outcome == .ok)
     }
 
     @Test func aSingleCutIsNoRule() async throws {
-        let faults = [ChappieTestServer.Fault(.cut(afterByte: 0), attempts: 1...1, transport: .webSocket)]
-        let report = try await Self.report(of: .init(model: .text("x"), faults: faults))
+        let report = try await Self.report(with: [.init(.cut(afterByte: 0), attempts: 1...1, transport: .webSocket)])
         #expect(report.verdict == .works)
     }
 }
