@@ -42,7 +42,7 @@ import Testing
         #expect(report.causes.first?.evidence.last?.contains("NO_PROXY") == true)
     }
 
-    @Test func aProxyThatIsNoneSpeaksAnotherProtocol() async throws {
+    @Test func aServerThatIsNoProxyIsNamed() async throws {
         let proxy = try AnsweringServer("SSH-2.0-OpenSSH_9.2\r\n\r\n")
         let report = try await Self.report("http://origin.invalid/v1") {
             $0.proxy = .url("http://127.0.0.1:\(proxy.port)")

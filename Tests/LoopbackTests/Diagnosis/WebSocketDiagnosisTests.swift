@@ -88,7 +88,7 @@ import Testing
         #expect(report.result(of: .pings)?.outcome == .ok)
     }
 
-    @Test func aSingleCutIsNoRule() async throws {
+    @Test func oneCutConnectionIsNotADefect() async throws {
         let report = try await Self.report(with: [.init(.cut(afterByte: 0), attempts: 1...1, transport: .webSocket)])
         #expect(report.verdict == .works)
     }
