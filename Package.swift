@@ -323,7 +323,10 @@ if Context.environment["CHAPPIE_BENCHMARKS"] != nil {
         // The walks over a server's words, each with twice as many of them.
         benchmark(
             "walk-growth",
-            ["CMachine", "Chappie", "ChappieTransport", "ResponseEvents", "ServerSentEvents", "TransportSurface"]),
+            [
+                "CMachine", "Chappie", "ChappieTransport", "ResponseEvents", "ServerSentEvents", "StreamSession",
+                "TransportSurface",
+            ]),
         benchmark("urlsession-peer", []),
     ])
 } else if Context.environment["CHAPPIE_FUZZ"] != nil {

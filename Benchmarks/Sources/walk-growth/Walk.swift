@@ -3,6 +3,7 @@ import Chappie
 import ChappieTransport
 import ResponseEvents
 import ServerSentEvents
+import StreamSession
 import TransportSurface
 
 /// One walk over a server's data.
@@ -225,6 +226,16 @@ struct Walk {
             },
             event("event, an error's fields", 1_000) { count in
                 #"{"type":"error","status":429,"error":{"code":"c"},"headers":{\#(self.list(count) { #""m\#($0)":"1""# })}}"#
+            },
+            Walk(name: "ends of other responses behind finished items", count: 500) { count in
+                var order = ResponseOrder()
+                _ = order.created(responseID: "r")
+                for index in 0...count { _ = order.itemAdded(index, name: UInt64(index + 1)) }
+                for index in 0..<count { _ = order.itemDone(index, name: UInt64(index + 1)) }
+                return { [order] in
+                    var order = order
+                    return (0..<count).count { order.terminal(responseID: "\($0)", .complete(names: [])) == .foreign }
+                }
             },
         ]
     }

@@ -438,15 +438,17 @@ package struct ResponseOrder: Sendable {
     /// Returns whether output of another response has come, if the end names one; no evidence is needed of a failure
     /// behind all items, as the turn does not complete.
     private func isMixed(with end: End) -> Bool {
-        var listed: Set<UInt64> = []
-        if case .complete(let names) = end { listed = Set(names) }
+        var listed: [UInt64] = []
+        if case .complete(let names) = end { listed = names }
         if self.hasOpenItem {
-            let items = self.places.filter { self.added.contains($0.value) && listed.contains($0.key) }
-            return self.strange.hasCome || !items.isEmpty && items.values.allSatisfy(self.done.contains)
+            // Many such ends may come, so only what this one lists is searched.
+            let items = listed.compactMap { self.places[$0] }.filter(self.added.contains)
+            return self.strange.hasCome || !items.isEmpty && items.allSatisfy(self.done.contains)
         }
         guard case .complete = end else { return false }
-        let isOwn = self.itemNames.contains { self.added.contains($0.key) && listed.contains($0.value) }
-        return isOwn ? self.strange.hasMessage(beside: listed) : self.strange.isEvidence
+        let names = Set(listed)
+        let isOwn = self.itemNames.contains { self.added.contains($0.key) && names.contains($0.value) }
+        return isOwn ? self.strange.hasMessage(beside: names) : self.strange.isEvidence
     }
 
     /// Records that a closing event with an item's name has all of a slot's output: where the item was not announced, or
