@@ -20,6 +20,7 @@ readonly all=(
     FuzzResponseEvents/half-surrogate
     FuzzReplayLedger/remainder
     FuzzReplayLedger/shorter-closing
+    FuzzReplayLedger/late-twice
     FuzzInflater/limit-before-error
     FuzzInflater/window-after-final-block
     FuzzInflater/stage-left-full
@@ -92,6 +93,14 @@ EDITS
 ---
         self.passOver(in: [])
         return true
+<<<
+EDITS
+            ;;
+        FuzzReplayLedger/late-twice) # Deltas may repeat the rest of a closing text any number of times.
+            cat <<'EDITS'
+>>> Sources/StreamSession/Replay/ReplayLedger+Closing.swift
+        self.supplied[slot] = end..<rest.upperBound
+---
 <<<
 EDITS
             ;;

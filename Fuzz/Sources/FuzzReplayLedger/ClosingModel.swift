@@ -112,6 +112,7 @@ extension LedgerModel {
     mutating func beginItem(_ outputIndex: Int) {
         let (index, isTooFar) = outputIndex.addingReportingOverflow(self.settledItemCount)
         guard !isTooFar else { return }
+        for slot in self.closed where slot.outputIndex == index { self.supplied[slot] = nil }
         self.closed = self.closed.filter { $0.outputIndex != index }
         for (channel, sequence) in self.channels.enumerated() where sequence.cursor > sequence.settledCount {
             self.restarts[channel][index] = sequence.cursor
@@ -138,9 +139,24 @@ extension LedgerModel {
         }
         if !text.isEmpty, !isStopped { self.closed.insert(slot) }
         guard count < text.count else { return isRewritten ? .rewritten : .whole }
-        guard let newest = channel.newestSlot, newest != slot else { return .rest(from: count) }
-        return own.isEmpty && newest.position <= slot.position ? .rest(from: count) : .outOfPlace
+        if let newest = channel.newestSlot, newest != slot {
+            guard own.isEmpty, newest.position <= slot.position else { return .outOfPlace }
+        }
+        let before = self.supplied[slot].flatMap { $0.end == channel.cursor ? $0.rest : nil } ?? []
+        self.supplied[slot] = (before + text[count...], channel.cursor + text.count - count)
+        return .rest(from: count)
     }
+
+    /// A delta behind the text that has closed its slot repeats what this text has brought, or contradicts it.
+    mutating func late(_ text: [UInt8], in slot: ReplaySlot) -> ReplayLedger.Late {
+        guard let slot = self.absolute(slot), self.closed.contains(slot) else { return .isNew }
+        guard let supplied = self.supplied[slot], supplied.rest.starts(with: text) else { return .contradiction }
+        self.supplied[slot] = (Array(supplied.rest.dropFirst(text.count)), supplied.end)
+        return .delivered
+    }
+
+    /// Returns the text of a slot that a closing text has brought and no delta has repeated.
+    func suppliedRest(of slot: ReplaySlot) -> [UInt8] { self.absolute(slot).flatMap { self.supplied[$0]?.rest } ?? [] }
 
     /// The texts of one kind that the response is closed with.
     func close(_ texts: [[UInt8]], ofKind kind: ReplaySlot.Kind, itemCount: Int) -> ReplayLedger.Closing {

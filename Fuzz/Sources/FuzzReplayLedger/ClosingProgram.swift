@@ -20,6 +20,7 @@ extension LedgerProgram {
     /// A large model takes long to compare, and finds no more faults than a small one.
     mutating func closing(_ code: UInt8, for model: LedgerModel) -> [LedgerOperation] {
         guard model.channels.allSatisfy({ $0.delivered.count < 2_048 }) else { return [] }
+        guard code < 252 else { return self.late(code, for: model) }
         switch code % 8 {
         case 0, 1: return self.closeSlot(of: model)
         case 2, 3: return self.closeKind(of: model)
@@ -43,6 +44,18 @@ extension LedgerProgram {
         guard !texts.isEmpty else { return [] }
         let (slot, bytes) = texts[self.byte() % texts.count]
         return [.close(slot, self.changed(bytes))]
+    }
+
+    /// Returns a delta behind a closing text: what the text has brought, in part or changed, or any other.
+    private mutating func late(_ code: UInt8, for model: LedgerModel) -> [LedgerOperation] {
+        let texts = model.texts(of: self.kind())
+        guard !texts.isEmpty else { return [] }
+        let slot = texts[self.byte() % texts.count].slot
+        var text = Array(String(decoding: model.suppliedRest(of: slot), as: UTF8.self).unicodeScalars)
+        if code % 2 == 0 { text = Array(text.prefix(1 + self.byte())) }
+        let bytes = Array(String(String.UnicodeScalarView(text)).utf8)
+        let delta = code == 255 || bytes.isEmpty ? self.changed(bytes) : bytes
+        return delta.isEmpty ? [] : [.late(slot, delta)]
     }
 
     private mutating func closeKind(of model: LedgerModel) -> [LedgerOperation] {

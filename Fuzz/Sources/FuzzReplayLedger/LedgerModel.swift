@@ -53,6 +53,8 @@ struct LedgerModel {
     var restarts = LedgerChannel.allCases.map { _ in [Int: Int]() }
     /// The slots that a text has closed in the attempt that runs.
     var closed: Set<ReplaySlot> = []
+    /// The text that closing texts have brought and no delta has repeated, by slot, with its end in the channel.
+    var supplied: [ReplaySlot: (rest: [UInt8], end: Int)] = [:]
     private(set) var calls = Sequence<ReplayedToolCall>()
     private(set) var rawEvents = RawEventModel()
     private(set) var settledItemCount = 0
@@ -140,6 +142,7 @@ struct LedgerModel {
             self.restarts[index] = [:]
         }
         self.closed = []
+        self.supplied = [:]
         self.calls.cursor = self.calls.settledCount
     }
 

@@ -14,7 +14,9 @@ enum LedgerOperation {
     case beginItem(Int)
     /// A slot is closed with its text, and what it has beyond the deltas follows.
     case close(ReplaySlot, [UInt8])
-    /// The same with all texts of a kind.
+    /// A delta that may come behind the text that has closed its slot; it has at least one byte.
+    case late(ReplaySlot, [UInt8])
+    /// All texts of a kind are closed in the same way.
     case closeKind(ReplaySlot.Kind, [(slot: ReplaySlot, bytes: [UInt8])], itemCount: Int)
 }
 

@@ -40,6 +40,7 @@ struct LedgerRun {
             self.ledger.beginItem(outputIndex)
             self.model.beginItem(outputIndex)
         case .close(let slot, let bytes): self.close(bytes, in: slot)
+        case .late(let slot, let bytes): self.late(bytes, in: slot)
         case .closeKind(let kind, let texts, let itemCount): self.close(texts, ofKind: kind, itemCount: itemCount)
         }
         self.compare()
@@ -61,6 +62,16 @@ struct LedgerRun {
         let expected = self.model.close(bytes, in: slot)
         require(closing == expected, "\(bytes) closes \(slot): \(closing), not \(expected)")
         if case .rest(let offset) = closing { self.admit(Array(bytes[offset...]), in: slot) }
+    }
+
+    private mutating func late(_ bytes: [UInt8], in slot: ReplaySlot) {
+        guard !self.model.hasDiverged else { return }
+        let memory = self.copy(of: bytes)
+        defer { memory.deallocate() }
+        let late = self.ledger.late(UnsafeBufferPointer(memory).span, in: slot)
+        let expected = self.model.late(bytes, in: slot)
+        require(late == expected, "\(bytes) behind the text that closes \(slot): \(late), not \(expected)")
+        if late == .isNew { self.admit(bytes, in: slot) }
     }
 
     private mutating func close(
