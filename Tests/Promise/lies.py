@@ -507,7 +507,7 @@ def late_events(rng, first, second):
             event["response_id"] = first.id
         if not bare and event["type"] in (TEXT, "response.output_text.done") and rng.random() < 0.3:
             event.pop("sequence_number", None)
-        second.insert(rng.randint(0, len(second.steps) - 1), event, late=True)
+        second.insert(rng.randint(0, len(second.steps) - 1), event, late=True, kept=True)
     return bare
 
 

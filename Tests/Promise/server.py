@@ -7,7 +7,9 @@ A script is an object:
   "answers": [{"for": "create"|"resume", "round"?: n, "after"?: true, "chunk"?: bytes, "steps": [...]}, …]
 Each request takes the first answer for its kind and round that was not used yet; the last one is used again.
 With "after", events whose number is not above the request's starting_after are left out. Steps:
-  {"event": object, "late"?: true}   an event; late marks one of an earlier response, for the oracle alone
+  {"event": object, "late"?: true, "kept"?: true}
+                                     an event; late marks one of an earlier response, for the oracle alone; with kept
+                                     it comes only on a WebSocket that has carried a response before
   {"raw": text}                      any data in the place of an event
   {"bytes": text}                    bytes of the HTTP body as they are; nothing on a WebSocket
   {"ping": text}                     a ping, or a comment
@@ -273,6 +275,8 @@ class LyingServer:
             raise Closed
         size = answer.get("chunk", 0)
         for step in self._steps(answer, request):
+            if step.get("kept") and not exchange["earlier"]:
+                continue
             if "event" in step or "raw" in step:
                 text = text_of(step["event"]) if "event" in step else step["raw"]
                 exchange["sent"].append({k: step[k] for k in ("event", "raw", "late") if k in step})
