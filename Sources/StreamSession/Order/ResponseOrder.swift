@@ -21,7 +21,7 @@
 /// | output before the response is created, or of items never added | tolerated: some servers send no announcements |
 /// | an item added or done twice, and its output after that | tolerated: some servers give several items one index |
 /// | output of an item that was added once and is done | violation: it was complete, and may have been acted on |
-/// | a delta of a slot that a text has closed | `isBehindClosing`: the ledger knows whether the text had it |
+/// | a delta of a slot that a text has closed | as any other: the ledger knows whether the text had it |
 /// | deltas of two named items of one index alternately | violation: two answers are written at once |
 /// | an item with output is said to be another agent's | violation: its text was taken for the root's |
 /// | an end with another response identifier, no item open | tolerated, it ends the response: some change identifiers |
@@ -103,9 +103,6 @@ package struct ResponseOrder: Sendable {
     /// Open items with output that were announced again: more deltas of theirs would belong to an answer that begins
     /// anew.
     private var begunAgain = ItemIndexSet()
-    private var closed = ClosedSlots()
-    /// Indicates whether the last delta is of a slot that a text has closed, so that it comes too late.
-    private(set) var isBehindClosing = false
     /// The slot of the last input, if that was output with the verdict `fine`: more of it is fine and changes no state.
     private var running: ReplaySlot?
     /// The fingerprint of its item's identifier; 0 when it has none.
@@ -319,7 +316,6 @@ package struct ResponseOrder: Sendable {
             guard order.added.insert(outputIndex) else {
                 if order.isOther(name, at: outputIndex) { return .violation(.otherResponse) }
                 if order.isWritten(name, at: outputIndex) { _ = order.begunAgain.insert(outputIndex) }
-                order.closed.remove(at: outputIndex)
                 order.itemNames[outputIndex] = nil
                 order.announce(name, at: outputIndex)
                 return order.tolerate(.itemAddedAgain)
@@ -350,7 +346,11 @@ package struct ResponseOrder: Sendable {
     package func isRunning(_ shape: UInt) -> Bool { shape != 0 && shape == self.runningShape }
 
     /// Judges a delta; `shape` is shared by deltas of one slot and one item only, and 0 when it is unknown.
-    package mutating func delta(in slot: ReplaySlot, name: UInt64 = 0, shape: UInt = 0) -> Verdict {
+    ///
+    /// With `isBehindClosing` a text has closed its slot before, so that more of it is judged one by one.
+    package mutating func delta(
+        in slot: ReplaySlot, name: UInt64 = 0, shape: UInt = 0, isBehindClosing: Bool = false
+    ) -> Verdict {
         if let running = self.running, running == slot, name == self.runningName {
             self.runningShape = shape
             return .fine
@@ -368,8 +368,7 @@ package struct ResponseOrder: Sendable {
             guard !order.done.contains(place) else { return order.continued(place) }
             return order.added.contains(place) ? .fine : order.tolerate(.itemNotAdded)
         }
-        self.isBehindClosing = self.closed.contains(slot, at: place)
-        if case .fine = verdict, place == slot.outputIndex, !self.isAside(place), !self.isBehindClosing {
+        if case .fine = verdict, place == slot.outputIndex, !self.isAside(place), !isBehindClosing {
             self.running = slot
             self.runningName = name
             self.runningShape = shape
@@ -388,9 +387,6 @@ package struct ResponseOrder: Sendable {
             return .fine
         }
     }
-
-    /// Records that a text has closed a slot.
-    mutating func closed(_ slot: ReplaySlot) { self.closed.insert(slot) }
 
     /// Judges the end of the response, of any kind.
     ///

@@ -16,7 +16,7 @@ extension ReplayLedger {
     package mutating func close(_ text: Span<UInt8>, in slot: ReplaySlot) -> Closing {
         guard let slot = slot.shifted(by: self.settledItemCount) else { return .differs }
         let channel = self.channels[slot.kind]
-        switch channel.hold(text, against: slot, isOpen: !self.isClosed(slot)) {
+        switch channel.hold(text, against: slot, isOpen: !self.hasClosed(slot)) {
         case .contradiction:
             return .differs
         case .prefix(let count, let likeness):
@@ -45,7 +45,7 @@ extension ReplayLedger {
     ///
     /// The rest that this text has brought may come once more in deltas, in its order.
     package mutating func late(_ bytes: Span<UInt8>, in slot: ReplaySlot) -> Late {
-        guard let slot = slot.shifted(by: self.settledItemCount), self.isClosed(slot) else { return .isNew }
+        guard let slot = slot.shifted(by: self.settledItemCount), self.hasClosed(slot) else { return .isNew }
         guard let rest = self.supplied[slot], bytes.count <= rest.count else { return .contradiction }
         let end = rest.lowerBound + bytes.count
         guard self.channels[slot.kind].begins(bytes, with: rest.lowerBound..<end) else { return .contradiction }
@@ -68,13 +68,19 @@ extension ReplayLedger {
         }
         guard let newest = channel.newestSlot, newest != named, newest.kind == named.kind,
             mayBeElsewhere || newest.outputIndex == named.outputIndex,
-            !self.isClosed(newest), !channel.hasOutput(of: named), channel.isLike(text, newest)
+            !self.hasClosed(newest), !channel.hasOutput(of: named), channel.isLike(text, newest)
         else { return slot }
         self.aliases[named.outputIndex, default: [:]][named] = newest
         return newest.shifted(by: -self.settledItemCount) ?? slot
     }
 
-    private func isClosed(_ slot: ReplaySlot) -> Bool { self.closed[slot.outputIndex]?.contains(slot) == true }
+    /// Returns whether a text has closed a slot in the current attempt: a delta of it comes too late.
+    package func isClosed(_ slot: ReplaySlot) -> Bool {
+        guard !self.closed.isEmpty, let slot = slot.shifted(by: self.settledItemCount) else { return false }
+        return self.hasClosed(slot)
+    }
+
+    private func hasClosed(_ slot: ReplaySlot) -> Bool { self.closed[slot.outputIndex]?.contains(slot) == true }
 
     /// Returns the slot of a kind with the highest position that has output in the current attempt.
     package func newestSlot(of kind: ReplaySlot.Kind) -> ReplaySlot? {
@@ -92,7 +98,7 @@ extension ReplayLedger {
     ) -> Closing {
         let channel = self.channels[kind]
         let (end, hasOverflown) = self.settledItemCount.addingReportingOverflow(itemCount)
-        let isOpen = channel.slots(of: kind).last.map { !self.isClosed($0) } ?? true
+        let isOpen = channel.slots(of: kind).last.map { !self.hasClosed($0) } ?? true
         switch unsafe channel.hold(
             texts, ofKind: kind, positionsBelow: hasOverflown ? .max : end, isOpen: isOpen)
         {

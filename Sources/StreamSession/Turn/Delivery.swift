@@ -30,6 +30,8 @@ package struct Delivery: ~Copyable, Sendable {
     private(set) var responseID: String?
     /// Indicates whether the response is complete and has all of the delivered output, which is final.
     private(set) var isComplete = false
+    /// Indicates whether the delta that was judged last is of a slot that a text has closed.
+    private var isDeltaBehindClosing = false
     /// Indicates whether the current event has a number.
     private var isEventNumbered = false
     /// Indicates whether output was delivered since the last event with a number.
@@ -165,14 +167,22 @@ package struct Delivery: ~Copyable, Sendable {
     ///
     /// A rest is output like any other: `TurnStateMachine.deltaReceived` is called with it next.
     package mutating func closing(_ text: Span<UInt8>, in slot: ReplaySlot, name: UInt64) -> ReplayLedger.Closing {
-        if !text.isEmpty { self.order.closed(slot) }
         let closing = self.ledger.close(text, in: slot)
         if closing == .rest(from: 0) { self.order.suppliedAll(of: slot, name: name) }
         return closing
     }
 
-    /// Returns whether the delta that was judged last is of a slot that a text has closed.
-    package mutating func isBehindClosing() -> Bool { self.order.isBehindClosing }
+    /// Judges a delta by its slot and its item's name; `shape` is shared by deltas of one slot and one item only, and 0
+    /// when it is unknown.
+    package mutating func judge(deltaIn slot: ReplaySlot, name: UInt64, shape: UInt = 0) -> ResponseOrder.Verdict {
+        let place = self.order.place(of: name, at: slot.outputIndex)
+        let isBehind = self.ledger.isClosed(ReplaySlot(slot.kind, outputIndex: place, partIndex: slot.partIndex))
+        self.isDeltaBehindClosing = isBehind
+        return self.order.delta(in: slot, name: name, shape: shape, isBehindClosing: isBehind)
+    }
+
+    /// Returns whether the delta that was judged last is of a slot that a text has closed, so that it comes too late.
+    package mutating func isBehindClosing() -> Bool { self.isDeltaBehindClosing }
 
     /// Compares such a delta with the text that has closed its slot.
     ///

@@ -89,7 +89,7 @@ extension EventReader {
     /// Returns whether an event belongs to the response; one that does not is no progress of it.
     private mutating func belongs(_ event: ResponseEvent) -> Bool {
         if case .completed(let summary) = event.kind, self.isLeftOver(summary) { return false }
-        switch self.machine.delivery.order.judge(event) {
+        switch self.machine.delivery.judge(event) {
         case .fine, .tolerated:
             return true
         case .foreign:
@@ -148,28 +148,31 @@ extension ResponseOrder {
         case .error, .rateLimits, .metadata, .keepalive, .other, .unknown: false
         }
     }
+}
 
+extension Delivery {
     /// Returns the relation of the event to the response that is read.
-    fileprivate mutating func judge(_ event: ResponseEvent) -> Verdict {
+    fileprivate mutating func judge(_ event: ResponseEvent) -> ResponseOrder.Verdict {
         switch event.kind {
-        case .created(let responseID): self.created(responseID: responseID)
+        case .created(let responseID): self.order.created(responseID: responseID)
         case .delta(let kind, let outputIndex, let partIndex, _):
-            self.delta(
-                in: ReplaySlot(anyKind: kind, outputIndex: outputIndex, partIndex: partIndex), name: event.itemName)
+            self.judge(
+                deltaIn: ReplaySlot(anyKind: kind, outputIndex: outputIndex, partIndex: partIndex), name: event.itemName
+            )
         case .partDone(let kind, let outputIndex, let partIndex, _):
-            self.closing(
+            self.order.closing(
                 of: ReplaySlot(anyKind: kind, outputIndex: outputIndex, partIndex: partIndex), name: event.itemName)
         case .outputItemAdded(let outputIndex, let item):
-            self.itemAdded(outputIndex, name: item.fingerprint, isAside: item.isAside)
+            self.order.itemAdded(outputIndex, name: item.fingerprint, isAside: item.isAside)
         case .outputItemDone(let outputIndex, let item):
-            self.itemDone(outputIndex, name: item.fingerprint, isAside: item.isAside)
+            self.order.itemDone(outputIndex, name: item.fingerprint, isAside: item.isAside)
         case .completed(let summary), .incomplete(let summary):
-            self.terminal(responseID: summary.id, .complete(names: summary.output.map(\.fingerprint)))
-        case .failed(let summary): self.terminal(responseID: summary.id, .failure)
-        case .error: self.terminal(responseID: nil, .error)
-        case .contentFree(let responseID): self.mentioned(responseID: responseID)
-        case .unknown where event.announcesRestart: self.restartAnnounced()
-        case .other, .unknown: self.mentioned(responseID: nil)
+            self.order.terminal(responseID: summary.id, .complete(names: summary.output.map(\.fingerprint)))
+        case .failed(let summary): self.order.terminal(responseID: summary.id, .failure)
+        case .error: self.order.terminal(responseID: nil, .error)
+        case .contentFree(let responseID): self.order.mentioned(responseID: responseID)
+        case .unknown where event.announcesRestart: self.order.restartAnnounced()
+        case .other, .unknown: self.order.mentioned(responseID: nil)
         // They concern the connection and the account, not a response.
         case .rateLimits, .metadata, .keepalive: .fine
         }

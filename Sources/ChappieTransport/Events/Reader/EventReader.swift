@@ -276,7 +276,7 @@ struct EventReader: ~Copyable {
     private mutating func belongs(_ delta: ResponseEvent.Delta, in slot: ReplaySlot) -> Bool {
         guard !delta.text.isEmpty else { return false }
         let name = delta.itemID.map { unsafe EventFingerprint.of(name: $0.utf8.span) } ?? 0
-        switch self.machine.delivery.order.delta(in: slot, name: name, shape: delta.shape) {
+        switch self.machine.delivery.judge(deltaIn: slot, name: name, shape: delta.shape) {
         case .fine, .tolerated:
             let place = self.machine.delivery.place(of: name, at: slot.outputIndex)
             return place == slot.outputIndex && !self.machine.delivery.isAside(place)
