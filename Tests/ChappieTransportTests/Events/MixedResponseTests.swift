@@ -40,10 +40,6 @@ private enum Mixed {
     static func completed(_ id: String, _ items: String...) -> String {
         #"{"type":"response.completed","response":{"id":"\#(id)","output":[\#(items.joined(separator: ","))]}}"#
     }
-
-    static func numbered(_ events: [String]) -> [String] {
-        events.enumerated().map { number, event in #"{"sequence_number":\#(number + 1),"# + event.dropFirst() }
-    }
 }
 
 @Suite struct MixedResponseTests {
@@ -80,7 +76,7 @@ private enum Mixed {
         let rest = [Self.reasoned, Mixed.completed("r", Mixed.reasoning("think"))]
         for skipped in 0..<2 {
             let events = [Self.announced, Mixed.thought] + Self.tail.dropFirst(skipped) + rest
-            let outcome = await Self.run(isNumbered ? Mixed.numbered(events) : events, retries: 2)
+            let outcome = await Self.run(isNumbered ? Event.numbered(events) : events, retries: 2)
             Self.expectMixed(outcome)
             #expect(outcome.events == [.reasoningDelta("think"), .textDelta("other")])
         }
@@ -165,7 +161,7 @@ private enum Mixed {
     ])
     func aResponseThatIsNamedInItsOwnWayIsWhole(_ events: [String]) async {
         for isNumbered in [true, false] {
-            let outcome = await Self.run(isNumbered ? Mixed.numbered(events) : events)
+            let outcome = await Self.run(isNumbered ? Event.numbered(events) : events)
             #expect(outcome.error == nil)
             #expect(outcome.text == "other")
             #expect(outcome.events.last == .completed)

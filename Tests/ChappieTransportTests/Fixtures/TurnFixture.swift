@@ -122,6 +122,11 @@ enum Event {
             + windows.compactMap { $0 }.joined(separator: ",") + "}}"
     }
 
+    /// The events with numbers from 1 on.
+    static func numbered(_ events: [String]) -> [String] {
+        events.enumerated().map { number, event in #"{"sequence_number":\#(number + 1),"# + event.dropFirst() }
+    }
+
     /// The event in the form of an event stream.
     static func sse(_ event: String) -> String { "data: \(event)\n\n" }
 }

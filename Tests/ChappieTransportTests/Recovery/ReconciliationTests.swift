@@ -236,12 +236,6 @@ private enum Closing {
             #"{"type":"response.refusal.\#(type)","output_index":0,"content_index":0,"item_id":"m","\#(name)":"\#(text)"}"#
     }
 
-    private static func numbered(_ events: [String]) -> [String] {
-        events.enumerated().map { number, event in
-            #"{"sequence_number":\#(number + 1),"# + event.dropFirst()
-        }
-    }
-
     /// White space at the end of a text would pass for one that the closing events have trimmed.
     @Test(arguments: [" ", "\\n", "\u{2028}", "\u{3000}", "b", "b "], [true, false])
     func lastDeltaBehindTheClosingTextComesOnce(_ last: String, isNumbered: Bool) async {
@@ -250,7 +244,7 @@ private enum Closing {
         let events = [
             Closing.added, Closing.delta("a"), Closing.textDone("a\(last)", id: "m"), Closing.delta(last),
         ]
-        var numbered = Self.numbered(events)
+        var numbered = Event.numbered(events)
         // The number is the one that the delta had before it was overtaken.
         numbered[2] = numbered[2].replacing(#""sequence_number":3"#, with: #""sequence_number":4"#)
         numbered[3] = numbered[3].replacing(#""sequence_number":4"#, with: #""sequence_number":3"#)
