@@ -50,8 +50,8 @@ struct Attempt {
     var refusal: [UInt8] = []
     /// Indicates whether the answer is a page for a browser, with any content type.
     var isPage = false
-    /// The event that the connection has reported behind a batch of payloads, if it is not handled yet.
-    var unhandled: TransportEvent?
+    /// The event that has ended a run of messages, and was not taken yet.
+    private var eventBehindRun: TransportEvent?
 
     init(of opening: TurnStateMachine.Opening, on connection: any TransportConnection, at now: Duration) {
         self.number = opening.attempt
@@ -92,6 +92,19 @@ struct Attempt {
     }
 
     // MARK: The answer
+
+    /// Takes the next event of the connection; nil when none has arrived.
+    mutating func nextEvent() -> TransportEvent? { self.eventBehindRun.take() ?? self.connection.next() }
+
+    /// Takes the next event if it is a text message that has arrived; any other stays for `nextEvent()`.
+    mutating func nextMessage() -> InboundPayload? {
+        guard let event = self.connection.next() else { return nil }
+        guard case .payload(let message) = event, case .text = message.kind else {
+            self.eventBehindRun = event
+            return nil
+        }
+        return message
+    }
 
     /// Records the head of the answer; `now` is the present time.
     ///

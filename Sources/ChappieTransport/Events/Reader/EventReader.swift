@@ -5,9 +5,9 @@ import TransportSurface
 
 /// Reads the events of a response, from their bytes to the consumer's events.
 ///
-/// It belongs to the turn's driver. It waits for nothing, and takes only messages that are available. It reads a delta
-/// in the middle of a response, which is nearly every event, in one step without a copy of its state. Any other event
-/// takes three, with the driver's clock in between: `judge` decides whether the event is read, `isNew` whether it has
+/// It belongs to the turn's driver, which gives it each event's JSON: it has no connection. It reads a delta in the
+/// middle of a response, which is nearly every event, in one step without a copy of its state. Any other event takes
+/// three, with the driver's clock in between: `judge` decides whether the event is read, `isNew` whether it has
 /// come before by its number, and `handle` reads it. A step that finds the end of the attempt stores it in `end`, and
 /// the later steps have no effect.
 struct EventReader: ~Copyable {
@@ -77,17 +77,6 @@ struct EventReader: ~Copyable {
         case dropped
         /// The state machine has found an end.
         indirect case action(TurnStateMachine.Action)
-    }
-
-    /// The available messages, and the position of the reading.
-    struct Messages {
-        let connection: any TransportConnection
-        /// The current message.
-        var payload: InboundPayload
-        /// The number of bytes that may be read in one step: the events of a step are in memory together.
-        var remainingByteCount = 64 << 10
-        /// The event that the connection has reported behind the messages.
-        var unhandled: TransportEvent?
     }
 
     var machine: TurnStateMachine
@@ -237,21 +226,6 @@ struct EventReader: ~Copyable {
         self.usageLimits.merge(snapshot)
         guard let known = self.usageLimits[snapshot.limitID].flatMap(ChappieUsageLimitSnapshot.init) else { return }
         self.deliver(.usageLimits(known))
-    }
-
-    /// Reads a message, and those behind it as long as they are only output, which does not need the driver.
-    mutating func read(_ messages: inout Messages, attempt: Int) throws(ResponseEventError) -> Reading {
-        while true {
-            let reading = unsafe try self.read(messages.payload.bytes, attempt: attempt)
-            guard case .queued = reading else { return reading }
-            messages.remainingByteCount -= unsafe messages.payload.bytes.count
-            guard messages.remainingByteCount > 0, let event = messages.connection.next() else { return reading }
-            guard case .payload(let next) = event, case .text = next.kind else {
-                messages.unhandled = event
-                return reading
-            }
-            messages.payload = next
-        }
     }
 
     /// Reads the JSON of one event.

@@ -24,18 +24,24 @@ extension TurnDriver {
         }
     }
 
-    /// Handles a message, and those behind it that are only output.
+    /// Handles a message, and those behind it as long as they are only output, up to 64 KiB: the events of a step are in
+    /// memory together.
     func receivedMessages(_ first: InboundPayload, attempt: Int) {
-        guard let connection = self.attempts.current?.connection else { return }
-        var messages = EventReader.Messages(connection: connection, payload: first)
+        var message = first
         // The total budget is checked before each message: the consumer's time counts as well.
-        if self.deadlines.end != nil { messages.remainingByteCount = 0 }
+        var remainingByteCount = self.deadlines.end == nil ? 64 << 10 : 0
         do throws(ResponseEventError) {
-            let reading = try self.reader.read(&messages, attempt: attempt)
-            if let event = messages.unhandled { self.attempts.current?.unhandled = event }
-            unsafe try self.follow(reading, of: messages.payload.bytes, attempt: attempt)
+            while true {
+                let reading = unsafe try self.reader.read(message.bytes, attempt: attempt)
+                guard case .queued = reading else {
+                    return unsafe try self.follow(reading, of: message.bytes, attempt: attempt)
+                }
+                remainingByteCount -= unsafe message.bytes.count
+                guard remainingByteCount > 0, let next = self.attempts.current?.nextMessage() else { return }
+                message = next
+            }
         } catch {
-            unsafe self.failed(toDecode: error, messages.payload.bytes, attempt: attempt)
+            unsafe self.failed(toDecode: error, message.bytes, attempt: attempt)
         }
     }
 

@@ -38,7 +38,7 @@ extension TurnDriver {
     func receiveNow(at now: Moment? = nil) -> ConnectionWait? {
         guard let connection = self.attempts.current?.connection else { return nil }
         if self.attempts.isRace, self.receiveFromOther() { return nil }
-        if let event = self.attempts.current?.unhandled.take() ?? connection.next() {
+        if let event = self.attempts.current?.nextEvent() {
             // The budget of the whole turn applies to a peer that never pauses too.
             if self.deadlines.isOver(at: self.now) { self.passed(.budget(.total)) } else { self.received(event) }
             return nil
