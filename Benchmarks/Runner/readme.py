@@ -19,11 +19,7 @@ TYPICAL = [
 ]
 CHOSEN = [
     "end-to-end/websocket-plain-1, for try await, throughput",
-    "end-to-end/sse-plain-1, for try await, throughput",
-    "parser/model-deltas/16384, throughput",
     "latency/websocket-1000, for try await, latency-p50",
-    "latency/websocket-1000, for try await, latency-p99",
-    "first-text/cold, chappie stream, process included, time",
     "memory/plain-1000, memory",
 ]
 
