@@ -1,9 +1,11 @@
 // The event loop: libwebsockets runs it, wakes it up, and waits for one descriptor of ours, which is the set of all
-// sockets.
+// sockets. Names, races of addresses, proxies, TLS, HTTP, WebSockets and deadlines are this package's own.
 //
 // Its other functions are not used. Its roles for connections misread HTTP, differ between versions in what they close
-// and report, and cost a wake-up and two reads for a TLS record; sockets that are adopted one by one differ by version
-// as well. One raw file behaves alike in all of them.
+// and report, and cost a wake-up and two reads for a TLS record: 13,405 instructions of the thread for an event that
+// arrives alone (9,548 now), and 3,994 system calls for 1,000 events of a TLS flood (4.5 now). Sockets that are adopted
+// one by one differ by version as well. One raw file behaves alike in 4.1.6, 4.3.5, 4.5.8 and 5.0.0, on which this file
+// was checked: Documentation/Decisions/libwebsockets-runs-the-loop.md.
 #define _GNU_SOURCE // pthread_setname_np
 #include "CLibwebsocketsShim.h"
 

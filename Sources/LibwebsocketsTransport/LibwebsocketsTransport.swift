@@ -1,6 +1,6 @@
 package import StreamTransport
 
-/// WebSocket and HTTP connections by libwebsockets, on service threads of the process.
+/// WebSocket and HTTP connections on service threads of the process, whose event loop is libwebsockets'.
 package struct LibwebsocketsTransport: StreamTransport {
     private let tls: ChappieTLSPolicy
     private let proxies: ProxyPolicy

@@ -66,7 +66,7 @@ package struct TransportRequest: Sendable {
 
 /// The origin and the target of a request (RFC 9110 section 4).
 package struct TransportEndpoint: Sendable, Hashable {
-    /// The longest target that can be sent, in bytes: libwebsockets cuts longer ones.
+    /// The longest target of a request for a response that the server has named, in bytes; it has the server's name.
     package static let targetByteCountLimit = 2_000
 
     /// True for `https` and `wss`.

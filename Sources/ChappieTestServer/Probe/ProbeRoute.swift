@@ -20,7 +20,7 @@ enum ProbeRoute: Equatable {
     case events(Events)
     /// An answer after a silence of so many seconds.
     case hold(Int)
-    /// Nothing.
+    /// A request for which there is no answer.
     case unknown
 
     /// Reads a request.

@@ -5,7 +5,7 @@ import StreamTransport
 /// They serve the middle of a response, where nothing is to be done but to read and to wait; `work` does all else. They
 /// are synchronous: the one function that waits is the sequence's (`EventSource.nextOfSequence(reusing:)`).
 extension TurnDriver {
-    /// True.
+    /// Always true: every turn of the engine can be read in steps.
     package var readsInSteps: Bool { true }
 
     package func beginStepOfSequence(reusing memory: consuming [ChappieStreamEvent]) -> SequenceStep {
