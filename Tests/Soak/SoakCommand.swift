@@ -36,12 +36,12 @@ struct SoakCommand {
         let after = try await ProcessUse.atRest(notAbove: before)
         Console.line("\(record.counts)")
         Console.line("at the beginning: \(before); at the end: \(after)")
-        let all =
-            violations + record.violations + record.counts.omissions(seconds: options.seconds)
-            + after.violations(since: before)
-        for violation in all { Console.line("VIOLATION: \(violation)") }
-        Console.line("soak: \(all.isEmpty ? "nothing was lost, stuck or kept" : "\(all.count) violations")")
-        return all.isEmpty
+        let final =
+            violations + record.counts.omissions(seconds: options.seconds) + after.violations(since: before)
+        for violation in final { Console.line("VIOLATION: \(violation)") }
+        let count = record.violations.count + final.count
+        Console.line("soak: \(count == 0 ? "nothing was lost, stuck or kept" : "\(count) violations")")
+        return count == 0
     }
 
     private static func warmUp(_ options: SoakOptions) async throws {

@@ -108,7 +108,10 @@ final class SoakRecord: Sendable {
         for (name, count) in others { record.count(name, count) }
     }
 
-    func violation(_ text: String) { self.state.withLock { $0.violations.append(text) } }
+    func violation(_ text: String) {
+        self.state.withLock { $0.violations.append(text) }
+        Console.line("VIOLATION: \(text)")
+    }
 
     /// Streams that wait for too long.
     func stuck(at now: ContinuousClock.Instant) -> [String] {
