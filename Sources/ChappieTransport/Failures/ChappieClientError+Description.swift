@@ -209,9 +209,9 @@ extension ErrorMeaning {
         switch self.failureClass {
         // A quota does not recover by waiting.
         case .usageLimit: "Check the account's plan and its billing."
-        case .fatal where self.category == .server: "Use another model, or try again some minutes later."
-        case .fatal where self.category == .validation && self.requiresUserAction: "Change the input."
-        case .server where self.category == .validation: "Try again, or change the input."
+        case .fatal where self.facts.category == .server: "Use another model, or try again some minutes later."
+        case .fatal where self.facts.category == .validation && self.facts.requiresUserAction: "Change the input."
+        case .server where self.facts.category == .validation: "Try again, or change the input."
         case .definite, .probable, .offline, .transient, .server, .size, .credential, .throttle, .fatal:
             category.advice(isExplained: isExplained)
         }

@@ -74,7 +74,7 @@ extension ChappieClientError {
         case .responseTerminalFailure(let response): response.facts
         case .streamingTransportReplayDiverged: ErrorFacts(.server)
         case .httpError(let status, let body):
-            ErrorMeaning(body: body).map { ErrorFacts($0) } ?? ErrorFacts(statusCode: status)
+            (ErrorMeaning(body: body) ?? ErrorMeaning(statusCode: status)).facts
         case .invalidResponse: ErrorFacts(.server, shouldReport: true)
         case .alreadyRunning: ErrorFacts(.validation, shouldReport: true)
         case .runTimeLimitExceeded: ErrorFacts(.validation, requiresUserAction: true)
@@ -96,7 +96,7 @@ extension ChappieResponse {
     fileprivate var facts: ErrorFacts {
         guard self.status != "incomplete" else { return ErrorFacts(.validation, requiresUserAction: true) }
         guard self.status != "cancelled" else { return ErrorFacts(.server) }
-        return ErrorMeaning(self).map { ErrorFacts($0) } ?? ErrorFacts(.server, .afterServerFailure)
+        return ErrorMeaning(self)?.facts ?? ErrorFacts(.server, .afterServerFailure)
     }
 }
 

@@ -69,7 +69,7 @@ extension EventSourceError {
         switch self {
         case .invalidArgument, .alreadyRead: ErrorFacts(.validation, shouldReport: true)
         case .refused(let refusal) where refusal.isAcceptance: ErrorFacts(.server)
-        case .refused(let refusal): ErrorFacts(statusCode: refusal.statusCode)
+        case .refused(let refusal): ErrorMeaning(statusCode: refusal.statusCode).facts
         case .redirect: ErrorFacts(.server, requiresUserAction: true)
         case .transport(let failure): failure.facts
         }

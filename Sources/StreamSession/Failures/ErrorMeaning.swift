@@ -1,19 +1,16 @@
-// The only table of error codes: the engine's reaction to a code and the caller's guidance come from the same row.
-// Immutable values without an owner; no message text.
+// The only tables of error codes, status codes and close codes: the engine's reaction to a code and the caller's guidance
+// come from the same row. Immutable values without an owner; no message text.
 
-/// The meaning of an error code or error type of the Responses API.
+/// The meaning of a peer's code: of an error code or error type of the Responses API, an HTTP status code, or a close
+/// code.
 ///
 /// The class decides both the engine's next step and the guidance of the public error, so that the two cannot differ.
 /// A name without a row leaves the decision to the status code.
 package struct ErrorMeaning: Sendable, Equatable {
     /// The engine's reaction.
     package let failureClass: FailureClass
-    /// The kind of problem.
-    package let category: ChappieErrorCategory
-    /// Indicates whether a person has to act before the same request can succeed.
-    package let requiresUserAction: Bool
-    /// Indicates whether it points to a defect of the program.
-    package let shouldReport: Bool
+    /// The facts for the caller.
+    package let facts: ErrorFacts
     /// Indicates whether it has precedence over a status code; otherwise the status code decides where there is one.
     package let outranksStatusCode: Bool
 
@@ -52,14 +49,48 @@ package struct ErrorMeaning: Sendable, Equatable {
     /// The server has no capacity for the model, and reports this after retries of its own.
     static let overloaded = "server_is_overloaded"
 
+    /// Looks up the meaning of a status code that answers a request (RFC 9110 section 15).
+    package init(statusCode: Int) {
+        self =
+            switch statusCode {
+            case 401: Self(.credential, .auth)
+            case 407: Self(.fatal, .auth, requiresUserAction: true)
+            case 402, 403, 451: Self(.fatal, .permission, requiresUserAction: true)
+            case 408, 409, 425: Self(.server, .server)
+            case 429: Self(.throttle, .rateLimit)
+            case 300..<400, 404, 405, 426: Self(.fatal, .validation, requiresUserAction: true)
+            case 400..<500: Self(.fatal, .validation, shouldReport: true)
+            case 501, 505: Self(.fatal, .server)
+            case 500..<600: Self(.server, .server)
+            // A success code on an error carries no information.
+            case 200..<300: Self(.server, .server, retry: ChappieRetryGuidance.none, shouldReport: true)
+            default: Self(.fatal, .server, shouldReport: true)
+            }
+    }
+
+    /// Looks up the meaning of a WebSocket's close code, nil for none (RFC 6455 section 7.4.1 and IANA's registry).
+    package init(closeCode: Int?) {
+        self =
+            switch closeCode {
+            case nil, 1000, 1001, 1005, 1006, 1015: Self(.transient, .network, retry: .afterNetworkFailure)
+            // The peer reports a protocol error: an intermediary corrupts frames, or the endpoints disagree about them.
+            case 1002, 1003, 1007, 1010: Self(.probable, .server, retry: .afterServerFailure, shouldReport: true)
+            case 1008:
+                Self(.transient, .permission, retry: ChappieRetryGuidance.none, requiresUserAction: true)
+            case 1009: Self(.size, .validation)
+            default: Self(.transient, .server)
+            }
+    }
+
+    /// Creates a row; the guidance is that of the class unless it is given.
     private init(
-        _ failureClass: FailureClass, _ category: ChappieErrorCategory, requiresUserAction: Bool = false,
-        shouldReport: Bool = false, outranksStatusCode: Bool = true
+        _ failureClass: FailureClass, _ category: ChappieErrorCategory, retry: ChappieRetryGuidance? = nil,
+        requiresUserAction: Bool = false, shouldReport: Bool = false, outranksStatusCode: Bool = true
     ) {
         self.failureClass = failureClass
-        self.category = category
-        self.requiresUserAction = requiresUserAction
-        self.shouldReport = shouldReport
+        self.facts = ErrorFacts(
+            category, retry ?? ChappieRetryGuidance(after: failureClass), requiresUserAction: requiresUserAction,
+            shouldReport: shouldReport)
         self.outranksStatusCode = outranksStatusCode
     }
 

@@ -8,7 +8,9 @@ extension AttemptFailure {
     package var failureClass: FailureClass {
         switch self {
         case .transport(let failure): failure.classOfDetails ?? self.classOfCode
-        case .closed(let code, let beforeFirstEvent): Self.classOfClose(code, beforeFirstEvent: beforeFirstEvent)
+        // A policy violation before the first event concerns the WebSocket itself.
+        case .closed(1008, beforeFirstEvent: true): .definite
+        case .closed(let code, _): ErrorMeaning(closeCode: Int(code)).failureClass
         case .upgradeStatus(let facts): facts.classOfUpgrade
         case .httpStatus(let facts), .responseFailed(let facts): facts.classOfAnswer
         case .errorEvent(let facts): facts.classOfErrorEvent
@@ -50,18 +52,6 @@ extension AttemptFailure {
     var precedesAnswer: Bool {
         guard case .transport(let failure) = self else { return false }
         return failure.phase.precedesAnswer
-    }
-
-    /// Returns the class of a close code (RFC 6455 section 7.4.1).
-    private static func classOfClose(_ code: UInt16, beforeFirstEvent: Bool) -> FailureClass {
-        switch code {
-        // A policy violation before the first event concerns the WebSocket itself.
-        case 1008: beforeFirstEvent ? .definite : .transient
-        case 1009: .size
-        // The peer reports a protocol error: an intermediary corrupts frames, or the endpoints disagree about them.
-        case 1002, 1003, 1007, 1010: .probable
-        default: .transient
-        }
     }
 }
 
@@ -127,18 +117,7 @@ extension RefusalFacts {
 
     /// The class of an answer to the request: a status code of a POST, an error in band, or a failed response.
     fileprivate var classOfAnswer: FailureClass {
-        if let classOfCode { return classOfCode }
-        switch self.statusCode {
-        case nil: return .server
-        case 401: return .credential
-        case 429: return .throttle
-        case 408, 409, 425: return .server
-        case 501, 505: return .fatal
-        case .some(500..<600): return .server
-        // A success code on an error carries no information.
-        case .some(200..<300): return .server
-        default: return .fatal
-        }
+        self.classOfCode ?? self.statusCode.map { ErrorMeaning(statusCode: $0).failureClass } ?? .server
     }
 
     /// The class of an error in band.

@@ -12,14 +12,8 @@ package struct FailureRow: Sendable {
 
     /// The engine's reaction.
     package let failureClass: FailureClass
-    /// The kind of problem.
-    package let category: ChappieErrorCategory
-    /// The caller's next step.
-    package let retry: ChappieRetryGuidance
-    /// Indicates whether a person has to act before the same request can succeed.
-    package let requiresUserAction: Bool
-    /// Indicates whether it points to a defect of the program or of the server.
-    package let shouldReport: Bool
+    /// The facts for the caller.
+    package let facts: ErrorFacts
     /// The sentences for the program's user.
     package let sentences: Sentences
     /// The sentences where the proxy failed; nil where they are the same.
@@ -34,10 +28,7 @@ package struct FailureRow: Sendable {
         proxy: (FailureText, FailureText)? = nil, scheme adviceOnScheme: FailureText? = nil
     ) {
         self.failureClass = failureClass
-        self.category = category
-        self.retry = retry
-        self.requiresUserAction = requiresUserAction
-        self.shouldReport = shouldReport
+        self.facts = ErrorFacts(category, retry, requiresUserAction: requiresUserAction, shouldReport: shouldReport)
         self.sentences = Sentences(problem: problem, advice: advice)
         self.sentencesAboutProxy = proxy.map { Sentences(problem: $0.0, advice: $0.1) }
         self.adviceOnScheme = adviceOnScheme

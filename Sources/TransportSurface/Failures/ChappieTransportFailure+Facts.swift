@@ -1,4 +1,4 @@
-import StreamSession
+package import StreamSession
 import StreamTransport
 
 extension ChappieTransportFailure {
@@ -16,17 +16,17 @@ extension ChappieTransportFailure {
         case .proxyRefused where self.isProxyCredentialRefused: ErrorFacts(.auth, requiresUserAction: true)
         case .tlsHandshakeFailed where self.tlsRefusal?.requiresUserAction == true:
             ErrorFacts(.network, requiresUserAction: true)
-        case .webSocketClosed: ErrorFacts(closeCode: self.details.closeCode)
+        case .webSocketClosed: ErrorMeaning(closeCode: self.details.closeCode).facts
         case .openingHandshakeInvalid:
             // Status code 101 with a wrong field is no refusal.
-            self.details.statusCode.flatMap { $0 == 101 ? nil : ErrorFacts(statusCode: $0) }
-                ?? ErrorFacts(self.code.kind.row)
+            self.details.statusCode.flatMap { $0 == 101 ? nil : ErrorMeaning(statusCode: $0).facts }
+                ?? self.code.kind.row.facts
         case .circuitOpen:
             ErrorFacts(.network, .retryWithBackoff(afterSeconds: self.details.retryAfter?.seconds ?? 60))
         // Until the installation or the sandbox is changed, no later request can succeed.
         case .unavailable where self.environmentFault == .socket:
             ErrorFacts(.internal, requiresUserAction: true, shouldReport: true)
-        default: ErrorFacts(self.code.kind.row)
+        default: self.code.kind.row.facts
         }
     }
 }

@@ -55,8 +55,8 @@ extension WebSocketError {
     private var facts: ErrorFacts {
         switch self {
         case .invalidArgument, .alreadyReceiving: ErrorFacts(.validation, shouldReport: true)
-        case .refused(let refusal): ErrorFacts(statusCode: refusal.statusCode)
-        case .closed(let close): ErrorFacts(closeCode: close.code)
+        case .refused(let refusal): ErrorMeaning(statusCode: refusal.statusCode).facts
+        case .closed(let close): ErrorMeaning(closeCode: close.code).facts
         case .transport(let failure): failure.facts
         case .notOpen: ErrorFacts(.network, .afterNetworkFailure)
         }
