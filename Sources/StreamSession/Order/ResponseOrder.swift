@@ -98,6 +98,8 @@ package struct ResponseOrder: Sendable {
     /// Indicates whether an item of the root agent was announced.
     private var hasAnnounced = false
     private var done = ItemIndexSet()
+    /// The number of items that were added and are not done.
+    private var openItemCount = 0
     /// The items that have deltas or closing texts.
     private var written = ItemIndexSet()
     /// Open items with output that were announced again: more deltas of theirs would belong to an answer that begins
@@ -136,8 +138,8 @@ package struct ResponseOrder: Sendable {
     private var repeats = ItemIndexSet()
     private(set) var strange = StrangeOutput()
     /// Indicates whether the response has ended under an identifier that no event before had, where identifiers do not
-    /// change.
-    private var hasForeignEnd = false
+    /// change: content that only the end has may belong to another one.
+    package private(set) var endsUnderAnotherName = false
     /// The oddities that were seen, one bit each.
     private var seenOddities: UInt8 = 0
 
@@ -320,6 +322,7 @@ package struct ResponseOrder: Sendable {
                 order.announce(name, at: outputIndex)
                 return order.tolerate(.itemAddedAgain)
             }
+            if !order.done.contains(outputIndex) { order.openItemCount += 1 }
             order.announce(name, at: outputIndex)
             return .fine
         }
@@ -337,7 +340,9 @@ package struct ResponseOrder: Sendable {
             }
             order.hasOutput = true
             guard order.done.insert(outputIndex) else { return order.tolerate(.itemDoneAgain) }
-            return order.added.contains(outputIndex) ? .fine : order.tolerate(.itemNotAdded)
+            guard order.added.contains(outputIndex) else { return order.tolerate(.itemNotAdded) }
+            order.openItemCount -= 1
+            return .fine
         }
     }
 
@@ -422,7 +427,7 @@ package struct ResponseOrder: Sendable {
                 return .foreign
             }
             if self.written.hasIndex(beyond: self.done) { return .violation(.otherResponse) }
-            self.hasForeignEnd = true
+            self.endsUnderAnotherName = true
         }
         if self.hasDroppedOutput, !self.hasOwnOutput, !isError { return .violation(.itemUnknown) }
         if self.hasDroppedUnknown, end == .complete(names: []) { return .violation(.itemUnknown) }
@@ -456,11 +461,8 @@ package struct ResponseOrder: Sendable {
         if isUnannounced || isReplaced { self.strange.cameInClosing(slot.kind) }
     }
 
-    /// Indicates whether content that only the end has may belong to another response.
-    package var endsUnderAnotherName: Bool { self.hasForeignEnd }
-
     /// Indicates whether an item was added that is not done.
-    var hasOpenItem: Bool { self.added.hasIndex(beyond: self.done) }
+    var hasOpenItem: Bool { self.openItemCount > 0 }
 
     /// Returns whether the identifier is the previous response's, and not also that of the one that is read.
     private func isPrevious(_ responseID: String?) -> Bool {
