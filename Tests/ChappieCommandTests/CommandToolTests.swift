@@ -6,7 +6,7 @@ import Testing
 @testable import ChappieCommand
 
 @Suite struct CommandToolTests {
-    @Test func theFirstEqualsSignDivides() throws {
+    @Test func firstEqualsSignEndsTheName() throws {
         let tool = try CommandTool("get_weather-2=FORMAT=3 curl -s x")
         #expect(tool.name == "get_weather-2")
         #expect(tool.command == "FORMAT=3 curl -s x")
@@ -42,7 +42,7 @@ import Testing
     @Test(arguments: [
         ("y\n", true), ("YES\n", true), (" y \r\n", true), ("\n", false), ("n\n", false), ("", false), ("yo\n", false),
     ])
-    func onlyYesIsYes(_ line: String, _ isYes: Bool) {
+    func onlyYOrYesApproves(_ line: String, _ isYes: Bool) {
         #expect(TerminalQuestion.isYes(line) == isYes)
     }
 
@@ -72,7 +72,7 @@ import Testing
                 == ChappieToolResult(output: "a\u{FFFD}b"))
     }
 
-    @Test func aCommandThatCannotBeStartedIsAFailureAndNoDefect() async throws {
+    @Test func commandThatCannotBeStartedIsAFailedResult() async throws {
         // One word of a command line may have 128 KiB on Linux, and all of them together 1 MiB on macOS.
         let command = String(repeating: "x", count: 2 << 20)
         let result = try await CommandTool.result(

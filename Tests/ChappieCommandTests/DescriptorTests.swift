@@ -48,7 +48,7 @@ import Testing
         #expect(questions.withLock { $0 } == 3)
     }
 
-    @Test func writeWithRoomCompletesDespiteGivingUp() throws {
+    @Test func writeIsNotInterruptedWhileThePipeHasRoom() throws {
         let pipe = Pipe()
         var writer = DescriptorWriter(descriptor: pipe.fileHandleForWriting.fileDescriptor)
         writer.giveUp = { .interrupted }
@@ -97,7 +97,7 @@ import Testing
         #expect(!ColorChoice.auto.isColored(onTerminal: false, environment: [:]))
     }
 
-    @Test func withoutColourTextIsLeftAlone() {
+    @Test func escapeSequencesAreAddedOnlyInAColoredStyle() {
         #expect(TerminalStyle(isColored: false).red("x") == "x")
         #expect(TerminalStyle(isColored: true).red("x") == "\u{1B}[31mx\u{1B}[0m")
         #expect(TerminalStyle(isColored: true).red("") == "")

@@ -106,7 +106,7 @@ private let usageLimit = ChappieClientError.usageLimitReached(
         #expect(ExitCode(Unknown()) == .defect)
     }
 
-    @Test func theNumbersAreAContract() {
+    @Test func exitCodesHaveFixedNumbers() {
         #expect(ExitCode.allCases.map(\.rawValue) == [0, 64, 65, 69, 70, 75, 77, 124, 130])
     }
 }

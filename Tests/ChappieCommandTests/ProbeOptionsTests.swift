@@ -9,7 +9,7 @@ import Testing
         try ProbeOptions(try ArgumentParser(ServeCommand.syntax).parse(["--probe"] + words))
     }
 
-    @Test func theProbeServerListensOnLoopbackUnlessTold() throws {
+    @Test func probeServerListensOnLoopbackByDefault() throws {
         #expect(try Self.options([]).configuration.address == "127.0.0.1")
         #expect(try Self.options(["--listen", "0.0.0.0", "--port", "80"]).configuration.address == "0.0.0.0")
         #expect(try Self.options(["--listen", "::"]).configuration.address == "::")
@@ -28,7 +28,7 @@ import Testing
         arguments: [
             ("30", [30]), ("1,600", [1, 600]), ("30,60,120,300", [30, 60, 120, 300]),
         ] as [(String, [Int])])
-    func silencesAreAList(text: String, seconds: [Int]) throws {
+    func holdOptionReadsAListOfSilences(text: String, seconds: [Int]) throws {
         let arguments = try ArgumentParser(DoctorCommand.syntax).parse(["--hold", text])
         #expect(try DoctorOptions(arguments, environment: [:]).holds == seconds.map { .seconds($0) })
     }

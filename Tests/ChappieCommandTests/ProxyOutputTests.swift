@@ -22,7 +22,7 @@ import Testing
         "http://u:PASSWORD@h:0", "http://u:%-PASSWORD@h:1",
         "http://u:PASSWORD@h:1/PASSWORD", "http://u:PASSWORD@", "u:PASSWORD", "http://u:%00PASSWORD@h",
     ])
-    func nothingOfTheURLIsPrinted(_ url: String) async throws {
+    func invalidProxyURLIsNotPrintedInItsError(_ url: String) async throws {
         let url = url.replacingOccurrences(of: "PASSWORD", with: Self.password)
         let arguments = try ArgumentParser(StreamCommand.syntax).parse([
             "hi", "--base-url", "http://127.0.0.1:1/v1", "--proxy", url,

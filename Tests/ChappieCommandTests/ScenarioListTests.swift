@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func colourChangesNoText() {
+    @Test func coloredListHasTheSameText() {
         let colored = ScenarioList.text(
             of: ChappieTestServer.builtInScenarioFamilies, style: TerminalStyle(isColored: true))
         #expect(colored.contains("  \u{1B}[1mok\u{1B}[0m "))

@@ -68,7 +68,7 @@ private func message(_ body: () throws -> Void) -> String? {
         ("cut@5#", "#N needs connections counted from 1, such as 2, 2-5 or 2-, not ''"),
         ("cut@5#a-b", "#N needs connections counted from 1, such as 2, 2-5 or 2-, not 'a-b'"),
     ])
-    func whatIsWrongWithAFaultIsSaid(_ text: String, problem: String) {
+    func invalidFaultIsRejectedWithItsProblem(_ text: String, problem: String) {
         #expect(message { _ = try ServeFault(text) } == "option --fault \(text): \(problem)")
     }
 
@@ -116,7 +116,7 @@ private func message(_ body: () throws -> Void) -> String? {
         "[::1:80", "::1:80", "http://user@host/", "http://host/?q=1", "http://host/#f", "ftp://host/", "htps://host",
         "http://a b/", "http://[::1]x/",
     ])
-    func otherThingsAreUsageErrors(_ text: String) {
+    func invalidUpstreamIsAUsageError(_ text: String) {
         #expect(message { _ = try ServeUpstream(text) }?.hasPrefix("option --upstream ") == true)
     }
 
@@ -180,7 +180,7 @@ private func message(_ body: () throws -> Void) -> String? {
     }
 
     @Test(arguments: [["--rate", "1"], ["--tls"], ["--compress"], ["--recording", "x"], ["--tls", "--ca-out", "x"]])
-    func optionsOfTheTestServerAreNotForAnother(_ words: [String]) {
+    func testServerOptionsAreRefusedWithAnUpstream(_ words: [String]) {
         let parsed = message {
             _ = try ServeOptions(
                 ArgumentParser(ServeCommand.syntax).parse(["--upstream", "localhost:1"] + words))

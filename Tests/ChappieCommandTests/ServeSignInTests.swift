@@ -26,7 +26,7 @@ private func signIn(_ words: String...) throws(UsageError) -> ChappieTestServer.
         #expect(throws: UsageError(message)) { try signIn("--pending=\(text)") }
     }
 
-    @Test func accessTokensLastAsLongAsTheyAreTold() throws {
+    @Test func tokenLifetimeIsFromZeroToOneYear() throws {
         #expect(try signIn().accessTokenLifetime == 3_600)
         #expect(try signIn("--token-lifetime", "0").accessTokenLifetime == 0)
         #expect(try signIn("--token-lifetime", "31536000").accessTokenLifetime == 31_536_000)
@@ -41,7 +41,7 @@ private func signIn(_ words: String...) throws(UsageError) -> ChappieTestServer.
     }
 
     @Test(arguments: [["--pending", "page"], ["--token-lifetime", "5"], ["--guard"]])
-    func otherServersSignPeopleInThemselves(_ words: [String]) {
+    func signInOptionsAreRefusedWithAnUpstream(_ words: [String]) {
         #expect(throws: UsageError("option \(words[0]) is for the test server, not for --upstream")) {
             try ServeOptions(ArgumentParser(ServeCommand.syntax).parse(["--upstream", "127.0.0.1:9"] + words))
         }

@@ -16,14 +16,14 @@ import Testing
         try await ShellCommand.run(command, input: input, limit: limit, in: .init(environment: [:]))
     }
 
-    @Test func theInputGoesInAndTheOutputComesOut() async throws {
+    @Test func commandReadsItsInputAndReturnsItsOutput() async throws {
         let outcome = try await self.run("cat; printf ' and more'", Array(#"{"city":"Oslo"}"#.utf8))
         #expect(String(decoding: outcome.output, as: UTF8.self) == #"{"city":"Oslo"} and more"#)
         #expect(outcome.ending == .exited(status: 0))
         #expect(!outcome.isCut)
     }
 
-    @Test func aStatusAndASignalAreTold() async throws {
+    @Test func exitStatusAndSignalAreReported() async throws {
         #expect(try await self.run("exit 7").ending == .exited(status: 7))
         #expect(try await self.run("kill -TERM $$").ending == .killed(signal: 15))
         #expect(try await self.run("no-such-command-here 2>/dev/null").ending == .exited(status: 127))
@@ -120,7 +120,7 @@ import Testing
     ///
     /// Dispatch opens and closes descriptors of other kinds at any time, such as those with which it looks at its
     /// threads.
-    @Test func noDescriptorIsLeft() async {
+    @Test func noPipeRemainsOpenAfterCommands() async {
         await #expect(processExitsWith: .success) {
             signal(SIGPIPE, SIG_IGN)
             let surroundings = ShellCommand.Surroundings(environment: [:], errorLine: { _ in })

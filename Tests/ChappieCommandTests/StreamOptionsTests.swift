@@ -15,7 +15,7 @@ private func configuration(_ words: String...) throws -> ChappieConfiguration {
 }
 
 @Suite struct StreamOptionsTests {
-    @Test func accountIsUsedWithoutAddressAndKey() throws {
+    @Test func accountIsTheDefaultEndpoint() throws {
         #expect(try options(["hi"]).endpoint == .account)
         #expect(try options(["hi"], ["OPENAI_API_KEY": "", "CHAPPIE_BASE_URL": ""]).endpoint == .account)
     }
@@ -146,7 +146,7 @@ private func configuration(_ words: String...) throws -> ChappieConfiguration {
         #expect(made.tls.trust == .system)
     }
 
-    @Test func budgetsAreSetAndTurnedOff() throws {
+    @Test func timeoutsAreSetAndDisabledWithZero() throws {
         let made = try configuration(
             "--connect-timeout", "1.5", "--first-event-timeout", "0", "--idle-timeout", "0", "--timeout", "9")
         #expect(made.timeouts.connect == .milliseconds(1500))
@@ -163,14 +163,14 @@ private func configuration(_ words: String...) throws -> ChappieConfiguration {
         #expect(made.rateLimitBackoff.maxRetries == 7)
     }
 
-    @Test func theRestOfThePolicy() throws {
+    @Test func httpOnlyTrustFileAndRawOptionsAreApplied() throws {
         let made = try configuration("--http-only", "--ca-file", "ca.pem", "--raw", "all")
         #expect(made.streamingTransportPolicy == .httpSSEOnly)
         #expect(made.tls.trust == .file(path: "ca.pem"))
         #expect(made.rawEvents == .all)
     }
 
-    @Test func compressionAndPings() throws {
+    @Test func compressionAndPingIntervalAreSetByOptions() throws {
         let made = try configuration("--no-compression", "--ping-interval", "7.5")
         #expect(!made.offersCompression)
         #expect(made.timeouts.pingInterval == .milliseconds(7500))

@@ -37,7 +37,7 @@ private let toolEvents: [ChappieStreamEvent] = [
 ]
 
 @Suite struct StreamJSONPrinterTests {
-    @Test func toolsAreLines() {
+    @Test func toolEventsArePrintedAsLinesOfJSON() {
         var printer = StreamJSONPrinter()
         let lines = [
             #"{"type":"toolCallRequested","callID":"call_1","name":"t","arguments":"{\"city\":\"Oslo\"}","policy":"ask"}"#,
@@ -122,7 +122,7 @@ private let toolEvents: [ChappieStreamEvent] = [
         #expect(line.contains(#""tag":"request.invalid","category":"validation","detail":"lane is empty","#), "\(line)")
     }
 
-    @Test func aDivergenceBehindAnEndInOrderNamesThatCause() {
+    @Test func divergenceAfterAnOrderlyEndNamesTheRecoveryOption() {
         var report = ChappieStreamReport()
         report.endedWithoutTerminalEvent = true
         let failure = StreamFailure(
@@ -136,7 +136,7 @@ private let toolEvents: [ChappieStreamEvent] = [
     @Test(arguments: [
         (1, ""), (6, " If this server ends all its answers so, give --recovery never: it is then asked once."),
     ])
-    func anEndInOrderNamesTheOptionUnlessItWasGiven(attempts: Int, advice: String) {
+    func orderlyEndNamesTheRecoveryOptionUnlessItWasGiven(attempts: Int, advice: String) {
         var details = ChappieTransportFailure.Details()
         details.detail = "ended-in-order"
         let error = ChappieClientError.transport(
@@ -191,7 +191,7 @@ private let toolEvents: [ChappieStreamEvent] = [
             (UsageError("x"), ExitCode.usage), (NoServerError(), .credentials), (SignedOutError(), .credentials),
             (DescriptorError.failed(code: 5), .unavailable),
         ] as [(any Error, ExitCode)])
-    func exitCodeIsThatOfTheError(_ error: any Error, status: ExitCode) {
+    func exitCodeFollowsFromTheError(_ error: any Error, status: ExitCode) {
         #expect(failure(error).status == status)
     }
 }
@@ -228,7 +228,7 @@ private let toolEvents: [ChappieStreamEvent] = [
             terminals: .init(output: output, errorOutput: errorOutput), style: TerminalStyle(isColored: false))
     }
 
-    @Test func toolsAreLinesOfStandardError() {
+    @Test func toolEventsArePrintedOnStandardError() {
         var printer = self.printer(output: false, errorOutput: false)
         let lines = [
             #"tool t {"city":"Oslo"}"#, "tool t waits for an answer", #"tool t completed a\u{A}"#, "tool t cancelled",
@@ -257,7 +257,7 @@ private let toolEvents: [ChappieStreamEvent] = [
         #expect(printer.printed(.completed) == PrintedText(output: "\n"))
     }
 
-    @Test func noSecondLineEndFollowsOne() {
+    @Test func textEndingInALineEndGetsNoSecondOne() {
         var printer = self.printer(output: true, errorOutput: true)
         #expect(printer.printed(.textDelta("a\n")).output == "a\n")
         #expect(printer.printed(.completed) == PrintedText())

@@ -17,7 +17,7 @@ import Testing
         ("e\u{301}\u{323}x", "e\u{301}\u{323}x"), ("e\u{301}\u{323}\u{304}", "e\u{301}\u{323}\\u{304}"),
         ("हिन्दी", "हिन्दी"), ("1\u{301}", #"1\u{301}"#), ("\u{301}a", #"\u{301}a"#), ("a\u{20DD}", #"a\u{20DD}"#),
     ])
-    func whatIsNotPlainlyVisibleIsEscaped(text: String, escaped: String) {
+    func invisibleAndAmbiguousCharactersAreEscaped(text: String, escaped: String) {
         #expect(text.escaped(columns: 200).unicodeScalars.elementsEqual(escaped.unicodeScalars))
     }
 
@@ -79,7 +79,7 @@ import Testing
         TerminalQuestion.words(tool: tool, arguments: arguments, columns: columns)
     }
 
-    @Test func shortCallStandsThereWhole() {
+    @Test func shortCallIsShownWhole() {
         #expect(
             Self.words(#"{"path":"/tmp/x"}"#) == #"Run delete_files with {"path":"/tmp/x"}? [y/N]"#)
     }
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func countOfALongCallStandsInItsMiddle() {
+    @Test func longCallShowsItsCharacterCountInTheMiddle() {
         let words = Self.words(#"{"command":"rm -rf /"# + String(repeating: " ", count: 3_000) + #"; echo hi"}"#)
         #expect(words.hasPrefix(#"Run delete_files with {"comm"#))
         #expect(words.contains("…(3031 characters)…"))
@@ -109,7 +109,7 @@ import Testing
     }
 
     /// The longest name of a tool leaves little room, and is never cut itself.
-    @Test func longNameStandsThereWhole() {
+    @Test func longToolNameIsNotCut() {
         let name = String(repeating: "n", count: 64)
         #expect(Self.words("{}", tool: name) == "Run \(name) with {}? [y/N]")
         #expect(Self.words(String(repeating: "x", count: 500), tool: name).count <= 64 + 18 + 24)

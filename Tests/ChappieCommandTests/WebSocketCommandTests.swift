@@ -62,7 +62,7 @@ import Testing
 
     // MARK: Lines
 
-    @Test(arguments: 1...8) func theCutsOfTheInputDoNotChangeItsLines(count: Int) throws {
+    @Test(arguments: 1...8) func inputChunksDoNotChangeTheLines(count: Int) throws {
         let input = Array("one\n\ntwo and more\r\nlast".utf8)
         var splitter = LineSplitter(limit: 100)
         var lines: [String] = []
@@ -104,7 +104,7 @@ import Testing
         #expect(self.json.message(.binary([0, 255])).output == #"{"type":"binary","base64":"AP8="}"# + "\n")
     }
 
-    @Test func pongsHaveTheirTime() {
+    @Test func pongIsPrintedWithItsRoundTripTime() {
         #expect(self.text.pong(after: .microseconds(3_240)) == .init(note: "pong after 3.2 ms"))
         #expect(self.json.pong(after: .milliseconds(500)).output == #"{"type":"pong","duration":0.5}"# + "\n")
         #expect(self.text.missingPong == .init(note: "no pong within 10 s"))
@@ -119,7 +119,7 @@ import Testing
         ),
         (WebSocketClose(code: 1006, initiator: .network), "lost with code 1006", #""code":1006,"initiator":"network""#),
     ])
-    func theEndIsPrinted(close: WebSocketClose, note: String, members: String) {
+    func closeIsPrintedAsTextAndJSON(close: WebSocketClose, note: String, members: String) {
         #expect(self.text.closed(close) == .init(note: note))
         #expect(self.json.closed(close) == .init(output: #"{"type":"close","# + members + "}\n"))
     }

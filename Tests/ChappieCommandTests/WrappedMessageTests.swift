@@ -30,7 +30,7 @@ private func failure(_ error: ChappieClientError) -> StreamFailure {
 
     /// A line of standard error that is no terminal is not divided.
     @Test(arguments: ["127.0.0.1:8080/v1", "ws://127.0.0.1/v1", "", "https://", "http:/v1"])
-    func theFormOfABaseURLFitsALine(text: String) throws {
+    func invalidBaseURLErrorFitsALine(text: String) throws {
         let error = #expect(throws: UsageError.self) { try BaseURL.read(text) }
         let line = try "\(Console.name) \(#require(error).message)"
         #expect(line.count <= 80 && line.hasSuffix("https://HOST/v1 or http://HOST:8080/v1"), "\(line)")
@@ -57,7 +57,7 @@ private func failure(_ error: ChappieClientError) -> StreamFailure {
         #expect(lines.last == "  http.404, category validation")
     }
 
-    @Test func newsFitTheTerminal() {
+    @Test func diagnosticsAreWrappedToTheTerminal() {
         var printer = StreamTextPrinter(
             terminals: .init(output: true, errorOutput: true), style: TerminalStyle(isColored: false), width: 40)
         let cut = ChappieDiagnostic(kind: .pathTimeLimit, connectionAge: .seconds(60))

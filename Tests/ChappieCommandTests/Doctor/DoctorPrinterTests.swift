@@ -70,7 +70,7 @@ extension PathFacts {
         #expect(lines.contains("                                      --probe"))
     }
 
-    @Test func aCauseThatTheVerdictDoesNotNameHasItsSentence() {
+    @Test func causeMissingInTheVerdictIsPrintedWithItsSentence() {
         var both = facts
         both.connection = .found(
             .init(raced: .connected(.milliseconds(2)), version4: .connected(.milliseconds(2)), version6: .timedOut))
@@ -92,7 +92,7 @@ extension PathFacts {
         #expect(lines.contains("                              ms, 10 of 10 answered"))
     }
 
-    @Test func wordsLongerThanALineAreCut() {
+    @Test func wordsLongerThanALineAreDivided() {
         var inspected = facts
         let name = String(repeating: "n", count: 150)
         inspected.tls = .found(.init(.certificate(.unknownIssuer, issuer: name)))
@@ -140,7 +140,7 @@ extension PathFacts {
         #expect(line.hasSuffix(#""advice":{"httpOnly":true,"offersCompression":true,"variables":[]}}"# + "\n"))
     }
 
-    @Test func settingsAreThoseOfTheAdvice() {
+    @Test func suggestedSettingsFollowTheAdvice() {
         #expect(
             DoctorSuggestion.text(PathJudge(facts).report) == """
                 # command line
@@ -188,7 +188,7 @@ extension PathFacts {
         #expect(options.form == .text && options.extent == .whole && !options.isFull)
     }
 
-    @Test func theServerOfTheEnvironmentIsNotNamed() throws {
+    @Test func serverFromTheEnvironmentIsNamedOnlyInFullReports() throws {
         let environment = ["CHAPPIE_BASE_URL": "http://inner.example/v1"]
         #expect(try Self.options([], environment).subject == "the server of CHAPPIE_BASE_URL")
         #expect(try Self.options(["--full"], environment).subject == "http://inner.example")
@@ -236,7 +236,7 @@ extension PathFacts {
         }
     }
 
-    @Test func formsExcludeEachOther() {
+    @Test func jsonAndSuggestExcludeEachOther() {
         #expect(throws: UsageError.self) { try Self.options(["--json", "--suggest"]) }
         #expect(throws: UsageError.self) { try Self.options(["api.example.com"]) }
     }

@@ -45,7 +45,7 @@ import Testing
         return options.configuration(baseURL: try #require(URL(string: "http://127.0.0.1:1/v1")))
     }
 
-    @Test(arguments: Path.all) func optionsAreThoseOfTheEnginesPolicyAndOfTheAdvice(path: Path) throws {
+    @Test(arguments: Path.all) func suggestedOptionsAgreeWithPolicyAndAdvice(path: Path) throws {
         let report = path.report
         let advice = report.advice
         #expect(advice.usesHTTPOnly == path.losesMessages && advice.disablesCompression == path.breaksCompression)
@@ -56,7 +56,7 @@ import Testing
         #expect(read.timeouts.pingInterval == advice.pingInterval ?? ChappieTimeouts().pingInterval)
     }
 
-    @Test(arguments: Path.all) func statementsSetTheValuesOfTheOptions(path: Path) throws {
+    @Test(arguments: Path.all) func suggestedStatementsAndOptionsSetEqualValues(path: Path) throws {
         let text = DoctorSuggestion.text(path.report)
         let read = try Self.configuration(of: text)
         var expected: [Substring] = []

@@ -70,7 +70,7 @@ import TransportSurface
             ("POST", 204, 0, true), ("DELETE", 204, 0, true), ("GET", 204, 0, false), ("POST", 200, 0, false),
             ("POST", 204, 1, false), ("POST", nil, 0, false),
         ] as [(String, Int?, Int, Bool)])
-    func requestThatIsAcceptedWithoutAStreamIsNoSilentEnd(
+    func status204AfterAPostIsReported(
         method: String, statusCode: Int?, eventCount: Int, hasLine: Bool
     ) {
         let line = Self.printer().line(ofEndAfter: method, statusCode: statusCode, eventCount: eventCount)
@@ -94,7 +94,7 @@ import TransportSurface
         #expect(Self.printer().line(for: entry) == "  A sentence. (connection.lost, in 3.21 s)")
     }
 
-    @Test func firstConnectionAndTheEndAreNotReportedIntoAFile() {
+    @Test func onlyReconnectionsAreLoggedWithoutATerminal() {
         #expect(Self.printer().line(for: Self.entry("connection")) == nil)
         #expect(Self.printer().line(for: Self.entry("connection", attempt: 2)) != nil)
         #expect(Self.printer(onTerminal: true).line(for: Self.entry("connection")) != nil)

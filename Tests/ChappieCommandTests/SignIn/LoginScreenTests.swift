@@ -26,13 +26,13 @@ private func deviceCode(
         #expect(!lines.joined().contains("\u{1B}"))
     }
 
-    @Test func pageAndCodeAreHeavier() {
+    @Test func pageAndCodeAreBoldInAColoredStyle() {
         let lines = deviceCode(screen: screen(isColored: true))
         #expect(lines.contains("  \u{1B}[1mhttps://auth.example/codex/device\u{1B}[0m"))
         #expect(lines.contains("  \u{1B}[1mABCD-12345\u{1B}[0m"))
     }
 
-    @Test func aPageWithTheCodeInItIsShownToo() throws {
+    @Test func completeVerificationURLIsShownToo() throws {
         let complete = try #require(URL(string: "https://auth.example/device?user_code=ABCD"))
         #expect(deviceCode(completePage: complete).contains("  https://auth.example/device?user_code=ABCD"))
     }
@@ -52,7 +52,7 @@ private func deviceCode(
         #expect(!lines.contains("Signed in."))
     }
 
-    @Test func theBrowsersPageIsShownWhetherItIsOpenedOrNot() {
+    @Test func authorizationPageIsShownWithAndWithoutABrowser() {
         let opened = screen().browser(page, isOpened: true)
         let printed = screen().browser(page, isOpened: false)
         #expect(opened.hasPrefix("Your browser opens this page"))

@@ -76,7 +76,7 @@ private func message(_ body: () throws -> Void) -> String? {
         (["XDG_CONFIG_HOME": "relative", "HOME": "/c"], "/c/.config/chappie/config.json"),
         (["HOME": "/c"], "/c/.config/chappie/config.json"),
     ])
-    func theFileIsWhereTheFirstVariableSays(environment: [String: String], path: String) {
+    func signInFilePathFollowsTheFirstSetVariable(environment: [String: String], path: String) {
         #expect(SignInFile.path(environment) == path)
     }
 
@@ -84,7 +84,7 @@ private func message(_ body: () throws -> Void) -> String? {
         #expect(try SignInFile.find(["CHAPPIE_HOME": "/nowhere/at/all"]) == nil)
     }
 
-    @Test func aFileIsFoundAndItsErrorsNameIt() throws {
+    @Test func configurationFileIsReadAndItsErrorsNameItsPath() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "chappie-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -104,7 +104,7 @@ private func message(_ body: () throws -> Void) -> String? {
 }
 
 @Suite struct SignInOptionsTests {
-    @Test func theClientIDIsTheOptionsThenTheEnvironmentsThenTheFiles() throws {
+    @Test func clientIDIsTakenFromOptionThenEnvironmentThenFile() throws {
         let environment = ["CHAPPIE_CLIENT_ID": "environment"]
         let text = #"{"client_id":"file"}"#
         #expect(try options(["--client-id", "option"], environment, file: text).clientID == "option")
@@ -113,7 +113,7 @@ private func message(_ body: () throws -> Void) -> String? {
         #expect(try options([]).clientID == nil)
     }
 
-    @Test func withoutAClientIDTheErrorSaysThreeWays() {
+    @Test func missingClientIDErrorNamesThreeSources() {
         let message = message { _ = try options([]).configuration(signingInWith: home) } ?? ""
         #expect(message.contains("none is built in"))
         for way in ["--client-id ID", "CHAPPIE_CLIENT_ID", "/nowhere/home/.config/chappie/config.json"] {

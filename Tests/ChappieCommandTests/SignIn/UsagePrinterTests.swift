@@ -68,7 +68,7 @@ private func usage(
         #expect(try printer(width: nil).text(usage(window(42))) == "5 h  42 %  resets in 2 h 3 min (11:00)\n")
     }
 
-    @Test func colourIsAMatterOfStyle() throws {
+    @Test func barIsColoredOnlyInAColoredStyle() throws {
         #expect(try printer(isColored: true).text(usage(window(42))).contains("\u{1B}[32m███████\u{1B}[0m"))
         #expect(try printer(isColored: true).text(usage(window(90))).contains("\u{1B}[31m██████████████\u{1B}[0m"))
         #expect(try !printer().text(usage(window(90), isReached: true)).contains("\u{1B}"))
@@ -154,7 +154,7 @@ private func usage(
         #expect(!line.contains("\u{1B}"))
     }
 
-    @Test func asJSONItIsOneObjectOnALine() {
+    @Test func jsonOutputIsOneObjectOnALine() {
         let usage = ChappieUsage(
             planType: "plus",
             limit: .init(
@@ -189,7 +189,7 @@ private func usage(
         (["LC_ALL": "C", "LANG": "en_US.UTF-8"], false), (["LC_ALL": "", "LC_CTYPE": "de_DE.UTF-8"], true),
         (["LC_CTYPE": "POSIX", "LANG": "en_US.UTF-8"], false),
     ])
-    func theLocaleSaysWhetherBlocksCanBeShown(environment: [String: String], isUTF8: Bool) {
+    func localeVariablesDetermineUTF8Support(environment: [String: String], isUTF8: Bool) {
         #expect(Console(environment: environment).isUTF8 == isUTF8)
     }
 }
