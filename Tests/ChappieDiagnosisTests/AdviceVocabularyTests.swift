@@ -271,7 +271,7 @@ private struct SharedFailure: Sendable, CustomTestStringConvertible {
         #expect(silent.isEmpty, "\(silent.map { "\($0.testDescription): \($0.advice)" })")
     }
 
-    @Test func aTimeLimitOnThePathIsOneInBoth() {
+    @Test func diagnosticAndExaminationNameTheTimeLimitOfThePath() {
         #expect(SharedFailure.wordsOfTimeLimit.contains("time limit on the path"))
         var facts = PathFacts()
         facts.idle = .found(.init([.init(asked: .seconds(120), isWebSocket: true, cut: .seconds(60))]))

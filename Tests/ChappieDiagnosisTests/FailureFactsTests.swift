@@ -16,7 +16,7 @@ import Testing
             (ECONNREFUSED, .refused), (ENETUNREACH, .noRoute), (EHOSTUNREACH, .noRoute), (EACCES, .forbidden),
             (EPERM, .forbidden), (ETIMEDOUT, .timedOut), (0, .failed),
         ] as [(Int32, Reach)])
-    func aSystemErrorIsAnOutcomeOfTCP(code: Int32, reach: Reach) {
+    func systemErrorCodeHasItsConnectionOutcome(code: Int32, reach: Reach) {
         #expect(Self.failure(.unreachable(code: code)).reach == reach)
     }
 
@@ -28,7 +28,7 @@ import Testing
         #expect(Self.failure(.unresolvable(code: code)).resolution == failure)
     }
 
-    @Test func aRefusedLoginDependsOnWhetherOneWasGiven() {
+    @Test func proxyAuthenticationFailureIsMissingOrRefusedLogin() {
         let refused = Self.failure(.proxyRefused(statusCode: 407))
         #expect(refused.tunnel(hasLogin: false) == .loginMissing)
         #expect(refused.tunnel(hasLogin: true) == .loginRefused)
@@ -40,7 +40,7 @@ import Testing
     }
 
     /// The server has sent the field about content; an intermediary has altered no part of the handshake.
-    @Test func anAnswerThatAnnouncesContentIsNotAltered() {
+    @Test func contentInTheOpeningHandshakeIsNotReportedAsAltered() {
         #expect(Self.failure(.openingHandshakeInvalid(.content)).upgrade == .announcesContent)
         #expect(Self.failure(.openingHandshakeInvalid(.accept)).upgrade == .altered("accept"))
     }
@@ -51,7 +51,7 @@ import Testing
             (10, .expired), (9, .notYetValid), (18, .unknownIssuer), (20, .unknownIssuer), (62, .wrongHost),
             (66, .other),
         ] as [(Int32, CertificateFault)])
-    func aVerdictOnACertificateIsAFault(code: Int32, fault: CertificateFault) {
+    func verifyErrorCodeHasItsCertificateFault(code: Int32, fault: CertificateFault) {
         #expect(Self.failure(.certificateRejected(code: code)).handshake == .certificate(fault, issuer: nil))
     }
 
@@ -66,7 +66,7 @@ import Testing
         #expect(!TransportFailure(phase: .proxy, cause: cause).hasCertificate)
     }
 
-    @Test func faultsOfTheProcessAreNoneOfThePath() {
+    @Test func processFailuresAreEnvironmentFaults() {
         #expect(Self.failure(.descriptorsExhausted(limit: 16)).environmentFault == .descriptors(limit: 16))
         #expect(Self.failure(.environmentUnusable(.socket)).environmentFault == .resources)
         #expect(Self.failure(.trustAnchorsUnreadable).environmentFault == .trustAnchors)
@@ -85,7 +85,7 @@ import Testing
             (.whole, 15_000, 8_000), (.whole, 13_000, 6_000), (.whole, 25_000, 12_000), (.whole, 9_000, 4_000),
             (.whole, 4_000, 4_000), (.whole, 3_999, nil), (.fast, 2_700, 1_500), (.fast, 1_499, nil),
         ] as [(ChappieDiagnosis.Extent, Int, Int?)])
-    func aSecondAttemptHasTheTimeThatIsLeft(extent: ChappieDiagnosis.Extent, left: Int, expected: Int?) {
+    func secondAttemptUsesTheRemainingTimeOfTheExamination(extent: ChappieDiagnosis.Extent, left: Int, expected: Int?) {
         let time = extent.pace.repetition(withLeft: .milliseconds(left))
         #expect(time == expected.map { .milliseconds($0) })
     }

@@ -9,7 +9,7 @@ import Testing
     private static let words = "63 KiB and 1 MiB"
 
     /// A size that is rounded for the report is not the measured one.
-    @Test func theReportHasTheSizesThatAreSent() {
+    @Test func reportStatesTheExactSizesOfTheMessages() {
         let sizes = ExaminationPace.messageByteCounts
         #expect(sizes.count == 2 && sizes.allSatisfy { $0 % 1_024 == 0 })
         var facts = PathFacts()
@@ -22,7 +22,7 @@ import Testing
         "Documentation/CommandLine.md", "Documentation/Subsystems/Diagnosis.md",
         "Sources/ChappieDiagnosis/ChappieDiagnosis.docc/ChappieDiagnosis.md",
     ])
-    func thePagesHaveTheSizesThatAreSent(path: String) throws {
+    func documentationStatesTheSizesOfTheMessages(path: String) throws {
         let root = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
         let page = try String(contentsOf: root.appending(path: path), encoding: .utf8)
         #expect(page.contains("messages of \(Self.words)"))

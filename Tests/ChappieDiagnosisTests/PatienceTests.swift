@@ -8,7 +8,7 @@ import Testing
     private static let whole = ChappieDiagnosis.Extent.whole.pace
     private static let fast = ChappieDiagnosis.Extent.fast.pace
 
-    @Test func theFirstAnswerMayTakeWhatTheNextTwoDoNotNeed() {
+    @Test func firstAnswerGetsTheTimeLeftByTheNextTwoSteps() {
         #expect(Self.whole.patience(withLeft: .milliseconds(19_500)) == .seconds(11))
         #expect(Self.whole.patience(withLeft: .seconds(14)) == .milliseconds(5_900))
         #expect(Self.whole.patience(withLeft: .seconds(5)) == .seconds(4))
@@ -17,7 +17,7 @@ import Testing
     }
 
     /// The name servers that do not answer, and the questions, cost five seconds each; the next step has its time.
-    @Test func aLookUpOutlastsADeadNameServer() {
+    @Test func lookUpHasTimeForADeadNameServer() {
         #expect(Self.whole.lookUp(withLeft: .milliseconds(19_500)) == .milliseconds(15_400))
         #expect(Self.fast.lookUp(withLeft: .milliseconds(4_500)) == .milliseconds(2_900))
         #expect(Self.fast.lookUp(withLeft: .seconds(2)) == .milliseconds(1_500))
@@ -39,7 +39,7 @@ import Testing
         arguments: [
             (.fast, .zero, 2), (.fast, .milliseconds(150), 1), (.whole, .zero, 2), (.whole, .seconds(5), 2),
         ] as [(ChappieDiagnosis.Extent, Duration, Int)])
-    func theTimeOfTheExtentIsKept(extent: ChappieDiagnosis.Extent, path: Duration, count: Int) {
+    func examinationOfASilentServerStaysWithinItsTime(extent: ChappieDiagnosis.Extent, path: Duration, count: Int) {
         let pace = extent.pace
         var left = pace.total - path
         left -= pace.patience(withLeft: left) ?? .zero

@@ -29,7 +29,7 @@ import Testing
 
     /// Without TLS's `close_notify` the end of a connection is a cut, and its stream may be complete.
     @Test(arguments: [(nil, false), (2, false), (1, true)] as [(Int?, Bool)])
-    func theNumberOfEventsTellsACut(askedCount: Int?, isComplete: Bool) {
+    func lostConnectionIsCompleteWithAllRequestedEvents(askedCount: Int?, isComplete: Bool) {
         var stream = ProbeStream(askedCount: askedCount)
         _ = stream.receive(Self.head, after: .zero)
         _ = stream.receive(.payload(Array("data: 0 0 x\n\n".utf8)), after: .zero)
@@ -72,7 +72,7 @@ import Testing
         #expect(isLast == (end != .timedOut))
     }
 
-    @Test func theSilenceAtTheEndIsThatSinceTheLastBytes() {
+    @Test func silenceIsTheTimeSinceTheLastBytes() {
         var stream = ProbeStream(askedCount: 2)
         _ = stream.receive(Self.head, after: .zero)
         _ = stream.receive(.payload(Array("data: 0 0 x\n\n".utf8)), after: .seconds(1))

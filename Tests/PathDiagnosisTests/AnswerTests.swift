@@ -29,7 +29,7 @@ import Testing
         #expect(HTTPFacts.Demand(statusCode: statusCode, text: text) == demand)
     }
 
-    @Test func anAnswerThatDemandsTLSIsNoAPIs() {
+    @Test func pageThatDemandsTLSIsNotAnAPI() {
         let answer = HTTPFacts.Answer(statusCode: 400, body: .page, demand: .tls)
         let facts = HTTPFacts(.answered(answer))
         #expect(facts.demandsTLS && facts.mayNeedTLS && !facts.mayBeOfOneRoute && !facts.mayAskForCredential)
@@ -57,7 +57,7 @@ import Testing
             (403, .impossible, ["http.block-page"]), (403, .withheld, ["http.credential-withheld"]),
             (403, nil, ["http.block-page"]),
         ] as [(Int, HTTPFacts.Inquiry?, [String])])
-    func theAnswerWithTheCredentialDecides(statusCode: Int, inquiry: HTTPFacts.Inquiry?, names: [String]) {
+    func authenticatedAnswerDeterminesTheCause(statusCode: Int, inquiry: HTTPFacts.Inquiry?, names: [String]) {
         let answer = HTTPFacts.Answer(statusCode: statusCode, body: .page)
         let report = Self.report(.init(.answered(answer), inquiry: inquiry))
         #expect(report.causes.map(\.name) == names)
@@ -67,7 +67,7 @@ import Testing
         #expect(!HTTPFacts(.answered(answer), hasResponses: true).mayAskForCredential)
     }
 
-    @Test func aPageThatAsksForACredentialBlocksNothing() {
+    @Test func status401BlockPageDegradesTheVerdictWithoutAdvice() {
         let report = Self.report(
             .init(.answered(.init(statusCode: 401, body: .blockPage)), inquiry: .withheld))
         #expect(
@@ -143,7 +143,7 @@ import Testing
             ("Basic realm=\"api\"", .basic), ("NTLM", .ntlm), ("negotiate, Basic realm=\"x\"", .negotiate),
             ("Digest realm=\"x\"", .digest), ("Bearer", nil), ("", nil), ("Basically", nil),
         ] as [(String, HTTPFacts.Login?)])
-    func anotherLoginIsEvidence(challenge: String, login: HTTPFacts.Login?) {
+    func otherLoginSchemeIsInTheEvidence(challenge: String, login: HTTPFacts.Login?) {
         #expect(HTTPFacts.Login(challenge: challenge) == login)
         let facts = PathFacts.healthy.with {
             $0.http = .found(.init(.answered(.init(statusCode: 401, login: login))))
@@ -160,7 +160,7 @@ import Testing
             ("\"key\"", .quotationMarks), ("'key'", .quotationMarks), ("\"key", .quotationMarks),
             ("key'", .quotationMarks), ("k\"ey", nil), ("k ey", nil), ("key", nil), ("k\ney", nil), ("", nil),
         ] as [(String, CredentialFacts.Form?)])
-    func theFormOfAKeyIsEvidence(token: String, form: CredentialFacts.Form?) {
+    func malformedKeyIsInTheEvidence(token: String, form: CredentialFacts.Form?) {
         #expect(CredentialFacts.Form(token: token) == form)
         func evidence(_ facts: CredentialFacts) -> [String]? {
             PathJudge(.healthy.with { $0.credential = .found(facts) }).report.causes.first?.evidence
@@ -221,7 +221,7 @@ import Testing
 
     /// It may have a button alone, which leads to another server.
     @Test(arguments: ["<title>Sign In</title>", "<title>Log in | Example</title>", "<input type='password'>"])
-    func pageOnWhichOneSignsInIsNoBlockPage(page: String) {
+    func signInPageIsNotABlockPage(page: String) {
         #expect(HTTPFacts.Body(page: "<!DOCTYPE html>\(page) Access denied") == .signInPage)
         #expect(Self.names(.init(statusCode: 403, body: .signInPage)) == ["http.sign-in-page"])
     }

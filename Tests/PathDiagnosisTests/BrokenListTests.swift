@@ -29,7 +29,7 @@ import Testing
             (.cut, "cut"), (.timedOut, "no answer in time"), (.answered(.init(statusCode: 502)), "status code 502"),
             (.answered(.init(statusCode: 503, body: .page)), "status code 503"),
         ] as [(HTTPFacts.Exchange, String)])
-    func brokenListBesideMissingResponsesIsNoResponsesAPI(exchange: HTTPFacts.Exchange, words: String) {
+    func brokenListWithoutResponsesIsReportedAsNoResponses(exchange: HTTPFacts.Exchange, words: String) {
         var facts = HTTPFacts(exchange, hasResponses: false)
         facts.responsesAnswer = .init(statusCode: 404)
         let report = Self.report(facts)
@@ -60,7 +60,7 @@ import Testing
             .notHTTP, .needsTLS, .answered(.init(statusCode: 500)), .answered(.init(statusCode: 503, body: .blockPage)),
             .answered(.init(statusCode: 502, body: .other, redirection: .sameHost)),
         ] as [HTTPFacts.Exchange])
-    func otherAnswersAreThoseOfEveryRoute(exchange: HTTPFacts.Exchange) {
+    func otherAnswersDoNotIndicateASingleBrokenRoute(exchange: HTTPFacts.Exchange) {
         #expect(!HTTPFacts(exchange).hasBrokenRoute)
     }
 
@@ -83,7 +83,7 @@ import Testing
             (.init(statusCode: 500), "http.server-error"), (.init(statusCode: 404, body: .page), "http.wrong-address"),
             (.init(statusCode: 302, body: .page, redirection: .sameHost), "http.redirected"),
         ] as [(HTTPFacts.Answer, String)])
-    func theAnswerWithTheCredentialDecides(answer: HTTPFacts.Answer, name: String) {
+    func acceptedCredentialClearsTheCause(answer: HTTPFacts.Answer, name: String) {
         #expect(HTTPFacts(.answered(answer)).mayChangeWithCredential)
         #expect(Self.report(.init(.answered(answer), inquiry: .met)).causes.isEmpty)
         for inquiry in [HTTPFacts.Inquiry.refused, .impossible, nil] {
@@ -102,7 +102,7 @@ import Testing
         #expect(!HTTPFacts(.answered(answer)).mayChangeWithCredential)
     }
 
-    @Test func anAnswerInJSONThatIsNoFaultIsAnAPIs() {
+    @Test func onlyASuccessWithJSONIsOfAnAPI() {
         #expect(HTTPFacts(.answered(.init(statusCode: 200))).isOfAPI)
         #expect(!HTTPFacts(.answered(.init(statusCode: 200, body: .other))).isOfAPI && !HTTPFacts(.cut).isOfAPI)
     }
@@ -110,7 +110,7 @@ import Testing
     // MARK: This machine
 
     /// No portal answers in the place of a server on this machine.
-    @Test func aPageOfThisMachineIsThatOfAnotherProgram() {
+    @Test func pageFromThisMachineIsAWrongAddress() {
         func report(_ answer: HTTPFacts.Answer) -> ChappieDiagnosis.Report {
             var facts = HTTPFacts(.answered(answer))
             facts.isOnThisMachine = true

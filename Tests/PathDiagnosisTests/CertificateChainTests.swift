@@ -110,7 +110,7 @@ import Testing
             (1, "tls.authority-expired", "it is number 2 of the 2 certificates that the server sent"),
             (2, "tls.authority-expired", "it is an authority's that this machine trusts"),
         ] as [(Int, String, String?)])
-    func thePlaceOfAnExpiredCertificateIsTold(depth: Int, name: String, place: String?) {
+    func positionOfAnExpiredCertificateIsReported(depth: Int, name: String, place: String?) {
         let report = Self.report(
             .certificate(.expired, issuer: Self.issuer), .init([.ofServer, .intermediate], rejectedDepth: depth))
         #expect(report.causes.map(\.name) == [name])

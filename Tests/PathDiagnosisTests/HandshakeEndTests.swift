@@ -14,7 +14,7 @@ import Testing
             (.cut, "tls.cut", "cut"), (.timedOut, "tls.no-answer", "no answer in time"),
             (.answeredInHTTP, "tls.plain-http", "answered in plain HTTP"),
         ] as [(TLSFacts.Handshake, String, String)])
-    func theEndOfAHandshakeIsTold(handshake: TLSFacts.Handshake, name: String, evidence: String) {
+    func handshakeEndDeterminesCauseAndEvidence(handshake: TLSFacts.Handshake, name: String, evidence: String) {
         let cause = Self.cause(handshake)
         #expect(cause?.name == name)
         #expect(cause?.evidence == [evidence])
@@ -30,7 +30,7 @@ import Testing
             (116, "alert 116: about the client's certificate"),
             (120, "alert 120: the server does not speak HTTP/1.1 on this port"), (86, "alert 86"),
         ] as [(UInt8, String)])
-    func theReasonOfAnAlertIsTold(code: UInt8, evidence: String) {
+    func tlsAlertIsExplainedInTheEvidence(code: UInt8, evidence: String) {
         #expect(Self.cause(.alert(code))?.name == "tls.refused")
         #expect(Self.cause(.alert(code))?.evidence == [evidence])
     }

@@ -183,9 +183,9 @@ struct HealthyPath: Sendable, CustomTestStringConvertible {
         #expect(report.steps.allSatisfy { !$0.words.isEmpty })
     }
 
-    @Test func thereAreTwentyPathsAndMore() { #expect(HealthyPath.all.count >= 20) }
+    @Test func healthyPathsAreAtLeastTwenty() { #expect(HealthyPath.all.count >= 20) }
 
-    @Test func theSentenceSaysWhatWorks() {
+    @Test func sentenceNamesTheWorkingTransports() {
         #expect(PathJudge(.healthy).report.sentence == "WebSockets and HTTP work.")
         let http = PathFacts.healthy.with { $0.upgrade = .skipped(.httpOnly) }
         #expect(PathJudge(http).report.sentence == "HTTP works.")

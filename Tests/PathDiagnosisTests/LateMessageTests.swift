@@ -58,7 +58,7 @@ import Testing
         #expect(Self.words(confirmed)?.hasSuffix("did not return in time, once") == true)
     }
 
-    @Test func factsWithoutALateMessageStay() {
+    @Test func factsWithoutALateMessageAreUnchanged() {
         let facts = Self.facts(Self.quick, .damaged)
         #expect(facts.confirmed(by: nil) == facts)
         #expect(facts.confirmed(by: Self.facts(Self.quick, Self.quick)) == facts)

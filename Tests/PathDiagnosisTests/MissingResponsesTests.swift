@@ -41,8 +41,7 @@ import Testing
         #expect(!PathJudge(facts).mayBeOfProxy)
     }
 
-    @Test(arguments: [true, false], [404, 403, 400]) func aListOfModelsAloneIsNoResponsesAPI(isPublic: Bool, code: Int)
-    {
+    @Test(arguments: [true, false], [404, 403, 400]) func modelListAloneIsNoResponsesAPI(isPublic: Bool, code: Int) {
         let report = Self.report(Self.facts(code, isPublic: isPublic), post: 404)
         #expect(report.causes.map(\.name) == ["http.no-responses"])
         #expect(report.verdict == .fails && !report.advice.usesHTTPOnly)
@@ -69,7 +68,7 @@ import Testing
     }
 
     /// It has a list of models, and says in a success that it does not know the path of the responses.
-    @Test func aSuccessThatDoesNotKnowThePathIsNoResponsesAPI() {
+    @Test func successWithAnUnknownPathErrorIsNoResponsesAPI() {
         func report(isList: Bool, _ text: String) -> ChappieDiagnosis.Report {
             var answer = HTTPFacts.Answer(statusCode: 200)
             answer.isList = isList
@@ -136,7 +135,7 @@ import Testing
     }
 
     @Test(arguments: [(400, "{}"), (422, "{}"), (500, "{}"), (200, "{}"), (429, "{}"), (503, "{}")])
-    func anotherAnswerBesideAWebSocketIsThatOfTheResponses(code: Int, text: String) {
+    func otherAnswersToThePostMeanThatHTTPWorks(code: Int, text: String) {
         #expect(Self.report(.healthy, post: code, text).sentence == "WebSockets and HTTP work.")
         #expect(Self.report(.healthy, post: 401, text, hasCredential: false).verdict == .works)
     }
@@ -223,7 +222,7 @@ import Testing
     }
 
     /// The responses were asked with the credential already, because the list of models does not work.
-    @Test func limitBesideABrokenListIsTold() {
+    @Test func rateLimitOfResponsesIsReportedWithABrokenModelList() {
         var http = HTTPFacts(.answered(.init(statusCode: 502, body: .page)), hasResponses: true)
         http.responsesAnswer = .init(statusCode: 429)
         let facts = PathFacts.healthy.with {
@@ -239,7 +238,7 @@ import Testing
     // MARK: The credential
 
     /// A public list of models, and responses for those with a key alone.
-    @Test(arguments: [400, 404, 405]) func aDemandOfTheResponsesForAKeyIsTold(upgrade: Int) {
+    @Test(arguments: [400, 404, 405]) func credentialDemandOfResponsesAloneIsReported(upgrade: Int) {
         let facts = Self.facts(upgrade).with { $0.credential = .skipped(.noCredential) }
         let report = Self.report(facts, post: 401, hasCredential: false)
         #expect(report.causes.isEmpty && report.verdict == .works)
@@ -253,7 +252,7 @@ import Testing
         }
     }
 
-    @Test func aPublicListOfModelsSaysNothingOfTheCredential() {
+    @Test func refusedCredentialIsReportedDespiteAPublicModelList() {
         let report = Self.report(Self.facts(401), post: 401)
         #expect(report.causes.map(\.name) == ["credential.refused"])
         #expect(report.causes.first?.evidence == ["status code 401 for the responses"])
@@ -269,14 +268,14 @@ import Testing
     @Test(arguments: [
         (401, "<html>", "credential.refused"), (401, "", "credential.refused"), (403, "no", "credential.forbidden"),
     ])
-    func aRefusalInOtherWordsIsOneOfTheCredential(code: Int, text: String, name: String) {
+    func refusalWithoutJSONIsAboutTheCredential(code: Int, text: String, name: String) {
         let report = Self.report(Self.facts(404), post: code, text)
         #expect(report.causes.map(\.name) == [name] && report.verdict == .fails)
     }
 
     /// The refusal of the WebSocket need not be about the credential.
     @Test(arguments: [(401, "credential.refused"), (403, "credential.forbidden")], [400, 401, 403, 404, 405])
-    func responsesRefuseTheCredentialWhateverTheUpgradeSays(refusal: (code: Int, name: String), upgrade: Int) {
+    func refusalOfResponsesNamesTheCredentialForEveryUpgradeStatus(refusal: (code: Int, name: String), upgrade: Int) {
         let report = Self.report(Self.facts(upgrade), post: refusal.code)
         #expect(report.causes.map(\.name) == [refusal.name])
         #expect(report.causes.first?.evidence == ["status code \(refusal.code) for the responses"])
@@ -296,7 +295,7 @@ import Testing
             { $0.http = .found(.init(.answered(.init(statusCode: 200)), isProbe: true)) },
             { $0.http = .found(.init(.answered(.init(statusCode: 404, body: .other)), hasResponses: true)) },
         ] as [@Sendable (inout PathFacts) -> Void])
-    func decidedPathNeedsNoPost(change: @Sendable (inout PathFacts) -> Void) {
+    func responsesAreNotProbedWhenTheCauseIsKnown(change: @Sendable (inout PathFacts) -> Void) {
         #expect(!Self.facts(404).with(change).mayLackResponses)
     }
 }

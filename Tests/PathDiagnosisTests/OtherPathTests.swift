@@ -11,7 +11,7 @@ import Testing
         $0.credential = .skipped(.noCredential)
     }
 
-    @Test func thePathOfTheResponsesDecides() {
+    @Test func existenceOfTheResponsesPathDeterminesTheCause() {
         func report(_ hasResponses: Bool?) -> ChappieDiagnosis.Report {
             PathJudge(Self.nothing.with { $0.http = .found(.init(Self.missing, hasResponses: hasResponses)) }).report
         }
@@ -57,7 +57,7 @@ import Testing
             (.init(statusCode: 302, body: .other, redirection: .signIn), "http.sign-in-page"),
             (.init(statusCode: 301, body: .other, redirection: .otherHost), "http.redirected"),
         ] as [(HTTPFacts.Answer, String)])
-    func aFaultOfTheListOfModelsIsNoneOfTheAPI(answer: HTTPFacts.Answer, finding: String) {
+    func modelListFailureIsNoCauseWhenResponsesExist(answer: HTTPFacts.Answer, finding: String) {
         func report(_ hasResponses: Bool?) -> ChappieDiagnosis.Report {
             let http = HTTPFacts(.answered(answer), hasResponses: hasResponses)
             return PathJudge(PathFacts.http(.answered(answer)).with { $0.http = .found(http) }).report
@@ -75,11 +75,11 @@ import Testing
             .answered(.init(statusCode: 200)), .answered(.init(statusCode: 401)),
             .answered(.init(statusCode: 400, body: .page, demand: .tls)),
         ] as [HTTPFacts.Exchange])
-    func otherAnswersAreNotOfOneRoute(exchange: HTTPFacts.Exchange) {
+    func otherAnswersDoNotIndicateASingleRoute(exchange: HTTPFacts.Exchange) {
         #expect(!HTTPFacts(exchange).mayBeOfOneRoute)
     }
 
-    @Test func aListOfModelsThatIsNoHTTPIsNoFaultOfTheResponses() {
+    @Test func modelListWithoutHTTPIsNoCauseWhenResponsesAnswer() {
         #expect(HTTPFacts(.notHTTP).mayBeOfOneRoute)
         func report(_ hasResponses: Bool?) -> ChappieDiagnosis.Report {
             PathJudge(.healthy.with { $0.http = .found(.init(.notHTTP, hasResponses: hasResponses)) }).report
@@ -92,7 +92,7 @@ import Testing
     }
 
     /// Where the list has another answer, the error is about the request without content.
-    @Test func anErrorOfTheServerToThePostIsThatOfTheResponses() {
+    @Test func serverErrorAfterThePostProvesTheResponsesPath() {
         let error = HTTPFacts.Answer(statusCode: 500)
         func existence(_ exchange: HTTPFacts.Exchange, _ answer: HTTPFacts.Answer) -> Bool? {
             HTTPFacts(exchange).existenceOfResponses(by: answer, text: "{}")
@@ -103,7 +103,7 @@ import Testing
         #expect(existence(.notHTTP, .init(statusCode: 400)) == true && existence(.cut, .init(statusCode: 404)) == false)
     }
 
-    @Test func aPageThatAsksForATokenIsAnAPIs() {
+    @Test func status401PageWithATokenChallengeIsAnAPI() {
         func causes(_ asksForToken: Bool) -> [String] {
             let answer = HTTPFacts.Answer(statusCode: 401, body: .page, asksForToken: asksForToken)
             return PathJudge(PathFacts.http(.answered(answer))).report.causes.map(\.name)
@@ -113,7 +113,7 @@ import Testing
     }
 
     /// A server that says the same to everything has no API.
-    @Test func aSuccessWithoutContentIsNoAPIsWhereEverythingIsOne() {
+    @Test func emptySuccessOnEveryPathIsAWrongAddress() {
         let answer = HTTPFacts.Exchange.answered(.init(statusCode: 204, body: .other))
         #expect(HTTPFacts(answer).mayBeOfOneRoute)
         func report(_ hasResponses: Bool?) -> ChappieDiagnosis.Report {
@@ -125,7 +125,7 @@ import Testing
         #expect(report(false).causes.first?.evidence == ["status code 204, and for the responses too"])
     }
 
-    @Test func aProbeServerAnswersAtItsPath() {
+    @Test func probeServerAtAWrongPathIsAWrongAddress() {
         let facts = PathFacts.http(Self.missing).with { $0.http = .found(.init(Self.missing, isProbe: true)) }
         let report = PathJudge(facts).report
         #expect(report.causes.map(\.name) == ["http.wrong-address"])

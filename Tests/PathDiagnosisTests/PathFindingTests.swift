@@ -4,7 +4,7 @@ import Testing
 @testable import PathDiagnosis
 
 @Suite struct PathFindingTests {
-    @Test(arguments: PathFinding.allCases) func everyFaultHasWords(_ finding: PathFinding) {
+    @Test(arguments: PathFinding.allCases) func everyFindingHasAClauseAndRemedies(_ finding: PathFinding) {
         let row = finding.row
         #expect(!row.clause.isEmpty && !row.clause.hasSuffix("."))
         #expect(row.clause.first?.isUppercase != true || row.clause.hasPrefix("IPv") || row.clause.hasPrefix("HTTP"))
@@ -38,7 +38,7 @@ import Testing
             (38, "38 ms"), (999, "999 ms"), (1_000, "1.0 s"), (2_440, "2.4 s"), (31_000, "31 s"), (720_000, "12 min"),
             (86_400_000, "24 h"), (864_000_000, "10 days"),
         ])
-    func timesAreShort(milliseconds: Int, words: String) {
+    func durationsAreRoundedToShortTexts(milliseconds: Int, words: String) {
         #expect(Duration.milliseconds(milliseconds).words == words)
     }
 
@@ -70,7 +70,7 @@ import Testing
         #expect(pacing.heldByteCount == 0)
     }
 
-    @Test func theDepthIsTheSizeOfTheLargestRun() throws {
+    @Test func heldByteCountIsThatOfTheLargestHeldRun() throws {
         let pacing = try #require(
             EventPacing(Self.arrivals([(0, 1_100), (500, 1_100), (1_000, 1_100), (1_500, 2_600), (2_000, 2_600)])))
         #expect(pacing.isBuffered() && !pacing.isWhole)
@@ -84,7 +84,7 @@ import Testing
         #expect(pacing.heldByteCount == 300)
     }
 
-    @Test func fewEventsAreNotJudged() {
+    @Test func pacingIsUnknownForFewEvents() {
         #expect(EventPacing(Self.arrivals([(0, 0), (100, 100)])) == nil)
         #expect(EventPacing(Self.arrivals([(0, 0), (0, 5), (0, 9)])) == nil)
     }

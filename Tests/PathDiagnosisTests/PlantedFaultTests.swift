@@ -365,7 +365,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         #expect(report.causes.count <= 3)
     }
 
-    @Test func thereAreThirtyFaultsAndMore() {
+    @Test func plantedFaultsAreAtLeast30WithUniqueNames() {
         #expect(Set(PlantedFault.all.map(\.name)).count == PlantedFault.all.count)
         #expect(PlantedFault.all.count >= 30)
     }
@@ -380,7 +380,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
     @Test(
         arguments: [
             (-3_660, "61 min behind the server's"), (86_400, "24 h ahead of the server's"),
-        ]) func aClockThatDiffersIsARemark(lead: Int, words: String)
+        ]) func clockDifferenceIsReportedWithoutAFailure(lead: Int, words: String)
     {
         let facts = PathFacts.healthy.with { $0.environment.clockLead = .seconds(lead) }
         let report = PathJudge(facts).report
@@ -397,13 +397,13 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
     @Test(
         arguments: [
             (nil, 262_000), ("262000", 0), ("0", 262_000), ("old", nil), ("-1", nil), ("99999999999", nil),
-        ] as [(String?, Int?)]) func theAgeOfACachedAnswerCounts(age: String?, lead: Int?)
+        ] as [(String?, Int?)]) func ageFieldCorrectsTheClockDifference(age: String?, lead: Int?)
     {
         let found = EnvironmentFacts.clockLead(at: 1_000_262_000, date: 1_000_000_000, age: age)
         #expect(found == lead.map { .seconds($0) })
     }
 
-    @Test func everythingFailsWithoutHTTPAndWithoutAWebSocket() {
+    @Test func verdictIsFailureWhenHTTPAndWebSocketsFail() {
         let report = PathJudge(
             .healthy.with {
                 $0.http = .found(.init(.timedOut))
@@ -460,7 +460,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         #expect(report.causes.map(\.name) == ["event-stream.cut"])
     }
 
-    @Test func aMessageMayTakeLongAtTheRateOfTheOneBefore() {
+    @Test func slowMessageLimitFollowsTheRateOfTheMessageBefore() {
         var facts = MessageFacts([])
         #expect(!facts.isSlow(forMessageOf: 1 << 20, within: .milliseconds(1)))
         // At 1 ms for 1,000 bytes, with the same again for what varies.
@@ -495,7 +495,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         #expect(causes([]) == ["pings.unanswered", "event-stream.buffered"])
     }
 
-    @Test func theTimesOfTheHeadAndOfTheFirstEventAreTold() {
+    @Test func timesOfHeadAndFirstEventAreReported() {
         #expect(
             PathJudge(.probed).report.result(of: .eventStream)?.words
                 == "head after 30 ms, first event after 40 ms, then at their pace")
@@ -529,7 +529,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
     }
 
     /// A success without its body is no answer, and a step for which no time was left no success.
-    @Test func aBodyThatIsHeldBackIsNoAnswer() {
+    @Test func successWithoutItsBodyIsNoAnswer() {
         func report(_ upgrade: Examined<UpgradeFacts>) -> ChappieDiagnosis.Report {
             var http = HTTPFacts(.timedOut)
             http.heldCode = 200
@@ -547,7 +547,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         #expect(report(.found(.init(.established))).verdict == .degraded)
     }
 
-    @Test func aWebSocketForWhichNoTimeWasLeftIsNotKnown() {
+    @Test func webSocketIsNotJudgedWhenNoTimeWasLeft() {
         func report(_ change: (inout PathFacts) -> Void) -> ChappieDiagnosis.Report {
             PathJudge(.upgrade(.cut).with { $0.upgrade = .skipped(.noTime) }.with(change)).report
         }
@@ -571,7 +571,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
             (EarlyCloseFacts(closeCode: 1008, after: .milliseconds(300)), "closed with code 1008 after 300 ms"),
             (EarlyCloseFacts(closeCode: 1006, after: .seconds(2)), "cut without a close frame after 2.0 s"),
         ])
-    func theTimeOfAnEarlyCloseIsTold(facts: EarlyCloseFacts, words: String) {
+    func codeAndTimeOfAnEarlyCloseAreReported(facts: EarlyCloseFacts, words: String) {
         let report = PathJudge(
             .healthy.with {
                 $0.earlyClose = .found(facts)
@@ -583,14 +583,14 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         #expect(report.causes.map(\.evidence) == [[words]])
     }
 
-    @Test func anInternationalNameHasAnotherForm() {
+    @Test func unknownNameRemediesMentionPunycode() {
         let fault = PlantedFault.connecting.first { $0.name == "resolve.unknown-name" }
         let remedies = fault.flatMap { PathJudge($0.facts).report.causes.first?.remedies }
         #expect(remedies?.contains { $0.contains("xn--") } == true)
     }
 
     /// A look-up is slow from two seconds; without an answer only the time of the wait is known.
-    @Test func aLookUpThatTakesLongIsTold() {
+    @Test func lookUpOfTwoSecondsOrMoreIsReported() {
         func report(_ facts: ResolutionFacts, _ time: Duration) -> ChappieDiagnosis.Report {
             PathJudge(
                 .healthy.with {
@@ -613,7 +613,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
     }
 
     /// A stream that stalls without an end has lost its other events; those of a slow one are late.
-    @Test func aStreamThatStallsIsCut() {
+    @Test func stalledEventStreamIsReportedAsCut() {
         func report(_ count: Int, silence: Duration) -> ChappieDiagnosis.Report {
             var stream = EventStreamFacts.paced { $0 }
             stream.arrivals.removeLast(20 - count)
@@ -675,7 +675,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         #expect(direct?.remedies.contains { $0.contains("set HTTPS_PROXY") } == (name == "tls.cut"))
     }
 
-    @Test func aProxyOfAnotherSchemeIsNamed() {
+    @Test func schemeOfAProxyWithAnotherProtocolIsNamed() {
         let cause = PathJudge(.proxy(.speaksHTTP)).report.causes.first
         #expect(cause?.name == "proxy.other-protocol")
         #expect(cause?.evidence == ["it speaks HTTP without TLS, for which the scheme is http"])
@@ -699,7 +699,7 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
     }
 
     /// A variable that names the proxy already is the one to correct; one of the configuration has none.
-    @Test func theVariableOfTheProxyIsThatOfTheScheme() {
+    @Test func proxyVariableInTheAdviceFollowsTheScheme() {
         func variables(_ facts: PathFacts) -> [String] { PathJudge(facts).report.advice.variables }
         let silent = PathFacts.healthy.withoutConnection(.timedOut)
         #expect(variables(silent) == ["HTTPS_PROXY"])

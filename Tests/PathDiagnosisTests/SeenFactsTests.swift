@@ -51,7 +51,7 @@ import Testing
             (Self.tls("TLSv1.3"), false, ", TLSv1.3, which begins on the way"), (.none, false, ""),
             (.unknown, true, ""),
         ] as [(HTTPFacts.Seen.Security, Bool, String)])
-    func tlsThatIsNotTheSameAtBothEndsIsTold(security: HTTPFacts.Seen.Security, isSecure: Bool, words: String) {
+    func differentTLSAtBothEndsIsReported(security: HTTPFacts.Seen.Security, isSecure: Bool, words: String) {
         let result = Self.result(Self.seen(security)) { if !isSecure { $0.tls = .skipped(.noTLS) } }
         #expect(result?.words == "status code 200, a probe server that saw IPv4, HTTP/1.1\(words)")
         #expect(result?.outcome == .ok)
@@ -61,7 +61,7 @@ import Testing
     @Test(arguments: [
         "192.0.2.1:80", "192.0.2.1", "a b", "x\u{1B}[2J", "", String(repeating: "a", count: 65), "käse", "fe80::1",
     ])
-    func textsThatAreNoWordsAreLeftOut(text: String) {
+    func invalidTextsOfTheProbeAnswerAreOmitted(text: String) {
         var seen = HTTPFacts.Seen(sent: [], received: [text])
         seen.add(family: text, httpVersion: text, security: Self.tls(text))
         #expect(seen.added.isEmpty && seen.family == nil && seen.httpVersion == nil && seen.security == .unknown)

@@ -29,7 +29,7 @@ import Testing
             (500, true, nil, "web-socket.refused"), (200, false, nil, "web-socket.not-offered"),
             (204, false, nil, "web-socket.not-offered"),
         ] as [(Int, Bool, Bool?, String)])
-    func theAnswerWithoutTheUpgradeDecides(statusCode: Int, isPage: Bool, isSame: Bool?, name: String) {
+    func answerWithoutTheUpgradeDeterminesTheCause(statusCode: Int, isPage: Bool, isSame: Bool?, name: String) {
         let cause = Self.cause(statusCode, isPage: isPage, isSame: isSame)
         #expect(cause.name == name)
         let words = "status code \(statusCode)\(isPage ? ", a web page" : "")"
@@ -41,7 +41,7 @@ import Testing
     }
 
     /// Whatever the answer without the upgrade is.
-    @Test(arguments: [nil, true, false]) func theWordsOfSomethingOnThePathBlock(isSame: Bool?) {
+    @Test(arguments: [nil, true, false]) func refusalWrittenByAnIntermediaryBlocksTheWebSocket(isSame: Bool?) {
         let facts = UpgradeFacts(
             .refused(statusCode: 403, isPage: true), isSameWithoutUpgrade: isSame, isOfPath: true)
         let cause = PathJudge(PathFacts.healthy.with { $0.upgrade = .found(facts) }).report.causes.first
@@ -63,7 +63,7 @@ import Testing
 
     /// As a server does that has no WebSocket at the path of its responses; what refuses it is not known.
     @Test(arguments: [(403, false), (403, true), (404, true)])
-    func refusalOfTheUpgradeAloneIsToldWithItsCode(code: Int, isPage: Bool) {
+    func refusalOfTheUpgradeAloneHasItsStatusCode(code: Int, isPage: Bool) {
         let facts = UpgradeFacts(.refused(statusCode: code, isPage: isPage), isSameWithoutUpgrade: false)
         let report = PathJudge(PathFacts.healthy.with { $0.upgrade = .found(facts) }).report
         let clause = "he upgrade alone is refused, with status code \(code)."
@@ -72,7 +72,7 @@ import Testing
     }
 
     /// The sentence names both where nothing tells them apart.
-    @Test func aDoubtfulRefusalNamesBoth() {
+    @Test func ambiguousRefusalNamesServerAndIntermediary() {
         let facts = PathFacts.upgrade(.refused(statusCode: 404, isPage: true))
         #expect(
             PathJudge(facts).report.sentence
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test(arguments: [UpgradeFacts.Handshake.established, .cut, .timedOut, .altered("accept")])
-    func otherOutcomesAreNotInDoubt(handshake: UpgradeFacts.Handshake) {
+    func onlyARefusedUpgradeMayBeOfServerOrIntermediary(handshake: UpgradeFacts.Handshake) {
         #expect(!UpgradeFacts(handshake).mayBeOfEither)
     }
 
@@ -90,7 +90,7 @@ import Testing
         (502, ": the proxy does not reach the server"), (504, ": the proxy does not reach the server"),
         (4, ": the proxy does not reach the server"), (405, ", as by a server that is no proxy"), (403, ""), (2, ""),
     ])
-    func theReasonOfARefusedTunnelIsTold(code: Int, reason: String) {
+    func refusedTunnelHasItsCodeAndReason(code: Int, reason: String) {
         let words = PathJudge(.proxy(.refused(code: code))).report.result(of: .proxy)?.words
         #expect(words == "the tunnel was refused with code \(code)\(reason)")
     }
