@@ -19,7 +19,7 @@ import Testing
         "http://10.0.0.1/", "http://0.0.0.0/", "http://127.0.0.1@issuer.example/", "ftp://127.0.0.1/", "file:///tmp/x",
         "ws://127.0.0.1/", "//127.0.0.1/", "token",
     ])
-    func whatLeavesTheMachineUnencryptedIsRefusedBeforeAnythingIsSent(url: String) async throws {
+    func unencryptedRemoteURLIsRefusedBeforeSending(url: String) async throws {
         let url = try #require(URL(string: url))
         let client = AuthorizationClient(ChappieConfiguration())
         let error = await #expect(throws: ChappieAuthError.self) {
@@ -70,7 +70,7 @@ import Testing
     }
 
     /// A server may make a secret as long as its answers, and then repeat the beginning of it.
-    @Test(.timeLimit(.minutes(10))) func aSecretOfAMebibyteIsLookedForAtOnce() {
+    @Test(.timeLimit(.minutes(10))) func redactionOfAMebibyteSecretTakesLinearTime() {
         let secret = String(repeating: "a", count: 1 << 20)
         let text = [UInt8](repeating: UInt8(ascii: "a"), count: 4_096)
         #expect(AuthorizationClient.words(text, without: [secret]) == "[redacted]")

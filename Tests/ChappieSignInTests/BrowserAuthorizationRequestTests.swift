@@ -20,7 +20,7 @@ import Testing
             token: issuer.appending(path: "token"), scope: "openid a+b")
     }
 
-    @Test func theParametersAreThoseOfTheServerInItsOrder() throws {
+    @Test func openAIRequestHasTheExpectedParametersInOrder() throws {
         let key = try Self.key()
         let url = try Self.request(.openAI).url(key)
         #expect(

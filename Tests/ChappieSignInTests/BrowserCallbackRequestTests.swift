@@ -57,7 +57,7 @@ import Testing
         "GET / HTTP/1.1\r\nHost : x\r\n\r\n", "GET / HTTP/1.1\r\n: x\r\n\r\n", "GET / HTTP/1.1\r\n folded\r\n\r\n",
         "\u{16}\u{3}\u{1}\u{2}\r\n\r\n",
     ])
-    func whatIsNoRequestIsRefused(text: String) {
+    func malformedRequestIsRefused(text: String) {
         #expect(Self.read(text) == .malformed(statusCode: 400))
     }
 

@@ -39,14 +39,14 @@ import Testing
         "error=access_denied&state=wrong", "code=a&state=the-right-state&state=the-right-state",
         "code=%zz&state=the-right-state",
     ])
-    func whoeverDoesNotKnowTheStateChangesNothing(query: String) throws {
+    func callbackWithAWrongStateIsRefusedWithoutEffect(query: String) throws {
         var machine = Self.machine()
         #expect(try machine.received(Self.callback(query)) == .answer(.wrongState))
         #expect(CallbackPage.wrongState.statusCode == 400)
         #expect(try machine.received(Self.callback("code=c&state=\(Self.state)")) == .holdAndReport(.code("c")))
     }
 
-    @Test func theBrowserComesBackOnce() throws {
+    @Test func laterCallbackAfterTheFirstIsRefused() throws {
         for first in ["code=c&state=\(Self.state)", "error=e&state=\(Self.state)", "state=\(Self.state)"] {
             var machine = Self.machine()
             #expect(try machine.received(Self.callback(first)) != .answer(.returnedBefore))
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(arguments: ["127.0.0.1:1455", "localhost:1455", "LocalHost:1455", "[::1]:1455"])
-    func theNamesOfThisMachineAreItsOwn(host: String) throws {
+    func loopbackHostAndOriginAreAccepted(host: String) throws {
         var machine = Self.machine()
         let request = try Self.request(
             "/auth/callback?code=c&state=\(Self.state)", fields: ["Host: \(host)", "Origin: http://\(host)"])
@@ -99,7 +99,7 @@ import Testing
         ["Host: 127.0.0.1:1455", "Origin: https://127.0.0.1:1455"],
         ["Host: 127.0.0.1:1455", "Origin: http://127.0.0.1:1455", "Origin: https://evil.example"],
     ])
-    func aForeignHostOrOriginChangesNothing(fields: [String]) throws {
+    func foreignHostOrOriginIsRefusedWithoutEffect(fields: [String]) throws {
         for target in ["/auth/callback?code=c&state=\(Self.state)", "/cancel", "/"] {
             var machine = Self.machine()
             #expect(

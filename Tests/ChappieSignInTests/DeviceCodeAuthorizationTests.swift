@@ -105,7 +105,7 @@ import Testing
         "https://example.com/a b", "https://exämple.com/", "https://example.com/\\u202e",
         "https://example.com/" + String(repeating: "a", count: 2_048),
     ])
-    func anAddressThatIsNoneForABrowserIsRefused(url: String) {
+    func verificationURLThatIsUnsafeForABrowserIsRefused(url: String) {
         let other = #""verification_uri":"https://example.com/d","verification_uri_complete":"\#(url)""#
         for members in [#""verification_uri":"\#(url)""#, other] {
             let body = #"{"device_code":"d","user_code":"A",\#(members)}"#
@@ -119,7 +119,7 @@ import Testing
         #"{"device_code":7,"user_code":"A","verification_uri":"https://example.com"}"#,
         #"{"device_code":"d","verification_uri":"https://example.com"}"#, #"{"device_code":"d","user_code":"A"}"#,
     ])
-    func anAnswerThatLacksSomethingIsRefused(body: String) {
+    func responseWithoutCodesOrPageIsRefused(body: String) {
         #expect(throws: ChappieAuthError.invalidResponse) { try Self.read(body, isStandard: true) }
         #expect(throws: ChappieAuthError.invalidResponse) { try Self.read(body, isStandard: false) }
     }

@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test(arguments: [12, 13, 10_000])
-    func pendingAnswerAfterTheDeadlineIsTheLast(now: Int) throws {
+    func pendingResponseAfterTheDeadlineFailsWithATimeout(now: Int) throws {
         var machine = try Self.machine(deadline: .seconds(12))
         _ = machine.started()
         #expect(
@@ -245,7 +245,7 @@ import Testing
     ]
 
     @Test(arguments: rows, [true, false])
-    func anAnswerMeans(_ row: Row, isStandard: Bool) throws {
+    func responseDeterminesTheNextAction(_ row: Row, isStandard: Bool) throws {
         guard row.isStandard ?? isStandard == isStandard else { return }
         var machine = try Self.machine(isStandard: isStandard)
         _ = machine.started()

@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func aFileSystemThatCannotWaitForNamesIsGoodEnough() throws {
+    @Test func unsupportedDirectorySynchronizationIsTolerated() throws {
         let directory = StorageDirectory()
         try directory.write([], to: "x")
         let count = LockedValue(0)

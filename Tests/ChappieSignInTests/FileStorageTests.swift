@@ -46,7 +46,7 @@ import Testing
         #expect(self.directory.mode(of: "default.lock") == 0o600)
     }
 
-    @Test func severalAccountsAreKeptApart() throws {
+    @Test func eachAccountHasItsOwnCredentialFile() throws {
         let storage = self.directory.storage
         #expect(try storage.accounts() == [])
         for name in ["b", "a.b", "a", "A", "x_-1"] { try storage.store(.sample(name), of: name) }
@@ -96,13 +96,13 @@ import Testing
         (["XDG_CONFIG_HOME": "relative", "HOME": "/p"], "/p/.config/chappie/credentials"),
         (["CHAPPIE_HOME": "/h/"], "/h//credentials"),
     ])
-    func theEnvironmentSaysWhere(environment: [String: String], path: String) {
+    func directoryFollowsTheFirstSetVariable(environment: [String: String], path: String) {
         let storage = ChappieFileCredentialStorage(
             directory: nil, calls: .system, clock: .system, environment: environment)
         #expect(storage.directory == path)
     }
 
-    @Test func aDirectoryThatIsNamedCounts() {
+    @Test func givenDirectoryIsUsedWithoutTrailingSlashes() {
         #expect(ChappieFileCredentialStorage(directory: "/a/b//").directory == "/a/b")
         #expect(ChappieFileCredentialStorage(directory: "/").directory == "/")
     }
@@ -276,7 +276,7 @@ import Testing
         #"{"version":1,"account":"a","issuer":"i","client_id":"c","tokens":{"access_token":"t"},"expires_at":"x"}"#,
         #"{"version":1,"account":"a","issuer":"i","client_id":"c","tokens":{"access_token":"t"},"expires_at":1e15}"#,
     ])
-    func whatMakesNoSenseIsDamaged(text: String) throws {
+    func invalidCredentialFileIsUnreadable(text: String) throws {
         try self.directory.write(text.utf8, to: "a.json")
         self.expect { .unreadable(path: $0) }
     }

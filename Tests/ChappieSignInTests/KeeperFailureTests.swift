@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test(arguments: Self.passing)
-    func aTokenThatHasEndedIsTriedForAWhile(answer: KeeperFixture.Answer) async throws {
+    func refreshOfAnExpiredTokenIsRetried(answer: KeeperFixture.Answer) async throws {
         let fixture = try KeeperFixture { number in number <= 4 ? answer : .rotation(number) }
         try fixture.signIn()
         fixture.clock.setDate(10_000)
@@ -107,7 +107,7 @@ import Testing
         #expect(fixture.requests.count == 5)
     }
 
-    @Test func afterTenSecondsItIsGivenUp() async throws {
+    @Test func refreshRetriesEndAfterTenSeconds() async throws {
         let fixture = try KeeperFixture { _ in .unreachable }
         let credential = try fixture.signIn()
         fixture.clock.setDate(10_000)
@@ -119,7 +119,7 @@ import Testing
         #expect(fixture.stored == credential)
     }
 
-    @Test func aServerThatTakesItsTimeIsNotAskedAgain() async throws {
+    @Test func refreshIsNotRepeatedAfterASlowFailure() async throws {
         let clock = LockedValue<StorageClock?>(nil)
         let fixture = try KeeperFixture { _ in
             clock.withLock { $0 }?.advance(by: .seconds(30))
@@ -248,7 +248,7 @@ import Testing
         #expect(fixture.requests.count == 1)
     }
 
-    @Test func aHundredTasksAreToldOfOneRefusal() async throws {
+    @Test func concurrentTasksShareOneRefusedRefresh() async throws {
         let fixture = try KeeperFixture { _ in .refusal("invalid_grant") }
         try fixture.signIn()
         await withTaskGroup { group in

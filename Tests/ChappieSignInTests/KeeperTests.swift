@@ -44,7 +44,7 @@ import Testing
         #expect(fixture.stored == expected)
     }
 
-    @Test func aServerOfTheStandardsIsSentAForm() async throws {
+    @Test func standardServerReceivesAFormBody() async throws {
         let token = try #require(URL(string: "https://issuer.example/t"))
         let fixture = try KeeperFixture(changing: { configuration in
             configuration.server = ChappieAuthorizationServer(issuer: configuration.server.issuer, token: token)
@@ -66,7 +66,7 @@ import Testing
         #expect(fixture.requests.map { $0["refresh_token"] } == ["refresh-0", "refresh-0"])
     }
 
-    @Test func aTokenSaysItselfWhenItEnds() async throws {
+    @Test func expiryInTheTokenPrecedesExpiresIn() async throws {
         let token = unsignedToken(accountID: "acc_1", expiresAt: 77_777)
         let fixture = try KeeperFixture { _ in .status(200, #"{"access_token":"\#(token)","expires_in":60}"#) }
         try fixture.signIn()
@@ -109,7 +109,7 @@ import Testing
         #expect(fixture.stored?.accessToken == "access-1" && fixture.requests.count == 1)
     }
 
-    @Test func tokensThatCouldNotBeStoredGiveWayToANewSignIn() async throws {
+    @Test func newSignInReplacesTokensThatCouldNotBeStored() async throws {
         let storage = FailingStorage()
         let fixture = try KeeperFixture(storage: storage)
         try fixture.signIn()
@@ -279,7 +279,7 @@ import Testing
         #expect(try await fixture.keeper.refresh().accessToken == "access-1")
     }
 
-    @Test func aSiblingThatHeldTheLockIsNotAskedAfter() async throws {
+    @Test func tokensStoredByTheHolderOfTheLockAreUsed() async throws {
         let fixture = try KeeperFixture()
         try fixture.signIn()
         let (held, end) = (StorageEvent(), StorageEvent())
@@ -298,7 +298,7 @@ import Testing
         #expect(fixture.requests.isEmpty)
     }
 
-    @Test func aSiblingThatTookNoLockAndWasFasterIsFollowed() async throws {
+    @Test func tokensStoredDuringARefusedRefreshAreUsed() async throws {
         let box = LockedValue<KeeperFixture?>(nil)
         let fixture = try KeeperFixture { _ in
             _ = try? box.withLock { $0 }?.signIn(.sample("sibling", expiresAt: 10_000))

@@ -8,7 +8,7 @@ import Testing
 /// The secrets of an authorization request.
 @Suite struct PKCETests {
     /// RFC 7636 appendix B.
-    @Test func theChallengeIsTheOneOfTheStandard() {
+    @Test func challengeMatchesTheExampleOfRFC7636() {
         let bytes: [UInt8] = [
             116, 24, 223, 180, 151, 153, 224, 37, 79, 250, 96, 125, 216, 173, 187, 186, 22, 212, 37, 77, 105, 214,
             191, 240, 91, 88, 5, 88, 83, 132, 141, 121,

@@ -17,7 +17,7 @@ import Testing
     ]
 
     @Test(arguments: Self.finalCodes, [400, 401, 403, 429, 500])
-    func aFinalCodeIsFinalWhereverItStandsAndWhateverTheStatusCode(code: String, status: Int) {
+    func finalErrorCodeIsARefusalInAnyShapeWithAnyStatusCode(code: String, status: Int) {
         for body in [
             #"{"error":{"code":"\#(code)"}}"#, #"{"error":"\#(code)","error_description":"x"}"#,
             #"{"code":"\#(code)"}"#,

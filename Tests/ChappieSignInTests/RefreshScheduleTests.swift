@@ -17,7 +17,7 @@ import Testing
         (1_000, RefreshSchedule.Advice.keep), (4_299.5, .keep), (4_300, .refreshSoon), (4_599.5, .refreshSoon),
         (4_600, .refreshNow), (1e9, .refreshNow), (0, .keep), (-1e9, .keep),
     ])
-    func anHourIsRefreshedFiveMinutesBeforeItsEnd(now: Double, expected: RefreshSchedule.Advice) {
+    func tokenOfOneHourIsRefreshedFiveMinutesBeforeItsExpiry(now: Double, expected: RefreshSchedule.Advice) {
         #expect(self.advice(given: 1_000, ends: 4_600, now: now) == expected)
     }
 

@@ -86,7 +86,7 @@ private func name(of error: ChappieAuthError) -> String {
         #expect(ChappieAuthError.invalidResponse.unsafeMessage == nil)
     }
 
-    @Test func theDefaultsOfASignIn() {
+    @Test func signInConfigurationHasDocumentedDefaults() {
         let signIn = ChappieConfiguration().signIn
         #expect(signIn.clientID == nil)
         #expect(signIn.server == .openAI)

@@ -13,7 +13,7 @@ import Testing
         Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
     }
 
-    @Test func theClaimsAreRead() throws {
+    @Test func claimsOfAChatGPTTokenAreRead() throws {
         let claims = try #require(
             TokenClaims(
                 token: Self.token(
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: ["", #""email":null,"#, #""email":7,"#])
-    func someClaimsHaveASecondPlace(first: String) throws {
+    func emailAndUserIDAreReadFromNamespacedClaimsToo(first: String) throws {
         let user = first.replacing("email", with: "chatgpt_user_id")
         let account = #""https://api.openai.com/auth":{\#(user)"user_id":"u"}"#
         let payload = #"{\#(first)"https://api.openai.com/profile":{"email":"p@q"},\#(account)}"#
@@ -40,7 +40,7 @@ import Testing
         "a.e3 0.c", "a.e.c", "a.\u{E9}.c", "a.bnVsbA.c", "a.W10.c", "a.Mw.c", "a.ew.c", "a._w.c",
         "a.PGh0bWw-.c",
     ])
-    func whatIsNoTokenSaysNothing(token: String) {
+    func invalidTokenHasNoClaims(token: String) {
         #expect(TokenClaims(token: token) == nil)
     }
 

@@ -20,7 +20,7 @@ import Testing
         #"{"access_token":"a","refresh_token":{}}"#, #"{"id_token":[]}"#, #"{"access_token":true}"#, "{}{}",
         #"{"access_token":"a"} x"#,
     ])
-    func whatIsNoGrantIsNone(body: String) {
+    func invalidTokenResponseHasNoGrant(body: String) {
         #expect(Self.grant(body) == nil)
     }
 

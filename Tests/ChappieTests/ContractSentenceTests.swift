@@ -171,7 +171,7 @@ private let signIn = [
         "ChappieSignInTests/SignInContractTests.everyCaseHasASentenceFitForALog"),
     Sentence(
         "`Chappie.authSession(configuration:)`; every argument has a default",
-        "ChappieSignInTests/SignInContractTests.theDefaultsOfASignIn",
+        "ChappieSignInTests/SignInContractTests.signInConfigurationHasDocumentedDefaults",
         "ChappieSignInTests/SignInContractTests.aSessionNeedsNoArgument"),
     Sentence(
         "no OAuth client ID is built in: it is configuration",
@@ -230,7 +230,7 @@ private let signIn = [
     Sentence("`refreshAuth()`", "LoopbackTests/SignIn/RefreshTests.aSiblingsTokensAreTakenAndNotBurnt"),
     Sentence(
         "tokens are refreshed before they expire",
-        "ChappieSignInTests/RefreshScheduleTests.anHourIsRefreshedFiveMinutesBeforeItsEnd",
+        "ChappieSignInTests/RefreshScheduleTests.tokenOfOneHourIsRefreshedFiveMinutesBeforeItsExpiry",
         "LoopbackTests/SignIn/RefreshTests.aTokenThatEndsSoonIsRefreshedBeforeTheRequest",
         "LoopbackTests/SignIn/CommandAccountTests.aTokenThatHasEndedIsRenewedFirst"),
     Sentence(
