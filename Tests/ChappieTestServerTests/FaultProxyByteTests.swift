@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: FaultProxy.Direction.allCases)
-    func aResetComesAfterItsBytesAndOnBothSides(_ direction: FaultProxy.Direction) throws {
+    func resetAtAByteResetsBothSidesAfterThatByte(_ direction: FaultProxy.Direction) throws {
         try withProxy(Self.atEveryByte(direction, through: Self.count) { .reset(atByte: $0) }) { fixture in
             for offset in 0...Self.count {
                 let pair = try fixture.connect()

@@ -210,7 +210,7 @@ import Testing
         }
     }
 
-    @Test func aForgottenProxyStops() throws {
+    @Test func releasedProxyClosesItsConnections() throws {
         var proxy: FaultProxy? = try FaultProxy(
             upstream: .init(host: "127.0.0.1", port: 9), plan: .init([.init(.silence)]))
         let client = try RawSocket(port: try #require(proxy?.port))

@@ -104,7 +104,7 @@ private func plan(action: String, _ rest: String = "") throws(FaultProxy.PlanErr
         ),
         (#"{"cut":{"atByte":1}}"#, #","connections":2"#, "connections", .unknown),
     ])
-    func whatIsWrongIsNamed(
+    func invalidPlanNamesItsMemberAndProblem(
         _ action: String, rest: String, member: String, problem: FaultProxy.PlanError.Problem
     ) {
         #expect(throws: PlanError(member: "faults[0].\(member)", problem: problem)) { try plan(action: action, rest) }
@@ -123,7 +123,7 @@ private func plan(action: String, _ rest: String = "") throws(FaultProxy.PlanErr
         }
     }
 
-    @Test func theErrorSaysTheMemberInWords() {
+    @Test func errorDescriptionNamesTheMember() {
         let error = PlanError(member: "faults[2].action.cut.atByte", problem: .outOfRange(expected: "at least 0"))
         #expect(error.description == "faults[2].action.cut.atByte must be at least 0")
         #expect(PlanError(member: "", problem: .notJSON).description == "the plan is not JSON")

@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func theQueueTakesWhatMayRunInOrder() {
+    @Test func queueStartsSixteenLanesInOrderAndOneRequestPerLane() {
         var queue = LaneQueue<Int>()
         for (index, lane) in (["a", "a", ""] + (1...15).map { "l\($0)" } + [""]).enumerated() {
             queue.append(index, lane: lane)
@@ -208,7 +208,7 @@ import Testing
         }
     }
 
-    @Test func steeringThatIsImpossibleIsRefusedWithItsReason() throws {
+    @Test func impossibleSteeringIsRefusedWithAnErrorCode() throws {
         try self.connected(eventsPerSecond: 20, textByteCount: 4000) { _, client in
             let steer = { (id: String, input: String) in
                 try client.sendText(#"{"type":"response.steer","previous_response_id":"\#(id)"\#(input)}"#)

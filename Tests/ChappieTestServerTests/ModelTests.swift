@@ -31,7 +31,7 @@ import Testing
         #expect(text(of: events.compactMap { JSONValue(Array($0.text.utf8)) }) == model.fullText)
     }
 
-    @Test func recordingsTakeTurnsWhenTheyWereDelivered() throws {
+    @Test func nextRecordingIsServedOnlyAfterACompleteDelivery() throws {
         let recordings = ["a", "b"].map { name in
             [#"{"type":"response.output_text.delta","delta":"\#(name)"}"#, #"{"type":"response.completed"}"#]
         }
@@ -49,7 +49,7 @@ import Testing
         #expect(texts == ["a", "b", "b", "a"])
     }
 
-    @Test func aClosureMakesTheEvents() throws {
+    @Test func customModelClosureMakesTheEvents() throws {
         let configuration = ChappieTestServer.Configuration(
             model: .custom { request in
                 [#"{"type":"response.completed","n":\#(request.response),"body":\#(request.bodyText)}"#]
@@ -97,7 +97,7 @@ import Testing
         #expect((JSONValue(Array(text.utf8)) != nil) == isRead)
     }
 
-    @Test func theLogIsBounded() throws {
+    @Test func logKeepsTheNewestRecords() throws {
         try withServer({ $0.maximumRecordCount = 2 }) { server -> Void in
             for _ in 1...3 {
                 let client = try RawClient(port: server.port)

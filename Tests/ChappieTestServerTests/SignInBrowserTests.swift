@@ -128,7 +128,7 @@ import Testing
         "http://127.0.0.1.example.com/auth/callback", "http://localhost@example.com/auth/callback",
         "http://127.0.0.1:9/a\r\nset-cookie: a=b", "http://127.0.0.1:9/a b", "http://127.0.0.1:9/\u{E9}",
     ])
-    func nobodyIsSentToAnAddressElsewhere(_ address: String) throws {
+    func redirectURIOutsideLoopbackIsRefused(_ address: String) throws {
         try withSignIn { server in
             let reply = try server.authorize(["redirect_uri": address])
             #expect(reply.status == 400)
@@ -157,7 +157,7 @@ import Testing
         ("response_type", "token", "unsupported_response_type"), ("code_challenge", "short", "invalid_request"),
         ("code_challenge_method", "plain", "invalid_request"),
     ])
-    func otherErrorsAreReportedToTheClientByRedirection(_ name: String, _ value: String, _ code: String) throws {
+    func invalidParametersAreReportedToTheClientByRedirection(_ name: String, _ value: String, _ code: String) throws {
         try withSignIn { server in
             let reply = try server.authorize([name: value])
             #expect(reply.status == 302)

@@ -34,7 +34,7 @@ import Testing
             ])
     }
 
-    @Test func aCodeIsHandedOutWithItsInterval() throws {
+    @Test func deviceCodeResponseHasCodeIntervalAndExpiry() throws {
         try withSignIn({ $0.pollInterval = 7 }) { server in
             let reply = try server.postJSON("/api/accounts/deviceauth/usercode", ["client_id": exampleClient])
             #expect(reply.status == 200)

@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func aLostAnswerIsDone() throws {
+    @Test func refreshWithADroppedAnswerSpendsItsToken() throws {
         try withSignIn({ $0.faults = [.init(.refresh, .doneAndDropped, requests: 1...1)] }) { server throws in
             let token = server.issueTokens().refreshToken
             #expect(try self.refreshBytes(server, token).isEmpty)
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: ["refresh_token", "access_token", "id_token"])
-    func anAnswerLacksAMember(_ name: String) throws {
+    func faultRemovesAMemberFromTheAnswer(_ name: String) throws {
         try withSignIn({ $0.faults = [.init(.exchange, .without(member: name))] }) { server in
             let tokens = try server.exchange(try #require(try server.authorize().redirectParameter("code")))
             #expect(tokens.status == 200)
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func aRedirectionLacksAParameter() throws {
+    @Test func faultRemovesAParameterFromTheRedirection() throws {
         try withSignIn({ $0.faults = [.init(.authorize, .without(member: "state"))] }) { server in
             let reply = try server.authorize()
             #expect(reply.redirectParameter("state") == nil)

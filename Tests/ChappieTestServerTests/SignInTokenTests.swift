@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func tokensLastAsLongAsTheyAreTold() throws {
+    @Test func accessTokensExpireAfterTheirLifetime() throws {
         try withSignIn({ $0.accessTokenLifetime = 50 }) { server in
             #expect(server.issueTokens().expiresIn == 50)
             let old = server.issueTokens(lifetime: -5)
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func revokingAnAccessTokenEndsThatOne() throws {
+    @Test func revokingAnAccessTokenKeepsTheRefreshTokenValid() throws {
         try withSignIn { server throws in
             let tokens = server.issueTokens()
             let form: KeyValuePairs = ["token": tokens.accessToken, "token_type_hint": "access_token"]

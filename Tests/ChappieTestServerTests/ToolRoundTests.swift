@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    @Test func argumentsTellTheCallsApart() {
+    @Test func madeArgumentsDifferForEachCall() {
         let schema = JSONValue(Array(#"{"properties":{"city":{"type":"string"},"n":{"type":"number"},"cmd":{}}}"#.utf8))
         let made = (0..<60).map { ToolArguments.make(for: schema, index: $0).text }
         #expect(Set(made).count == 60)

@@ -175,7 +175,7 @@ import Testing
         }
     }
 
-    @Test func anOldConnectionIsRefusedAndClosed() throws {
+    @Test func expiredConnectionIsRefusedAndClosed() throws {
         try self.connected({ $0.connectionLifetime = .zero }) { _, client, _ in
             try client.sendText(plainRequest)
             let event = try client.readEvents().last

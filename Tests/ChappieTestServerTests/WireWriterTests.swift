@@ -89,7 +89,7 @@ import Testing
 
     /// A cut before the last byte leaves the response undelivered; behind it, it is delivered.
     @Test(arguments: [(0, 0), (1, 0), (2, 1)])
-    func aCutDecidesWhetherTheMilestoneIsReached(byteCount: Int, expected: Int) throws {
+    func milestoneIsReachedOnlyWhenAllItsBytesAreWritten(byteCount: Int, expected: Int) throws {
         let pair = try Pair()
         defer { pair.close() }
         var count = 0
