@@ -17,7 +17,7 @@ import Testing
         "1e400",
         "// a\n1", "\u{FEFF}1",
     ])
-    func whatIsNoJSONIsNoValue(_ text: String) {
+    func invalidJSONHasNoValue(_ text: String) {
         #expect(ChappieJSONValue(jsonText: text) == nil)
     }
 
@@ -33,7 +33,7 @@ import Testing
                 == #"{"closed":true,"default":null,"limit":3,"ratio":0.5,"required":["city"],"type":"object"}"#)
     }
 
-    @Test func depthHasALimitAndNoCrash() {
+    @Test func deeplyNestedJSONHasNoValue() {
         let deep = String(repeating: "[", count: 100_000) + String(repeating: "]", count: 100_000)
         #expect(ChappieJSONValue(jsonText: deep) == nil)
     }
@@ -44,7 +44,7 @@ import Testing
         #expect((ChappieJSONValue(jsonText: text) != nil) == isRead)
     }
 
-    @Test func ofMembersWithOneNameTheLastCounts() {
+    @Test func lastOfRepeatedMembersIsUsed() {
         #expect(ChappieJSONValue(jsonText: #"{"a":1,"\u0061":2}"#)?["a"] == 2)
     }
 }

@@ -121,7 +121,7 @@ import Testing
     // MARK: 1.4 Errors
 
     @Test("the cases of `ChappieClientError`")
-    func errors() {
+    func errorsHaveLocalizedDescriptionsAndFacts() {
         let errors: [ChappieClientError] = [
             .missingCredential, .missingRefreshToken, .missingAccountID, .reauthenticationRequired("r"),
             .missingToolHandler("t"), .toolApprovalDenied("t", "r"), .toolExecutionFailed("t", "m"),
@@ -285,7 +285,7 @@ import Testing
     }
 
     @Test("Non-fatal news: reconnecting n of m, fell back, resumed, stalled, unknown event, sequence gap")
-    func news() {
+    func diagnosticKindsIncludeNonFatalEvents() {
         let kinds: Set<ChappieDiagnostic.Kind> = [
             .connected, .reconnecting, .fellBack, .resumed, .replayVerified, .stalled, .unknownEvent, .sequenceGap,
         ]

@@ -118,7 +118,7 @@ import Testing
         #expect(ChappieConfiguration(credential: { _ in nil }).endpoint == .openAI)
     }
 
-    @Test func endpointWithoutWebSocketsKeepsTheRecovery() {
+    @Test func endpointWithoutWebSocketsKeepsTheRecoverySettings() {
         var configuration = ChappieConfiguration(endpoint: .xAI)
         configuration.streamingTransportPolicy.recovery = .never
         configuration.streamingTransportPolicy.carriesFinishedItems = true
@@ -128,7 +128,7 @@ import Testing
         #expect(policy.carriesFinishedItems)
     }
 
-    @Test func aSignedInAccountHasNoKey() {
+    @Test func chatGPTAndOtherEndpointsReadNoKey() {
         #expect(ChappieEndpoint.chatGPT.credential(in: ["OPENAI_API_KEY": "k"]) == nil)
         #expect(ChappieEndpoint.other(ChappieEndpoint.openAI.baseURL).credential(in: ["OPENAI_API_KEY": "k"]) == nil)
     }
@@ -148,7 +148,7 @@ import Testing
         #expect(ChappieJSONValue(jsonText: String(decoding: data, as: UTF8.self))?["version"] == 1)
     }
 
-    @Test func anEmptyContextIsOneOfItsOwn() {
+    @Test func newContextIsEmptyAndHasItsOwnIdentifier() {
         #expect(ChappieClientContext().isEmpty)
         #expect(ChappieClientContext().id != ChappieClientContext().id)
     }

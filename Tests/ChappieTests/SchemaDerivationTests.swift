@@ -158,7 +158,7 @@ import Testing
                     #""is_open":{"type":"boolean"}"#, #""next":{"type":"integer"}"#, required: #""is_open","next""#))
     }
 
-    @Test func inheritedMembersAreInTheSameObject() throws {
+    @Test func inheritedPropertiesAreInTheSameObjectSchema() throws {
         #expect(
             try Self.text(Bird.self)
                 == Self.object(

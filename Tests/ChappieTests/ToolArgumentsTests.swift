@@ -21,7 +21,7 @@ import Testing
         #"{"a":"\ud800"}"#, #"{"a":1e999}"#, #"{"a":1,"a":2}"#,
         #"{"a":"# + String(repeating: "[", count: 600) + String(repeating: "]", count: 600) + "}",
     ])
-    func anObjectOrNothingIsTaken(text: String) {
+    func objectsAndEmptyArgumentsAreAccepted(text: String) {
         #expect(Self.fault(text) == nil)
     }
 
@@ -43,7 +43,7 @@ import Testing
         (" [1]", "At offset 1 begins another JSON value."), (#""{}""#, "At offset 0 begins another JSON value."),
         ("null", "At offset 0 begins another JSON value."),
     ])
-    func anythingElseIsRefusedWithItsOffset(text: String, sentence: String) {
+    func malformedArgumentsAreRefusedWithAnOffset(text: String, sentence: String) {
         #expect(Self.fault(text) == "The tool was not run: its arguments are not one JSON object. \(sentence)")
     }
 
@@ -77,11 +77,11 @@ import Testing
             ["properties": ["a": ["$ref": "#/definitions/a"]]], ["additionalProperties": false],
             ["required": ["a"], "properties": ["a": ["type": "string", "nullable": true]]],
         ] as [ChappieJSONValue])
-    func whatIsNotCheckedIsTaken(schema: ChappieJSONValue) {
+    func invalidOrUncheckedSchemaAcceptsTheArguments(schema: ChappieJSONValue) {
         #expect(Self.fault(#"{"a":null}"#, schema) == nil)
     }
 
-    @Test func theModelIsToldOfEightFaultsAtMost() throws {
+    @Test func faultNamesAtMostEightMissingMembers() throws {
         let names = (1...9).map { ChappieJSONValue.string("m\($0)") }
         let fault = try #require(Self.fault("{}", ["required": .array(names)]))
         #expect(fault.contains("m8") && !fault.contains("m9"))

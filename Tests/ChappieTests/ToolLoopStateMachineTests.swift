@@ -55,7 +55,7 @@ import Testing
         #expect(machine.timeLimitPassed(now: .zero) == [])
     }
 
-    @Test func aResponseThatDoesNotEndTheTurnIsFollowedByAnother() {
+    @Test func responseWithEndTurnFalseIsFollowedByAnotherRequest() {
         var machine = Self.machine()
         #expect(machine.responseCompleted(calls: [], endsTurn: false, now: .zero) == [.askModel])
         #expect(machine.responseCompleted(calls: [], endsTurn: true, now: .zero) == [.finish])

@@ -116,7 +116,7 @@ import Testing
         #expect(journal.remains == ["1", "2", "one", "two", "3", "again"].map { Self.item($0) })
     }
 
-    @Test func aCallWithoutAnOutputIsAborted() {
+    @Test func callWithoutAnOutputHasAnAbortedOutput() {
         var journal = TurnJournal(input: [])
         let call = Self.call("1")
         journal.completed([Self.item("1"), Self.item("1")], calls: [call, call])

@@ -36,7 +36,7 @@ import TransportSurface
     }
 
     /// A call that fails without ending the turn has the category of the error that would end it.
-    @Test func categoriesAreThoseOfTheErrors() {
+    @Test func failedCallHasTheCategoryOfItsError() {
         #expect(Self.categories[1].2 == ChappieClientError.toolExecutionFailed("f", "").category)
         #expect(Self.categories[2].2 == ChappieClientError.toolApprovalDenied("f", "").category)
     }

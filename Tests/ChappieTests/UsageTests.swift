@@ -57,7 +57,7 @@ private func window(_ members: String) -> ChappieUsageLimitWindow? {
         #expect(window(#""used_percent":0,"limit_window_seconds":\#(seconds)"#)?.windowMinutes == minutes)
     }
 
-    @Test func aWindowThatOnlySaysWhenItEndsFromNowIsReckonedByOurClock() {
+    @Test func resetAfterSecondsIsAddedToTheLocalTimeUnlessResetAtIsGiven() {
         #expect(window(#""used_percent":0,"reset_after_seconds":60"#)?.resetsAt == now.addingTimeInterval(60))
         #expect(
             window(#""used_percent":0,"reset_after_seconds":60,"reset_at":7"#)?.resetsAt
@@ -79,7 +79,7 @@ private func window(_ members: String) -> ChappieUsageLimitWindow? {
         #"{"additional_rate_limits":{}}"#, #"{"additional_rate_limits":[1]}"#,
         #"{"additional_rate_limits":[{"rate_limit":{}}]}"#,
     ])
-    func whatMakesNoSenseIsNoUsage(text: String) {
+    func malformedUsageIsRejected(text: String) {
         #expect(usage(text) == nil)
     }
 
@@ -94,7 +94,7 @@ private func window(_ members: String) -> ChappieUsageLimitWindow? {
         ("https://h/x/backend-api/codex", "/../wham/usage"), ("https://h/v1", "/api/codex/usage"),
         ("https://h/my-backend-api", "/api/codex/usage"), ("https://h", "/api/codex/usage"),
     ])
-    func theBaseURLSaysWhereUsageIsTold(base: String, path: String) throws {
+    func usagePathFollowsFromTheBaseURL(base: String, path: String) throws {
         var endpoint = ChappieEndpoint.other(try #require(URL(string: base)))
         #expect(endpoint.usagePathOrDefault == path)
         endpoint.usagePath = "/usage"
