@@ -89,7 +89,7 @@ private let transports = [
         "a failed WebSocket is retried, up to the limit, and then the turn and all later turns of that client use HTTP",
         "LoopbackTests/RecoveryTests.spentRetriesAreFollowedByHTTPWithTheSameText",
         "LoopbackTests/ClientContractTests.aFallbackIsForTheLifeOfTheClient",
-        "ChappieTransportTests/AdaptiveFallbackTests.aStickyFallbackIsForLife"),
+        "ChappieTransportTests/AdaptiveFallbackTests.defaultFallbackNeverReturnsToWebSockets"),
     Sentence(
         "the consumer cannot tell the transports apart: same events, same order, same errors",
         "LoopbackTests/ClientContractTests.aTurnWithAToolIsTheSameOverBothTransports",
@@ -105,7 +105,8 @@ private let transports = [
         "LoopbackTests/RecoveryTests.differentReplayEndsTheTurn",
         "LoopbackTests/RecoveryTests.aReplayOnTheOtherTransportIsVerifiedToo"),
     Sentence(
-        "doubles per retry up to the maximum", "ChappieTransportTests/RateLimitContractTests.itDoublesUpToTheMaximum"),
+        "doubles per retry up to the maximum", "ChappieTransportTests/RateLimitContractTests.delayDoublesUpToTheMaximum"
+    ),
     Sentence(
         "`Retry-After` replaces the computed delay, and the maximum still caps it",
         "ChappieTransportTests/RateLimitContractTests.retryAfterReplacesTheDelay",
@@ -115,7 +116,7 @@ private let transports = [
     Sentence("negative values become 0", "ChappieTransportTests/RateLimitContractTests.negativeValuesBecomeZero"),
     Sentence(
         "used up: `usageLimitReached` if the body carries usage-limit facts, else `httpError(429, body)`",
-        "ChappieTransportTests/RateLimitContractTests.whenTheRetriesAreUsedUp",
+        "ChappieTransportTests/RateLimitContractTests.exhaustedRetriesThrowUsageLimitOrHTTPError",
         "LoopbackTests/RefusalTests.tooManyRequestsForEveryRetryAreAnError"),
     Sentence(
         "`usage_limit_reached` with a reset further away than `maximumDelay` is not retried",
@@ -141,7 +142,7 @@ private let errorsAndClients = [
     Sentence("`toolLoopLimitExceeded(Int)`", "LoopbackTests/ClientToolTests.theNumberOfCallsIsLimited"),
     Sentence(
         "`responseTerminalFailure(ChappieResponse)` (raw status and error payload)",
-        "ChappieTransportTests/DriverFailureTests.aFailedResponseIsTheEnd",
+        "ChappieTransportTests/DriverFailureTests.failedResponseThrowsATerminalFailure",
         "LoopbackTests/ClientConversationTests.aTurnThatBreaksBehindACompleteResponseKeepsIt"),
     Sentence(
         "`transport(ChappieTransportFailure)` for everything below HTTP",
@@ -156,7 +157,8 @@ private let errorsAndClients = [
         "LoopbackTests/ClientConversationTests.aResponseHasItsFacts"),
     Sentence(
         "`localizedDescription` is a sentence fit for a log, for every case",
-        "ChappieTransportTests/ErrorTableTests.theWords", "ChappieTransportTests/ErrorTableTests.everyCaseHasARow"),
+        "ChappieTransportTests/ErrorTableTests.descriptionsMatchTheTable",
+        "ChappieTransportTests/ErrorTableTests.everyCaseHasARow"),
 ]
 
 private let signIn = [
@@ -283,14 +285,15 @@ private let additions = [
         "LoopbackTests/ClientEndpointTests.unknownServerReceivesNoSpecialMembers"),
     Sentence(
         "on every error: category, retryability, guidance, user action, words, tag, whether to report it",
-        "ChappieTransportTests/ErrorTableTests.theFacts", "ChappieTransportTests/ErrorTableTests.theWords",
+        "ChappieTransportTests/ErrorTableTests.categoryRetryabilityAndTagMatchTheTable",
+        "ChappieTransportTests/ErrorTableTests.descriptionsMatchTheTable",
         "ChappieTransportTests/ErrorTableTests.everyCodeHasARow"),
     Sentence(
         "`ChappieTransportFailure`: phase, transport, attempts, close code and reason, status code, request ids, bytes",
         "ChappieTransportTests/DriverFailureTests.aFailedConnectionHasACodeAndItsFacts",
-        "ChappieTransportTests/DriverFailureTests.aCloseHasItsCodeAndReason",
-        "ChappieTransportTests/DriverFailureTests.theFailureCountsTheBytesAndTheQuiet",
-        "ChappieTransportTests/DriverFailureTests.aPhaseBecomesThePublicOne"),
+        "ChappieTransportTests/DriverFailureTests.closeFailureHasItsCodeReasonAndRequestID",
+        "ChappieTransportTests/DriverFailureTests.cancelledAttemptReportsItsByteCountsAndTimes",
+        "ChappieTransportTests/DriverFailureTests.transportPhaseMapsToThePublicPhase"),
     Sentence(
         "replay safety: `notSent`, `sentNoOutput`, `outputDelivered`, `completed`",
         "ChappieTransportTests/RecoveryPolicyTests.invalidRequestIsReportedAsNotSent",
@@ -299,7 +302,7 @@ private let additions = [
         "LoopbackTests/ClientToolTests.theAttemptsOfATurnAreCountedThrough"),
     Sentence(
         "`ChappieStreamReport`: attempts with timings",
-        "ChappieTransportTests/DriverFailureTests.theFailureCountsTheBytesAndTheQuiet"),
+        "ChappieTransportTests/DriverFailureTests.cancelledAttemptReportsItsByteCountsAndTimes"),
     Sentence(
         "`ChappieStreamReport`: reconnects, fallback and why, verified replay bytes",
         "LoopbackTests/RecoveryTests.spentRetriesAreFollowedByHTTPWithTheSameText"),
@@ -313,19 +316,20 @@ private let additions = [
         "non-fatal news never ends a stream: resumed, stalled, unknown event, sequence gap",
         "ChappieTransportTests/CursorResumeTests.afterACutTheRestIsAskedFor",
         "ChappieTransportTests/WatchingTests.aStallIsLogged",
-        "ChappieTransportTests/SequenceNewsTests.anUnknownTypeIsNewsOnce",
-        "ChappieTransportTests/SequenceNewsTests.missingNumbersAreNewsOnceInAnAttempt"),
+        "ChappieTransportTests/SequenceNewsTests.unknownEventTypeIsReportedOnce",
+        "ChappieTransportTests/SequenceNewsTests.sequenceGapIsReportedOnceInAnAttempt"),
     Sentence(
         "a log sink with stable fields, a metrics sink",
-        "ChappieTransportTests/WatchingTests.aTurnThatFails", "ChappieTransportTests/WatchingTests.aTurnThatSucceeds",
+        "ChappieTransportTests/WatchingTests.failedTurnIsLoggedAndMeasured",
+        "ChappieTransportTests/WatchingTests.successfulTurnIsLoggedAndMeasured",
         "LoopbackTests/ClientToolTests.toolsAreLoggedAndMeasuredWithoutContent"),
     Sentence("trace context in and out", "LoopbackTests/WatchingTests.aRequestHasOneName"),
     Sentence(
         "a circuit breaker per endpoint: closed, open, half-open; 5 failures in a row, 60 s",
-        "ChappieTransportTests/CircuitTests.theDefaults",
+        "ChappieTransportTests/CircuitTests.defaultPolicyIsThatOfTheContract",
         "ChappieTransportTests/CircuitTests.afterTheThresholdTurnsFailWithoutAnAttempt",
         "ChappieTransportTests/CircuitTests.oneTurnMayTryAfterTheTimeAndItsSuccessClosesTheCircuit",
-        "ChappieTransportTests/CircuitTests.onlyTheServerAndTheNetworkCount"),
+        "ChappieTransportTests/CircuitTests.onlyServerAndNetworkFailuresOpenTheCircuit"),
     Sentence(
         "run limits: tool calls, round trips, wall clock (tool time included)",
         "LoopbackTests/ClientToolTests.theNumberOfCallsIsLimited",

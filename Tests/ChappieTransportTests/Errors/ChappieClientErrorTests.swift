@@ -138,7 +138,7 @@ private let socksRefusals: [ChappieClientError] =
             ("image_too_large", .validation, false), ("invalid_base64_image", .validation, false),
             ("something_new", .server, true), (nil, .server, true), ("usage_not_included", .permission, false),
         ] as [(String?, ChappieErrorCategory, Bool)]
-    ) func failedResponsesAreToldApartByCode(code: String?, category: ChappieErrorCategory, isRetryable: Bool) {
+    ) func failedResponseCodeDeterminesItsCategory(code: String?, category: ChappieErrorCategory, isRetryable: Bool) {
         #expect(failedResponse(code).category == category)
         #expect(failedResponse(code).isRetryable == isRetryable)
     }
@@ -198,7 +198,7 @@ private let socksRefusals: [ChappieClientError] =
         #expect(Set(alerts).count == 5)
     }
 
-    @Test func anotherHandshakeIsTriedOnlyWhereItMayHelp() {
+    @Test func handshakeWithAnUnsupportedVersionIsNotRetryable() {
         let refused = ChappieClientError.transport(failure(.tlsHandshakeFailed) { $0.detail = "protocol-version" })
         let broken = ChappieClientError.transport(failure(.tlsHandshakeFailed))
         #expect(refused.requiresUserAction && !refused.isRetryable)

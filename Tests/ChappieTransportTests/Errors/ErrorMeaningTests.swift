@@ -58,7 +58,7 @@ import Testing
     }
 
     /// The server fails in the same way each time: a turn has one attempt exactly when its error says not to retry.
-    @Test(arguments: names) func turnIsRetriedExactlyWhenItsErrorSaysSo(name: String) async {
+    @Test(arguments: names) func turnIsRetriedExactlyWhenItsErrorIsRetryable(name: String) async {
         let script: [ScriptStep] = .webSocket(Event.failed(code: name))
         let fixture = TurnFixture(Array(repeating: script, count: 20)) {
             $0.policy = ChappieStreamingTransportPolicy(fallsBackToHTTPSSE: false)
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(arguments: ["usage_limit_reached", "usage_not_included", "insufficient_quota", "slow_down", "", "tokens"])
-    func usageLimitIsToldFromAThrottle(name: String) {
+    func usageLimitNamesDifferFromThrottleNames(name: String) {
         let isLimit = ["usage_limit_reached", "usage_not_included", "insufficient_quota"].contains(name)
         #expect(ErrorMeaning.isUsageLimit(name) == isLimit)
     }

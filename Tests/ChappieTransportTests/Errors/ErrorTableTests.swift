@@ -346,7 +346,7 @@ private let codeRows: [Row] = [
     }
 
     /// On every error, category, retryability, guidance, user action, tag, and whether to report it.
-    @Test(arguments: caseRows + codeRows) fileprivate func theFacts(of row: Row) {
+    @Test(arguments: caseRows + codeRows) fileprivate func categoryRetryabilityAndTagMatchTheTable(of row: Row) {
         #expect(row.error.tag == row.tag)
         #expect(row.error.category == row.category)
         #expect(row.error.retryGuidance == row.guidance)
@@ -356,7 +356,7 @@ private let codeRows: [Row] = [
     }
 
     /// `localizedDescription` is a sentence that is safe to log; the server's message is separate.
-    @Test(arguments: caseRows + codeRows) fileprivate func theWords(of row: Row) {
+    @Test(arguments: caseRows + codeRows) fileprivate func descriptionsMatchTheTable(of row: Row) {
         #expect(row.error.failureReason == row.problem)
         #expect(row.error.recoverySuggestion == row.advice)
         #expect(row.error.safeDescription == "\(row.problem) \(row.advice)")

@@ -23,7 +23,7 @@ import TransportSurface
         #expect(Self.text(text) == decoded)
     }
 
-    @Test func everyByteKnowsWhereItBegins() {
+    @Test func decodedBytesHaveTheOffsetOfTheirReference() {
         let references = HTMLReferences(in: Array("a&#8211;b&amp".utf8))
         #expect(references.bytes == [0x61, 0xE2, 0x80, 0x93, 0x62, 0x26, 0x61, 0x6D, 0x70])
         #expect(references.starts == [0, 1, 1, 1, 8, 9, 10, 11, 12, 13])

@@ -80,7 +80,7 @@ private func failure(
             code: 9, problem: " with reply code 9",
             advice: "Ask the proxy's operator to allow the server, or name it in NO_PROXY."),
     ])
-    func aReplyOfSOCKSIsToldInWords(_ refusal: Refusal) {
+    func socksReplyCodeHasItsDescriptionAndAdvice(_ refusal: Refusal) {
         let refused = failure(.proxyRefused, phase: .proxy) {
             $0.systemCode = Int(refusal.code)
             $0.detail = SOCKSRefusal(code: refusal.code)?.rawValue
@@ -107,7 +107,7 @@ private func failure(
                 "Ask the proxy's operator to allow a login with user name and password."
             ),
         ] as [(TransportFailure.SOCKSAuthenticationFault, String, String)])
-    func aRefusedLoginIsToldInWords(fault: TransportFailure.SOCKSAuthenticationFault, problem: String, advice: String) {
+    func refusedLoginHasItsAdvice(fault: TransportFailure.SOCKSAuthenticationFault, problem: String, advice: String) {
         let refused = failure(.proxyRefused, phase: .proxy) { $0.detail = fault.rawValue }
         let place = " (while asking the proxy for a tunnel, WebSocket, 2 attempts). "
         #expect(refused.safeDescription == problem + place + advice)

@@ -50,7 +50,7 @@ private enum Way: CaseIterable, Sendable {
 
     // "ChappieRateLimitBackoffPolicy(maxRetries: 2, initialDelay: 1 s, maximumDelay: 30 s, respectsRetryAfterHeader:
     // true)"
-    @Test func theDefaults() {
+    @Test func defaultPolicyIsThatOfTheContract() {
         let policy = ChappieRateLimitBackoffPolicy()
         #expect(policy == .default)
         #expect(policy.maxRetries == 2 && policy.initialDelay == .seconds(1) && policy.maximumDelay == .seconds(30))
@@ -65,7 +65,7 @@ private enum Way: CaseIterable, Sendable {
     }
 
     // "Doubles per retry up to the maximum."
-    @Test(arguments: Way.allCases) fileprivate func itDoublesUpToTheMaximum(way: Way) async {
+    @Test(arguments: Way.allCases) fileprivate func delayDoublesUpToTheMaximum(way: Way) async {
         let policy = ChappieRateLimitBackoffPolicy(maxRetries: 5, maximumDelay: .seconds(7))
         let (sleeps, outcome) = await Self.run(way, count: 5, policy: policy)
         #expect(sleeps == [.seconds(1), .seconds(2), .seconds(4), .seconds(7), .seconds(7)])
@@ -119,7 +119,7 @@ private enum Way: CaseIterable, Sendable {
 
     // "When the retries are used up: `usageLimitReached` if the body carries usage-limit facts, else `httpError(429,
     // body)`."
-    @Test(arguments: Way.allCases) fileprivate func whenTheRetriesAreUsedUp(way: Way) async {
+    @Test(arguments: Way.allCases) fileprivate func exhaustedRetriesThrowUsageLimitOrHTTPError(way: Way) async {
         let plain = await Self.run(way, count: 3)
         #expect(plain.sleeps == [.seconds(1), .seconds(2)])
         guard case .httpError(429, let body)? = plain.outcome.clientError else {
@@ -172,13 +172,13 @@ private enum Way: CaseIterable, Sendable {
         #expect(sleeps == [.milliseconds(given.2)] && outcome.error == nil)
     }
 
-    @Test(arguments: Way.allCases) fileprivate func aFieldGoesBeforeTheMessage(way: Way) async {
+    @Test(arguments: Way.allCases) fileprivate func retryAfterFieldPrecedesTheDelayInTheMessage(way: Way) async {
         let body = #"{"error":{"code":"rate_limit_exceeded","message":"try again in 11s"}}"#
         #expect(await Self.run(way, body: body, fields: ["retry-after": "2"], count: 1).sleeps == [.seconds(2)])
     }
 
     /// In a response that failed there are no fields.
-    @Test func aFailedResponseIsALimitToo() async {
+    @Test func delayIsReadFromAFailedResponse() async {
         let event =
             #"{"type":"response.failed","response":{"id":"r","status":"failed","error":"#
             + #"{"code":"rate_limit_exceeded","message":"try again in 1.5s"}}}"#
@@ -196,7 +196,7 @@ private enum Way: CaseIterable, Sendable {
             (429, "slow_down"), (429, "usage_limit_reached"), (429, "insufficient_quota"), (500, "server_error"),
             (503, "server_is_overloaded"), (503, ""), (529, ""),
         ], Way.allCases)
-    fileprivate func noOtherMessageDecidesAnything(error: (Int, String), way: Way) async {
+    fileprivate func messagesOfOtherErrorsDoNotChangeTheirHandling(error: (Int, String), way: Way) async {
         let messages = [
             "", "Please try again in 11s", "usage_limit_reached", "rate_limit_exceeded", "401 Unauthorized",
             "insufficient_quota", "previous_response_not_found", "retry-after: 7", "<html>Cloudflare blocked",

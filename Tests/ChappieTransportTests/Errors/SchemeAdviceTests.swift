@@ -40,7 +40,7 @@ private func failure(
 
     /// The code, the facts and the class are those of the row: only the advice differs.
     @Test(arguments: [.tlsHandshakeFailed, .connectionLost, .notHTTP] as [ChappieTransportFailure.Code])
-    func factsAreThoseOfTheCode(code: ChappieTransportFailure.Code) {
+    func schemeAdviceLeavesOtherFactsUnchanged(code: ChappieTransportFailure.Code) {
         let isSecure = code == .tlsHandshakeFailed
         let named = failure(code, isSecure ? .tls : .upgrade, isSecure: isSecure)
         let plain = failure(code, isSecure ? .tls : .upgrade, isSecure: nil)

@@ -150,7 +150,7 @@ import TransportSurface
     }
 
     /// Neither a text nor a secret that repeats itself takes more time than its length.
-    @Test func timeIsThatOfTheLength() {
+    @Test func redactionTakesLinearTime() {
         let beginning = String(repeating: "\\", count: 1 << 16) + String(repeating: "a", count: 1 << 15)
         let half = String(repeating: "a", count: 1 << 15)
         let redaction = SecretRedaction([half + "b"])

@@ -31,7 +31,7 @@ import TransportSurface
             ("<!doctype html><title></title>", "an HTML page without a title"),
             ("<html><title>never closed", "an HTML page without a title"),
         ])
-    func bodySaysItsMessage(body: String, message: String) {
+    func messageIsExtractedFromTheBody(body: String, message: String) {
         #expect(Self.message(body) == message)
     }
 

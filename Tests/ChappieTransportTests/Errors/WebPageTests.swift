@@ -42,7 +42,7 @@ import TransportSurface
     }
 
     @Test(arguments: [403, 404, 429, 500, 503], ["<html>", Self.cloudflare])
-    func onlyTheWordsDependOnIt(status: Int, page: String) {
+    func webPageBodyChangesOnlyTheDescription(status: Int, page: String) {
         let plain = ChappieClientError.httpError(status, "")
         let error = ChappieClientError.httpError(status, page)
         #expect(error.tag == plain.tag && error.category == plain.category)
@@ -54,7 +54,7 @@ import TransportSurface
         ("text/html", true), ("Text/HTML; charset=utf-8", true), ("application/xhtml+xml", true),
         ("text/htmlx", false), ("application/json", false), ("", false),
     ])
-    func aPagesContentType(value: String, isPage: Bool) {
+    func htmlContentTypesAreWebPages(value: String, isPage: Bool) {
         #expect(WebPage.isContentType(value) == isPage)
         #expect(!WebPage.isContentType(nil))
     }

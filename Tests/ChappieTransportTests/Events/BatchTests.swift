@@ -145,7 +145,7 @@ import Testing
         #expect(try await turn.nextBatch() == nil)
     }
 
-    @Test func aHandleGivesBatches() async {
+    @Test func batchesOfAHandleHaveAllEvents() async {
         let fixture = Self.fixture(Self.texts(9) + [.text(Event.completed)])
         let handle = fixture.instance.streamHandle(Self.request)
         #expect(await Reading(handle.batches()).events.count == 11)

@@ -272,7 +272,7 @@ private enum Statement {
             ])
     }
 
-    @Test func omittedMembersAreNoContradiction() async {
+    @Test func omittedMembersOfACallDoNotContradictIt() async {
         let done = Event.done(Statement.item(Self.one))
         for events in [
             [done, Event.completed], [Statement.added(Statement.item("", name: "")), done, Event.completed],

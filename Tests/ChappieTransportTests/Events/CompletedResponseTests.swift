@@ -55,7 +55,7 @@ import Testing
         #expect(response?.id == "r1")
     }
 
-    @Test func theServersNameForTheRequestIsThere() async {
+    @Test func completedResponseHasTheServersRequestID() async {
         let fixture = TurnFixture([
             [.opened(101, fields: ["x-request-id": "req_1"]), .request, .text(Event.completed("r1"))]
         ])
@@ -82,7 +82,7 @@ import Testing
         #expect(response?.itemTexts == [encrypted, WireItem.message("x")])
     }
 
-    @Test func withoutFinishedItemsTheEndIsTakenAtItsWord() async {
+    @Test func terminalEventsListIsUsedWithoutFinishedItems() async {
         let output = #","output":[\#(WireItem.sentMessage("x")),\#(WireItem.sentCall("a"))]"#
         let (_, response) = await Self.complete([Event.created("r1"), Event.completed("r1", output)])
         #expect(response?.itemTexts == [WireItem.message("x"), WireItem.call("a")])
@@ -97,14 +97,14 @@ import Testing
         #expect(empty?.items == [])
     }
 
-    @Test func finishedItemsGoBeforeWhatTheEndSays() async {
+    @Test func finishedItemsTakePrecedenceOverTheTerminalEventsList() async {
         let (_, response) = await Self.complete([
             Event.done(WireItem.sentCall("a")), Event.completed("r1", #","output":[\#(WireItem.sentCall("b"))]"#),
         ])
         #expect(response?.itemTexts == [WireItem.call("a")])
     }
 
-    @Test func anItemThatIsSentTwiceIsOne() async {
+    @Test func itemSentTwiceIsKeptOnce() async {
         let (_, response) = await Self.complete([
             Event.done(WireItem.sentMessage("x"), at: 0), Event.done(WireItem.sentMessage("x"), at: 0),
             Event.completed("r1"),
@@ -112,7 +112,7 @@ import Testing
         #expect(response?.itemTexts == [WireItem.message("x")])
     }
 
-    @Test func aNamedItemThatIsSentAgainAtAnotherPositionIsOne() async {
+    @Test func itemRepeatedAtAnotherPositionIsKeptOnce() async {
         let items = [
             Event.done(WireItem.sentMessage("x"), at: 0), Event.done(WireItem.sentCall("a"), at: 1),
             Event.done(WireItem.sentMessage("x"), at: 1),
@@ -121,7 +121,7 @@ import Testing
         #expect(response?.itemTexts == [WireItem.message("x"), WireItem.call("a")])
     }
 
-    @Test func itemsWithoutAnIdentifierMayBeAlike() async {
+    @Test func equalItemsWithoutIdentifiersAreKeptByPosition() async {
         let item = #"{"type":"message","role":"assistant","content":[{"type":"output_text","text":"x"}]}"#
         let (_, response) = await Self.complete([
             Event.done(item, at: 0), Event.done(item, at: 1), Event.done(item, at: 1), Event.completed("r1"),
@@ -129,7 +129,7 @@ import Testing
         #expect(response?.itemTexts == [item, item])
     }
 
-    @Test func theListOfTheEndDecidesWhatIsCarriedOn() async {
+    @Test func terminalEventsListExcludesEmptyItems() async {
         let empty = #"{"id":"msg_0","type":"message","role":"assistant","content":[]}"#
         let (_, response) = await Self.complete([
             Event.done(empty, at: 0), Event.done(WireItem.sentCall("a"), at: 1), Event.done(empty, at: 1),
@@ -139,7 +139,7 @@ import Testing
         #expect(response?.calls.map(\.callID) == ["a"])
     }
 
-    @Test func theListOfTheEndSaysWhereCallsStand() async {
+    @Test func terminalEventsListDeterminesTheOrderOfCalls() async {
         let output = #","output":[\#(WireItem.sentMessage("x")),\#(WireItem.sentCall("a")),\#(WireItem.sentCall("b"))]"#
         let (_, response) = await Self.complete([
             Event.done(WireItem.sentCall("b"), at: 0), Event.done(WireItem.sentCall("a"), at: 1),
@@ -149,7 +149,7 @@ import Testing
         #expect(response?.calls.map(\.callID) == ["a", "b"])
     }
 
-    @Test func aCallThatTheEndLeavesOutStays() async {
+    @Test func callMissingInTheTerminalEventsListIsKept() async {
         let (_, response) = await Self.complete([
             Event.done(WireItem.sentMessage("x"), at: 0), Event.done(WireItem.sentCall("a"), at: 1),
             Event.completed("r1", #","output":[\#(WireItem.sentMessage("x"))]"#),
@@ -218,7 +218,7 @@ import Testing
         #expect(response?.itemTexts == [WireItem.call("a"), WireItem.message("Hello")])
     }
 
-    @Test func itemsThatShareAPositionAreAllThere() async {
+    @Test func differentItemsAtOnePositionAreAllKept() async {
         let (_, response) = await Self.complete([
             Event.done(WireItem.sentMessage("x"), at: 0), Event.done(WireItem.sentCall("a"), at: 0),
             Event.done(WireItem.sentCall("b"), at: 0), Event.completed("r1"),
@@ -289,7 +289,7 @@ import Testing
 
     // MARK: Calls
 
-    @Test func aCallSaysWhatItCalls() async {
+    @Test func callsHaveTheirNameNamespaceAndPayload() async {
         let function = #"{"type":"function_call","call_id":"a","name":"f","namespace":"s","arguments":"{\"x\":1}"}"#
         let custom = #"{"type":"custom_tool_call","call_id":"b","name":"g","input":"any\ntext"}"#
         let (_, response) = await Self.complete([
@@ -310,7 +310,7 @@ import Testing
         #expect(response?.calls.map(\.payload) == [arguments])
     }
 
-    @Test func aCallThatComesTwiceIsOne() async {
+    @Test func callWithARepeatedCallIDIsKeptOnce() async {
         let again = WireItem.sentCall("a").replacing("fc_a", with: "fc_other")
         for runsCalls in [false, true] {
             let (outcome, response) = await Self.complete(
@@ -323,7 +323,7 @@ import Testing
         }
     }
 
-    @Test func aCallThatComesTwiceInTwoSpellingsIsOne() async {
+    @Test func callRepeatedInAnotherSpellingIsKeptOnce() async {
         let again = WireItem.sentCall("a", #"{ \"y\" : 2.0, \"x\":1}"#)
         let (outcome, response) = await Self.complete(
             [Event.done(WireItem.sentCall("a", #"{\"x\":1,\"y\":2}"#)), Event.done(again, at: 1), Event.completed],
@@ -332,7 +332,7 @@ import Testing
         #expect(response?.calls.map(\.payload) == [#"{"x":1,"y":2}"#])
     }
 
-    @Test func aCallSaysThatItIsIncomplete() async {
+    @Test func callWithIncompleteStatusIsIncomplete() async {
         let cut = WireItem.sentCall("b").replacing("completed", with: "incomplete")
         let (_, response) = await Self.complete([
             Event.done(WireItem.sentCall("a"), at: 0), Event.done(cut, at: 1), Event.completed,
@@ -341,7 +341,7 @@ import Testing
     }
 
     /// A tool does not run then.
-    @Test func aCallIsIncompleteWhereTheEndSaysSo() async {
+    @Test func terminalEventCanMarkACallIncomplete() async {
         let call = WireItem.sentCall("a")
         let cut = call.replacing("completed", with: "incomplete")
         let (_, response) = await Self.complete(
@@ -404,7 +404,7 @@ import Testing
         (WireItem.sentCall("a", #"{\"y\":1}"#), #","output":[\#(WireItem.sentMessage("x"))]"#),
         (WireItem.sentCall("a", name: "g"), #","output":[\#(WireItem.sentMessage("x"))]"#),
     ])
-    func callThatIsNotKnownToBeLeftOverIsTheResponses(call: String, output: String) async {
+    func unlistedOrChangedCallBelongsToTheResponse(call: String, output: String) async {
         let (outcome, response) = await Self.complete(
             [
                 Event.created("r2"), Event.text("x", at: 0), Event.done(WireItem.sentMessage("x"), at: 0),
@@ -462,7 +462,7 @@ import Testing
         ("failed", #","error":{"code":"invalid_prompt","message":"m"}"#, "response.failed"),
         ("cancelled", "", "response.cancelled"),
     ])
-    func aResponseThatIsCompletedEndsAsItsStatusSays(status: String, members: String, tag: String) async {
+    func statusInTheCompletedEventDeterminesTheOutcome(status: String, members: String, tag: String) async {
         let end = #"{"type":"response.completed","response":{"id":"r1","status":"\#(status)"\#(members)}}"#
         for runsCalls in [false, true] {
             let (outcome, response) = await Self.complete(
@@ -521,7 +521,7 @@ import Testing
     }
 
     @Test(arguments: [65_535, 65_536, 65_537])
-    func theErrorIsCut(byteCount: Int) async {
+    func errorPayloadIsCutTo65536Bytes(byteCount: Int) async {
         let frame = #"{"code":"invalid_prompt","message":""}"#.utf8.count
         let error = #"{"code":"invalid_prompt","message":"\#(String(repeating: "x", count: byteCount - frame))"}"#
         let outcome = await TurnFixture([

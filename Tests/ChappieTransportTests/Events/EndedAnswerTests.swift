@@ -26,13 +26,13 @@ import Testing
     }
 
     @Test(arguments: [Self.chunked, ["content-length": "123"]])
-    func divergenceBehindAnEndInOrderIsSaidInTheReport(fields: [String: String]) async {
+    func reportNotesAnOrderlyEndBeforeTheDivergence(fields: [String: String]) async {
         let outcome = await Self.turn([Self.answer("one", fields: fields), Self.answer("two", fields: fields)])
         #expect(outcome.clientError == .streamingTransportReplayDiverged("one"))
         #expect(outcome.report.endedWithoutTerminalEvent == true)
     }
 
-    @Test func divergenceBehindAWebSocketClosedWith1000IsSaidInTheReport() async {
+    @Test func reportNotesCloseCode1000BeforeTheDivergence() async {
         for (code, isInOrder) in [(1000, true), (1001, nil), (1006, nil)] as [(UInt16, Bool?)] {
             let fixture = TurnFixture([
                 .webSocket(Event.created, Event.text("one"), then: .closed(code: code, reason: "")),
@@ -51,7 +51,7 @@ import Testing
         Self.answer(
             "one", end: .failed(TransportFailure(phase: .stream, cause: .connectionLost))),
     ])
-    func divergenceBehindACutIsNot(first: [ScriptStep]) async {
+    func reportOmitsAnOrderlyEndAfterACut(first: [ScriptStep]) async {
         let outcome = await Self.turn([first, Self.answer("two")])
         #expect(outcome.clientError == .streamingTransportReplayDiverged("one"))
         #expect(outcome.report.endedWithoutTerminalEvent == nil)
@@ -69,7 +69,7 @@ import Testing
         #expect(outcome.clientError?.recoverySuggestion?.contains("set recovery to never") == true)
     }
 
-    @Test func reportOfACompleteResponseSaysHowTheAttemptBeforeItEnded() async {
+    @Test func reportNotesAnOrderlyEndBeforeTheCompleteAttempt() async {
         let whole: [ScriptStep] = [
             .opened(200), .body(Event.sse(Event.created) + Event.sse(Event.text("one")) + Event.sse(Event.completed)),
         ]

@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(arguments: [#"{"detail":"cut"#, "{}{}", "<xml>", "[DONE]"])
-    func bodyThatIsNeitherIsAnEmptyAnswer(body: String) async {
+    func otherBodyInAnEventStreamEndsEarly(body: String) async {
         let outcome = await Self.turn(Array(repeating: Self.answer([body], type: "text/event-stream"), count: 8))
         #expect(outcome.outcomes == ["stream.ended-early", "stream.ended-early"])
     }
@@ -48,7 +48,7 @@ import Testing
     }
 
     /// A server that has answered in this turn, and fails for a moment, has all its attempts.
-    @Test func emptyAnswerBehindOutputIsTheServersTrouble() async {
+    @Test func emptyAnswersAfterOutputAreRetried() async {
         let broken: [ScriptStep] = [.opened(200), .body(Event.sse(Event.text("a"))), .ended(.complete)]
         let empty = Self.answer([], type: "text/event-stream")
         let whole: [ScriptStep] = [.opened(200), .body(Event.sse(Event.text("a")) + Event.sse(Event.completed))]
@@ -56,7 +56,7 @@ import Testing
         #expect(outcome.error == nil && outcome.text == "a")
     }
 
-    @Test func documentThatIsNotEndedIsWaitedForAsAFirstEventIs() async {
+    @Test func unfinishedDocumentIsReportedAfterTheFirstEventTimeout() async {
         for type in ["text/event-stream", "Text/Event-Stream;x"] {
             let step: [ScriptStep] = [
                 .opened(200, fields: ["content-type": type]), .body(#"{"detail":"Not Found"}"#), .pause(.seconds(600)),
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func jsonThatIsNotEndedIsWaitedForAsAFirstEventIs() async {
+    @Test func unfinishedJSONIsReportedAfterTheFirstEventTimeout() async {
         let outcome = await Self.turn([
             [
                 .opened(200, fields: ["content-type": "application/json"]), .body(#"{"detail":"Not Found"}"#),
@@ -98,7 +98,7 @@ import Testing
         #expect(outcome.clientError?.serverMessage == "Not Found")
     }
 
-    @Test func imageIsNotReadForWords() async {
+    @Test func imageIsNotReadForAServerMessage() async {
         let outcome = await Self.turn([[.opened(200, fields: ["content-type": "image/png"]), .pause(.seconds(600))]])
         #expect(outcome.outcomes == ["http.content-type"])
         #expect(outcome.clientError?.unsafeMessage == nil)

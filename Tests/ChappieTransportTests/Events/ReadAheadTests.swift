@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test(arguments: [(999, "0123"), (1_000, "012")])
-    func theTotalCountsBeforeEachMessage(milliseconds: Int, text: String) async {
+    func totalTimeoutIsCheckedBeforeEachMessage(milliseconds: Int, text: String) async {
         let fixture = Self.fixture(Self.texts(3) + [.pause(.seconds(3)), .text(Event.completed)]) {
             $0.timeouts.total = .seconds(3)
         }
@@ -128,7 +128,7 @@ import Testing
         .text(#"{"type":"response.output_text.delta"}"#),
         .text(#"{"type":"response.output_text.delta","output_index":-1,"delta":"x"}"#),
     ])
-    func whatCannotBeReadComesAfterTheDeltasBeforeIt(step: ScriptStep) async {
+    func deltasBeforeAnUnreadableMessageAreDelivered(step: ScriptStep) async {
         let outcome = await Self.fixture(Self.texts(3) + [step, .text(Event.text("lost"))]).run()
         #expect(outcome.text == "0123")
         #expect(outcome.error != nil)

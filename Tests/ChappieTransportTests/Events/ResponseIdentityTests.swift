@@ -94,7 +94,7 @@ extension ChappieStreamingTransportPolicy {
         #expect(outcome.error == nil)
     }
 
-    @Test func theRestOfTheSameResponseIsRead() async {
+    @Test func resumptionContinuesTheSameResponse() async {
         let outcome = await Self.resumed(
             Numbered.inProgress(3), Numbered.text(4, "three"), Numbered.done(5), Numbered.completed(6))
         #expect(outcome.error == nil)
@@ -114,7 +114,7 @@ extension ChappieStreamingTransportPolicy {
         #expect(fixture.transport.requests[1].endpoint.target.hasSuffix("starting_after=1"))
     }
 
-    @Test func aServerThatNumbersWhatItDoesNotSendIsAskedOnce() async {
+    @Test func gapsThatARefetchDoesNotFillAreRequestedOnce() async {
         let keepalive = #"{"type":"keepalive"}"#
         let fixture = TurnFixture([
             .eventStream(
@@ -150,7 +150,7 @@ extension ChappieStreamingTransportPolicy {
         [Numbered.inProgress(4, id: "x"), Numbered.added(5), Numbered.text(6, "Berlin")],
         [Numbered.added(4), Numbered.text(5, "Berlin")],
     ])
-    func anAnswerThatBeginsAnewIsNotReadBehindTheFirst(_ events: [String]) async {
+    func restartedAnswerIsNotAppendedToTheDeliveredText(_ events: [String]) async {
         for reportsDiagnostics in [true, false] {
             let outcome = await Self.unbroken(
                 events + [Numbered.text(7, "I think."), Numbered.completed(8)], reportsDiagnostics: reportsDiagnostics)

@@ -86,7 +86,7 @@ import Testing
 
     // MARK: Gaps
 
-    @Test func missingNumbersAreNewsOnceInAnAttempt() async {
+    @Test func sequenceGapIsReportedOnceInAnAttempt() async {
         let gappy: [(String, String?)] = [("a", "0"), ("b", "2"), ("c", "5")]
         let fixture = Self.fixture([
             Self.numbered(gappy) + [.ended(.closed(code: 1006, reason: ""))],
@@ -129,7 +129,7 @@ import Testing
 
     // MARK: Unknown types
 
-    @Test func anUnknownTypeIsNewsOnce() async {
+    @Test func unknownEventTypeIsReportedOnce() async {
         let x = #"{"type":"response.x"}"#
         let y = #"{"type":"response.y"}"#
         let fixture = Self.fixture([.broken(x, x, y), .webSocket(y, x, x, x, Event.completed)])

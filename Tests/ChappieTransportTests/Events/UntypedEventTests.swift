@@ -64,7 +64,7 @@ import Testing
         #expect(fixture.transport.connections.count == attempts)
     }
 
-    @Test(arguments: [false, true]) func usageLimitWithoutATypeIsOne(isHTTP: Bool) async {
+    @Test(arguments: [false, true]) func untypedUsageLimitErrorIsAUsageLimit(isHTTP: Bool) async {
         let (outcome, _) = await Self.turn(
             #"{"error":{"type":"usage_limit_reached","message":"m","plan_type":"plus"}}"#, isHTTP: isHTTP)
         #expect(outcome.clientError?.tag == "usage-limit")
@@ -101,7 +101,7 @@ import Testing
                 .validation
             ),
         ] as [(String, String, ChappieErrorCategory)])
-    func eventOfTypeErrorIsTheServers(body: String, tag: String, category: ChappieErrorCategory) async {
+    func errorEventFieldMakesTheEventAServerError(body: String, tag: String, category: ChappieErrorCategory) async {
         let fixture = TurnFixture([[Self.stream, .body(Event.sse(Event.text("a"))), .body(body), .ended(.complete)]]) {
             $0.policy = .httpSSEOnly
         }

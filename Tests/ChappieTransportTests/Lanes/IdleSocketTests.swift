@@ -34,7 +34,7 @@ import Testing
     // MARK: Alive
 
     @Test(arguments: [(0, false), (4_999, false), (5_000, true), (600_000, true)])
-    func aConnectionThatWasQuietForLongIsAsked(milliseconds: Int, isAsked: Bool) async {
+    func connectionIdleForFiveSecondsIsPinged(milliseconds: Int, isAsked: Bool) async {
         let fixture = await Self.afterOneTurn()
         fixture.clock.advance(by: .milliseconds(milliseconds))
         let outcome = await Self.second(fixture, (isAsked ? [.pong] : []) + Self.answer)
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func anyByteMakesAConnectionYoungAgain() async {
+    @Test func recentlyReceivedBytesMakeTheCheckUnnecessary() async {
         let fixture = await Self.afterOneTurn()
         fixture.clock.advance(by: .seconds(60))
         var statistics = fixture.transport.connections[0].statistics
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test(arguments: [(1, true), (1_999, true), (2_000, true), (2_001, false)])
-    func theAnswerHasItsTime(milliseconds: Int, isInTime: Bool) async {
+    func livenessAnswerWithinTwoSecondsKeepsTheSocket(milliseconds: Int, isInTime: Bool) async {
         let fixture = await Self.afterOneTurn()
         fixture.clock.advance(by: .seconds(60))
         let outcome = await Self.second(fixture, [.pause(.milliseconds(milliseconds)), .pong] + Self.answer)
@@ -82,7 +82,7 @@ import Testing
         [.pause(.seconds(1)), .ended(.failed(TransportFailure(phase: .stream, cause: .connectionLost)))],
         [.pause(.seconds(1)), .binary([0]), .pong],
     ])
-    func withoutAnAnswerThereIsAFreshOneAndNoRetrySpent(_ steps: [ScriptStep]) async {
+    func socketWithoutALivenessAnswerIsReplacedWithoutARetry(_ steps: [ScriptStep]) async {
         let fixture = await Self.afterOneTurn {
             $0.policy = ChappieStreamingTransportPolicy(maxWebSocketReconnectionAttempts: 0, fallsBackToHTTPSSE: false)
         }
@@ -123,7 +123,7 @@ import Testing
         #expect(fixture.clock.now - start == .seconds(1))
     }
 
-    @Test func aParkedUpgradeThatWasQuietForLongIsAskedToo() async {
+    @Test func idleParkedUpgradeIsPinged() async {
         let fixture = TurnFixture([
             [], .held(Event.completed), .webSocket(Event.text("fresh"), Event.completed),
         ])
@@ -142,7 +142,7 @@ import Testing
         (.seconds(3_300), .seconds(3_300), false), (.seconds(3_300), .milliseconds(3_300_001), false),
         (.seconds(1), .seconds(2), false), (nil, .seconds(90_000), true),
     ])
-    func anOldConnectionIsReplacedBetweenTwoTurns(_ limit: Duration?, _ age: Duration, _ isKept: Bool) async {
+    func connectionAtItsMaximumAgeIsReplacedBetweenTurns(_ limit: Duration?, _ age: Duration, _ isKept: Bool) async {
         let fixture = await Self.afterOneTurn {
             $0.policy.maximumConnectionAge = limit
             $0.policy.livenessCheckDelay = nil
@@ -187,7 +187,7 @@ import Testing
     }
 
     @Test(arguments: [Event.created, Event.keepalive])
-    func afterAnyEventItIsAFailedAttempt(_ event: String) async {
+    func reusedSocketThatEndsAfterAnEventIsAFailedAttempt(_ event: String) async {
         let fixture = await Self.afterOneTurn()
         let outcome = await Self.second(fixture, [.request, .text(event), .ended(.closed(code: 1000, reason: ""))])
         #expect(outcome.text == "fresh")
@@ -221,7 +221,7 @@ import Testing
     @Test(arguments: [
         ScriptStep.text(Event.failed(code: "server_error")), .text("{"), .binary([0]),
     ])
-    func onlyALostSocketIsReplaced(_ step: ScriptStep) async {
+    func invalidEventOnAnIdleSocketIsRetriedAndNotReplaced(_ step: ScriptStep) async {
         let fixture = await Self.afterOneTurn()
         let outcome = await Self.second(fixture, [.request, step])
         #expect(outcome.text == "fresh")
@@ -259,7 +259,7 @@ import Testing
     }
 
     @Test(arguments: [(16_699_999, false), (16_700_000, true), (16_700_001, true)])
-    func aMessageNearTheServersLimitIsNotTriedOverAWebSocket(byteCount: Int, isHTTP: Bool) async {
+    func messageNearTheServersSizeLimitIsSentOverHTTP(byteCount: Int, isHTTP: Bool) async {
         let empty = #"{"type":"response.create","x":""}"#
         let padding = [UInt8](repeating: UInt8(ascii: "a"), count: byteCount - empty.utf8.count)
         let request = ChappieTransportRequest(body: Array(#"{"x":""#.utf8) + padding + Array(#""}"#.utf8))

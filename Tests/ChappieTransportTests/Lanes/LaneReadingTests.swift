@@ -33,7 +33,7 @@ import Testing
         .text(Lanes.event("l\(lane)", "x", #","n":\#(number)"#))
     }
 
-    @Test func waitingLaneReadsForAllLanes() async {
+    @Test func oneWaitingLaneReadsForAllLanes() async {
         let (socket, lanes) = self.lanes(2)
         async let first = lanes[0].wait(for: nil)
         await socket.waits.wait()

@@ -51,7 +51,7 @@ import Testing
         #expect(fixture.messages.map { SentMessage($0.first)?.streamID } == ["a", "b"])
     }
 
-    @Test func eventsOfTheLaneAreReadAndOthersAreNot() async {
+    @Test func eventsOfOtherLanesAreIgnored() async {
         func on(_ lane: String, _ event: String) -> String { event.dropLast() + #","stream_id":"\#(lane)"}"# }
         let events = [
             on("a", Event.created("a1")), on("b", Event.text("no")), on("a", Event.text("yes")),
@@ -145,7 +145,7 @@ import Testing
         #expect(SentMessage(fixture.messages[1].last)?.previousResponseID == "b1")
     }
 
-    @Test func onAnotherSocketAForkIsSentWhole() async {
+    @Test func forkOnAnotherSocketSendsTheWholeInput() async {
         let fixture = await Self.forked(isShared: false)
         let message = SentMessage(fixture.messages[1].first)
         #expect(message?.previousResponseID == nil)

@@ -72,7 +72,7 @@ import Testing
         #expect(sockets.requests.count == 1)
     }
 
-    @Test func othersHaveSocketsOfTheirOwn() {
+    @Test func otherCredentialsAndPostsHaveTheirOwnSockets() {
         let sockets = ManualTransport(clock: ManualClock())
         let transport = LaneTransport(sockets, clock: ManualClock().turnClock, maximumAge: nil)
         let same = [transport.connect(Self.request("a")), transport.connect(Self.request("b", id: "2"))]
@@ -132,7 +132,7 @@ import Testing
         #expect(sockets.sockets[0].calls == [.ping, .ping])
     }
 
-    @Test func anAmbiguousMessageFailsTheSocket() {
+    @Test func eventOfNoLaneFailsTheSocketWithTwoActiveLanes() {
         let (_, sockets, lanes) = Self.lanes("a", "b")
         for (lane, name) in zip(lanes, ["a", "b"]) { lane.send(Self.create(name), as: .text) }
         sockets.sockets[0].push(.text(Self.event(nil, "keepalive")), .binary, .text("no JSON"))
@@ -142,7 +142,7 @@ import Testing
         #expect(sockets.sockets[0].calls.last == .fail(1002))
     }
 
-    @Test func anEventIsThatResponsesWhoseIdentifierItHas() {
+    @Test func eventsWithoutALaneAreAssignedByIdentifier() {
         let (_, sockets, lanes) = Self.lanes("a", "b", "a")
         for (lane, name) in zip(lanes, ["a", "b", "a"]) { lane.send(Self.create(name), as: .text) }
         let delta = { (lane: String?, item: String) in

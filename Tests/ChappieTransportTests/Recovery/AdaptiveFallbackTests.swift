@@ -56,7 +56,7 @@ import Testing
         [ScriptStep].refusal(404), .refusal(200), .failure(.upgrade, .timedOut), .refusal(503),
         .failure(.connect, .unreachable(code: 111)),
     ])
-    func afterABadOneThereIsAnotherCooldown(_ probe: [ScriptStep]) async {
+    func failedProbeStartsAnotherCooldown(_ probe: [ScriptStep]) async {
         let fixture = await Self.fallenBack([
             probe, Self.http, Self.http, Self.http, [.opened(101)] + Self.webSocket, Self.http,
         ])
@@ -122,7 +122,7 @@ import Testing
         #expect(Self.kinds(fixture) == [true, false, true, false, true, false, true, false])
     }
 
-    @Test func aStickyFallbackIsForLife() async {
+    @Test func defaultFallbackNeverReturnsToWebSockets() async {
         let fixture = await Self.fallenBack([Self.http, Self.http], .default)
         for _ in 0..<2 {
             fixture.clock.advance(by: .seconds(1_000_000))
@@ -143,7 +143,7 @@ import Testing
         #expect(Self.kinds(fixture) == [false, false])
     }
 
-    @Test func anInstanceThatGoesGivesItsProbeUp() async {
+    @Test func releasedInstanceCancelsItsProbe() async {
         let transport: ScriptedTransport
         do {
             let fixture = await Self.fallenBack([[], Self.http])

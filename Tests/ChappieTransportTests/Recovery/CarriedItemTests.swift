@@ -128,7 +128,7 @@ private enum Item {
         (#""x""#, #"[{"type":"message","role":"user","content":"x"},"#), ("[]", "["),
         (#"[{"type":"item_reference","id":"i"}]"#, #"[{"type":"item_reference","id":"i"},"#), (nil, "["),
     ])
-    func theItemsStandBehindTheCallersInput(_ input: String?, _ beginning: String) async {
+    func carriedItemsFollowTheCallersInput(_ input: String?, _ beginning: String) async {
         let fixture = Self.fixture([Self.broken(Self.cut), Self.whole(Self.rest)])
         let body = input.map { #"{"input":\#($0)}"# } ?? "{}"
         let outcome = await fixture.run(ChappieTransportRequest(body: Array(body.utf8)))
@@ -136,7 +136,7 @@ private enum Item {
         #expect(Self.inputs(fixture).last == beginning + Item.carriedMessage("Hello ") + "]")
     }
 
-    @Test func anInputThatTakesNoItemsIsLeftAlone() async {
+    @Test func inputThatIsNoListIsSentUnchanged() async {
         let again = [Item.text("Hello ", at: 0), Item.text("world", at: 1), Event.completed]
         let fixture = Self.fixture([Self.broken(Self.cut), Self.whole(again)])
         let outcome = await fixture.run(ChappieTransportRequest(body: Array(#"{"input":{"a":1}}"#.utf8)))
@@ -177,7 +177,7 @@ private enum Item {
         #expect(outcome.clientError == .streamingTransportReplayDiverged("Hello wor"))
     }
 
-    @Test func theFallbackCarriesThemToo() async {
+    @Test func finishedItemsAreCarriedOverToTheFallback() async {
         let fixture = Self.fixture([Self.broken(Self.cut), Self.whole(Self.rest, isHTTP: true)]) {
             $0.policy = ChappieStreamingTransportPolicy(maxWebSocketReconnectionAttempts: 0)
             $0.policy.carriesFinishedItems = true

@@ -39,7 +39,7 @@ import Testing
     }
 
     // The contract: "opens after 5 consecutive failures of category `server` or `network`, for 60 s"
-    @Test func theDefaults() {
+    @Test func defaultPolicyIsThatOfTheContract() {
         #expect(ChappieCircuitBreakerPolicy.default == ChappieCircuitBreakerPolicy(failureThreshold: 5))
         #expect(ChappieCircuitBreakerPolicy.default.openDuration == .seconds(60))
         #expect(ChappieTransportConfiguration(baseURL: .init(filePath: "/")).circuitBreaker == .default)
@@ -50,7 +50,7 @@ import Testing
         (400, false), (401, false), (403, false), (404, false), (429, false), (451, false), (500, true), (503, true),
         (529, true), (408, true),
     ])
-    func onlyTheServerAndTheNetworkCount(status: Int, isCounted: Bool) async {
+    func onlyServerAndNetworkFailuresOpenTheCircuit(status: Int, isCounted: Bool) async {
         let fixture = Self.fixture([.refusal(status), .refusal(status), Self.whole])
         for _ in 0..<2 { _ = await fixture.run() }
         let third = await fixture.run()
@@ -59,7 +59,7 @@ import Testing
     }
 
     /// Turns that began while the circuit was closed all count, and only one trial runs.
-    @Test func turnsThatRunAtOnce() async throws {
+    @Test func concurrentTurnsAllCountAndOneTrialRuns() async throws {
         let signals = (0..<4).map { _ in Signal() }
         let trialWaits = Signal()
         let fixture = Self.fixture(signals.map { [.hang($0)] } + [[.hang(trialWaits)], Self.whole])

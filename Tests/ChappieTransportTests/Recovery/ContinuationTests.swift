@@ -27,7 +27,7 @@ import Testing
         return SentMessage(messages[connection][index])
     }
 
-    @Test func onlyTheOutputIsSent() async {
+    @Test func continuationOnTheSameSocketSendsOnlyTheOutput() async {
         let fixture = await Self.afterCall(kept: .again(Event.created("r2"), Event.text("done"), Event.completed("r2")))
         let outcome = await fixture.run(Self.second)
         #expect(outcome.text == "done")

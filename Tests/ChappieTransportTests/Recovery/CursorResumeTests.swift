@@ -293,7 +293,7 @@ enum Numbered {
         #expect(fixture.transport.requests[1].endpoint.target == "/v1/responses/r?stream=true&starting_after=0")
     }
 
-    @Test func severalCutsInARow() async {
+    @Test func everyCutResumesAfterTheLastNumber() async {
         let fixture = Self.fixture([
             .eventStream(Numbered.created(0), Numbered.text(1, "a"), then: Self.lost),
             .eventStream(then: Self.lost),

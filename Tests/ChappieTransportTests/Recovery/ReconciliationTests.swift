@@ -77,7 +77,7 @@ private enum Closing {
         Closing.completed(Closing.message("Hello world")),
         Closing.completed(Closing.reasoning, Closing.message("Hello world", id: "n")),
     ])
-    func whatTheDeltasLackIsDelivered(_ closing: String) async {
+    func closingEventDeliversTextMissingFromTheDeltas(_ closing: String) async {
         for deltas in [[], ["Hello "], ["Hello ", "world"]] {
             let outcome = await Self.run(
                 [Closing.added] + deltas.map { Closing.delta($0) } + [closing, Event.completed])
@@ -379,7 +379,7 @@ private enum Closing {
     }
 
     /// A closing event has confirmed the full stop as the end.
-    @Test func aTextThatGoesOnBehindItsClosingEventsIsAContradiction() async {
+    @Test func textContinuedAfterItsClosingEventIsAContradiction() async {
         let outcome = await Self.run([
             Closing.added, Closing.delta("Hello"), Closing.textDone("Hello."),
             Closing.completed(Closing.message("Hello and more")),
@@ -518,7 +518,7 @@ private enum Closing {
         + #"{"id":"f","type":"function_call","call_id":"c","name":"t","arguments":"{}"}}"#
 
     /// The server waits for `response.inject`.
-    @Test func aResponseOfAgentsThatWaitsForToolsSaysSo() async {
+    @Test func awaitedToolOutputOfAMultiAgentResponseIsReported() async {
         let item = Closing.added(id: "m", agent: "/root/helper")
         let steps = [item, Closing.itemDone("aside", id: "m", agent: "/root/helper"), Self.call].map(ScriptStep.text)
         let fixture = TurnFixture([[.opened(101), .request] + steps + [.pause(.seconds(900))]])
@@ -559,7 +559,7 @@ private enum Closing {
         ([#"\\ud83d"#, #"\ude00"#], [#"\ud83d"#, "\u{FFFD}"]),
         ([#"a\ud83d"#, "", #"\ude00b"#], ["a", "😀b"]),
     ])
-    func aScalarInTwoDeltasIsOne(_ texts: [String], _ deltas: [String]) async {
+    func surrogatePairSplitBetweenDeltasIsJoined(_ texts: [String], _ deltas: [String]) async {
         let outcome = await Self.run(texts.map { Self.escaped($0) } + [Event.completed])
         #expect(outcome.events == deltas.map { .textDelta($0) } + [.completed])
     }
@@ -605,7 +605,7 @@ private enum Closing {
 
     /// A gateway reports that another model answers from here on.
     @Test(arguments: ["fallback_restart", "response.fallback.restarted", "gateway:Rollback"])
-    func anAnswerThatBeginsAnewIsNotReadBehindTheFirst(_ type: String) async {
+    func restartedAnswerIsNotAppendedToTheDeliveredText(_ type: String) async {
         let fixture = TurnFixture([
             [
                 .opened(101), .request, .text(Event.text("Hello ")), .text(#"{"type":"\#(type)"}"#),

@@ -274,7 +274,7 @@ private enum KeptResponse {
         [Numbered.text(2, "Hello"), Numbered.completed(3)],
         [Numbered.text(9, "Hello"), Numbered.completed(10)],
     ])
-    func responseThatIsNotNumberedFromItsBeginningIsNoGuess(_ events: [String]) async {
+    func resumptionFailsWithoutNumbersFromTheBeginning(_ events: [String]) async {
         let scripts = Array(repeating: KeptResponse.stream(events), count: 12)
         let (rest, fixture) = await Self.resume(Self.point(3), scripts) { $0.reconnectDelay = .zero }
         #expect(rest.clientError?.tag == "event.sequence-gap")
@@ -393,7 +393,7 @@ private enum KeptResponse {
     ]
 
     @Test(arguments: Self.callStreams.indices, [false, true])
-    func noPositionIsBehindACallThatWaitsForTheEnd(index: Int, inSequence: Bool) async throws {
+    func eventsAfterAPendingCallHaveNoResumePoint(index: Int, inSequence: Bool) async throws {
         let (events, points) = Self.callStreams[index]
         let fixture = Self.fixture([KeptResponse.stream(events)]) {
             $0.policy = .httpSSEOnly
@@ -458,7 +458,7 @@ private enum KeptResponse {
     }
 
     @Test(arguments: ["", "r", "@", "@1", "r@x", "r@-1", "r@+1", "r@99999999999999999999"])
-    func anotherTextIsNoPosition(_ text: String) {
+    func malformedResumePointIsRefused(_ text: String) {
         #expect(ChappieResumePoint(text) == nil)
     }
 }

@@ -68,7 +68,7 @@ import Testing
         #expect(fixture.transport.requests.isEmpty)
     }
 
-    @Test func condemnedWebSocketsAreLeftAlone() async {
+    @Test func warmUpIsSkippedWhenWebSocketsAreCondemned() async {
         let fixture = TurnFixture([.refusal(426), .http([Event.completed("r1")]), .socket(Self.answer)])
         #expect(await fixture.run(Self.request).report.fallbackReason == "http.426")
         await fixture.instance.prewarm(Self.request)
@@ -97,7 +97,7 @@ import Testing
     ]
 
     @Test(arguments: Self.failures)
-    func aFailureHasNoConsequences(script: [ScriptStep]) async {
+    func failedWarmUpDoesNotAffectLaterTurns(script: [ScriptStep]) async {
         let fixture = TurnFixture([script, script, .socket([Event.text("a"), Event.completed("r1")])]) {
             $0.circuitBreaker = ChappieCircuitBreakerPolicy(failureThreshold: 1, openDuration: .seconds(60))
             $0.policy.hedgeDelay = .zero

@@ -16,7 +16,7 @@ import Testing
 
     /// A digest may begin like the name of an algorithm, or with a slash.
     @Test(arguments: ["sha1/", "sha256/", "sha256//", "/", "//"])
-    func aDigestIsTakenForWhatItIs(beginning: String) throws {
+    func digestMayBeginLikeAPrefix(beginning: String) throws {
         let digest = beginning + Self.digest.dropFirst(beginning.count)
         for prefix in ["", "sha256//", "sha256/"] {
             #expect(try ChappiePinnedKey(prefix + digest).description == "sha256//" + digest)

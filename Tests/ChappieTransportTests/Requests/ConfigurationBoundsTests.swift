@@ -66,7 +66,7 @@ private let settings: [Setting] =
 
 @Suite(.timeLimit(.minutes(10))) struct ConfigurationBoundsTests {
     /// A turn with a broken connection, a rate limit and a failure, and a second turn: every wait is computed.
-    @Test(arguments: settings) fileprivate func turnsOverAScriptEnd(setting: Setting) async {
+    @Test(arguments: settings) fileprivate func extremeSettingsEndScriptedTurns(setting: Setting) async {
         let whole: [ScriptStep] = [
             .opened(101), .request, .text(Event.created), .text(Event.text("a")), .text(Event.completed),
         ]
@@ -85,7 +85,7 @@ private let settings: [Setting] =
 
     /// The same over real sockets, and over lanes of one: no server listens at the address.
     @Test(arguments: settings, [false, true])
-    fileprivate func turnsOverSocketsEnd(setting: Setting, usesLanes: Bool) async throws {
+    fileprivate func extremeSettingsEndTurnsOverSockets(setting: Setting, usesLanes: Bool) async throws {
         var configuration = ChappieTransportConfiguration(baseURL: try #require(URL(string: "http://127.0.0.1:1/v1")))
         configuration.policy = ChappieStreamingTransportPolicy(maxWebSocketReconnectionAttempts: 0)
         configuration.maxHTTPRetries = 0

@@ -58,7 +58,7 @@ import Testing
         ("/a/b/c", "/../../d", "/a/d"), ("/a", "/../b", "/b"), ("", "/../../b", "/b"), ("/a", "/..", "/a/.."),
         ("/a/b%2Fc", "/../d", "/a/d"),
     ])
-    func whatStandsBesideTheBaseURLIsAskedForByDotSegments(base: String, path: String, target: String) async throws {
+    func leadingDotSegmentsAreResolvedAgainstTheBaseURL(base: String, path: String, target: String) async throws {
         let url = try #require(URL(string: "https://h\(base)"))
         let fixture = TurnFixture([Self.answer]) { $0.baseURL = url }
         _ = try await fixture.instance.fetch(path: path)
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(arguments: [ChappieCredential(bearerToken: "old"), nil])
-    func withoutAnotherOneThereIsNoSecondTry(fresh: ChappieCredential?) async {
+    func unchangedOrMissingCredentialIsNotRetriedAfter401(fresh: ChappieCredential?) async {
         let fixture = TurnFixture([.refusal(401, body: #"{"error":{"code":"token_expired"}}"#), Self.answer]) {
             $0.credential = { $0 == .connecting ? ChappieCredential(bearerToken: "old") : fresh }
         }
@@ -94,7 +94,7 @@ import Testing
         #expect(fixture.transport.requests.count == 1)
     }
 
-    @Test func aSecondRejectionIsTheEnd() async {
+    @Test func secondRejectionRequiresReauthentication() async {
         let fixture = TurnFixture([.refusal(401), .refusal(401), Self.answer]) {
             $0.credential = { ChappieCredential(bearerToken: $0 == .connecting ? "old" : "new") }
         }

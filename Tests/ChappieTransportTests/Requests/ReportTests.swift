@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: ChappieStreamReport.OutputGaps.bounds)
-    func aBoundIsWithinItsBucket(bound: Double) throws {
+    func gapEqualToABoundIsCountedInItsBucket(bound: Double) throws {
         var meter = OutputGapMeter()
         let zero = Moment(nanoseconds: 0)
         meter.received(at: zero)
@@ -65,7 +65,7 @@ import Testing
         #expect(meter.summary?.longest == 0 && meter.summary?.count == 1)
     }
 
-    @Test func theTimeOfTheConsumerDoesNotCount() {
+    @Test func outputGapsExcludeTheConsumersTime() {
         var meter = OutputGapMeter()
         meter.taken(at: Self.seconds(1))
         #expect(meter.summary == nil)

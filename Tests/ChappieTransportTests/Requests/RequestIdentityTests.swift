@@ -64,7 +64,7 @@ import Testing
         #expect(outcome.report.requestID == sent)
     }
 
-    @Test func withoutANameEachTurnHasItsOwn() async {
+    @Test func unnamedTurnsHaveDifferentGeneratedNames() async {
         let fixture = TurnFixture([.webSocket(Event.completed), .webSocket(Event.completed)]) {
             $0.policy.maximumConnectionAge = .zero
         }
@@ -76,7 +76,7 @@ import Testing
         #expect(!fixture.transport.requests.contains { Self.value("traceparent", of: $0) != nil })
     }
 
-    @Test func theNameGoesBeforeTheCallersFields() async {
+    @Test func requestNameOverridesAdditionalFields() async {
         let fixture = TurnFixture([.webSocket(Event.completed)]) {
             $0.additionalFields = [(name: "X-Client-Request-ID", value: "other"), (name: "TraceParent", value: "x")]
         }
@@ -97,7 +97,7 @@ import Testing
     }
 
     /// PROTOCOL 1.5.1: the values of per-request fields travel in `client_metadata`.
-    @Test func aWebSocketsMessageCarriesThemWhenTheEndpointKnowsThem() async {
+    @Test func webSocketMessageHasTheNameAndTraceInClientMetadata() async {
         let text = await Self.message(true, body: #"{"client_metadata":{"x-client-request-id":"old","own":"1"}}"#)
         #expect(
             text?.contains(
@@ -107,13 +107,13 @@ import Testing
                 == true)
     }
 
-    @Test func otherwiseItDoesNot() async {
+    @Test func clientMetadataIsUnchangedWithoutTheOption() async {
         #expect(await Self.message(false)?.contains("client_metadata") == false)
         let own = #"{"client_metadata":{"own":"1"}}"#
         #expect(await Self.message(false, body: own)?.contains(#""client_metadata":{"own":"1"}"#) == true)
     }
 
-    @Test func overHTTPTheyAreFieldsAlone() async {
+    @Test func postBodyHasNoClientMetadata() async {
         let fixture = TurnFixture([.eventStream(Event.completed)]) {
             $0.policy = .httpSSEOnly
             $0.sendsClientMetadata = true

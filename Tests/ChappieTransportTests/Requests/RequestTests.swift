@@ -98,7 +98,7 @@ import TransportSurface
     }
 
     @Test(arguments: [false, true])
-    func anAccountOfAnAuthoritySaysSo(isHTTP: Bool) async {
+    func fedRAMPFieldIsSentForFedRAMPCredentialsOnly(isHTTP: Bool) async {
         let fields = await Self.fields(isHTTP: isHTTP) {
             $0.credential = { _ in ChappieCredential(bearerToken: "t", accountID: "acc", isFedRAMP: true) }
         }
@@ -120,7 +120,7 @@ import TransportSurface
             ])
     }
 
-    @Test func withoutCompressionNoneIsOffered() async {
+    @Test func disabledCompressionIsNotOffered() async {
         let fields = await Self.fields(isHTTP: true) { $0.offersCompression = false }
         #expect(!fields.contains { $0.name == "Accept-Encoding" })
         let fixture = TurnFixture([.webSocket(Event.completed)]) { $0.offersCompression = false }

@@ -248,7 +248,7 @@ struct RefusedText<Input: Sendable>: Sendable, CustomTestStringConvertible {
         "http://localhost:8080/v1", "https://api.example.org./v1", "http://under_score/v1", "http://127.0.0.1/v1",
         "http://[::1]:8080/v1", "wss://a-b.example/v1?x=y",
     ])
-    func otherBaseURLsWork(text: String) throws {
+    func validBaseURLsHaveNoFault(text: String) throws {
         #expect(TransportEndpoint.fault(ofBaseURL: try #require(URL(string: text))) == nil)
     }
 

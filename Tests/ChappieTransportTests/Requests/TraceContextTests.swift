@@ -6,7 +6,7 @@ import Testing
 @Suite struct TraceContextTests {
     private static let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
-    @Test func whatIsValidIsKeptAsItIs() throws {
+    @Test func validTraceContextIsUnchanged() throws {
         let context = try #require(ChappieTraceContext(traceparent: Self.parent, tracestate: "congo=t61rcWkgMzE"))
         #expect(context.traceparent == Self.parent)
         #expect(context.tracestate == "congo=t61rcWkgMzE")
@@ -26,7 +26,7 @@ import Testing
         " 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
         "00-0af7651916cd43dd8448eb211c80319é-b7ad6b7169203331-01",
     ])
-    func anythingElseIsNone(text: String) {
+    func malformedTraceparentIsRefused(text: String) {
         #expect(ChappieTraceContext(traceparent: text) == nil)
     }
 

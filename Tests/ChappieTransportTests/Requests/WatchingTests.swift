@@ -21,7 +21,7 @@ import TransportSurface
         return await fixture.run(request)
     }
 
-    @Test func aTurnThatSucceeds() async {
+    @Test func successfulTurnIsLoggedAndMeasured() async {
         let outcome = await self.run([
             [
                 .pause(.milliseconds(30)), .opened(101, fields: ["x-request-id": "srv"]), .request,
@@ -59,7 +59,7 @@ import TransportSurface
         #expect(self.recorder.metrics.first?.outcome == failed?.tag)
     }
 
-    @Test func aRetryAReplayAndItsEnd() async {
+    @Test func retryReplayAndEndAreLoggedAndMeasured() async {
         let outcome = await self.run([
             .broken(Event.created, Event.text("abc")), .webSocket(Event.text("abcd"), Event.completed),
         ])
@@ -79,7 +79,7 @@ import TransportSurface
         #expect(self.recorder.outcomes == ["attempt ws.close.1006", "attempt completed", "turn completed"])
     }
 
-    @Test func aFallback() async {
+    @Test func fallbackIsLoggedAsAWarning() async {
         _ = await self.run([.refusal(426), .eventStream(Event.completed)])
         let line = self.recorder.entry("The turn goes on over HTTP.")
         #expect(line?.level == .warning && line?.tag == "http.426" && line?.transport == .httpSSE)
@@ -97,7 +97,7 @@ import TransportSurface
         #expect(wait?.delay == .seconds(7) && wait?.attempt == 2 && wait?.level == .info)
     }
 
-    @Test func aTurnThatFails() async {
+    @Test func failedTurnIsLoggedAndMeasured() async {
         let outcome = await self.run([.refusal(400, body: "boom", fields: ["x-oai-request-id": "srv"])]) {
             $0.policy = .httpSSEOnly
         }
@@ -109,7 +109,7 @@ import TransportSurface
         #expect(self.recorder.outcomes == ["attempt http.400", "turn http.400"])
     }
 
-    @Test func aRefreshedCredential() async {
+    @Test func credentialRefreshIsLoggedAndMeasured() async {
         let outcome = await self.run([.refusal(401), .eventStream(Event.completed)]) {
             $0.policy = .httpSSEOnly
             $0.credential = { reason in ChappieCredential(bearerToken: reason == .connecting ? "old" : "new") }
@@ -120,7 +120,7 @@ import TransportSurface
             self.recorder.outcomes == ["attempt http.401", "refresh completed", "attempt completed", "turn completed"])
     }
 
-    @Test(arguments: [true, false]) func aCredentialThatIsNotRefreshed(isOurs: Bool) async {
+    @Test(arguments: [true, false]) func failedCredentialRefreshIsLoggedAndMeasured(isOurs: Bool) async {
         struct Other: Error {}
         let error: any Error = isOurs ? ChappieClientError.missingRefreshToken : Other()
         _ = await self.run([.refusal(401)]) {
@@ -150,7 +150,7 @@ import TransportSurface
         #expect(line?.level == .warning && line?.attempt == 1 && line?.context == "attempt")
     }
 
-    @Test func aKeptConnection() async {
+    @Test func reuseOfAKeptConnectionIsLogged() async {
         let fixture = TurnFixture([.webSocket(Event.completed) + [.request, .text(Event.completed)]]) {
             self.recorder.listen(to: &$0)
         }
@@ -161,7 +161,7 @@ import TransportSurface
             self.recorder.outcomes == ["attempt completed", "turn completed", "attempt completed", "turn completed"])
     }
 
-    @Test func aCancelledTurn() async throws {
+    @Test func cancelledTurnIsLoggedAndMeasured() async throws {
         let signal = Signal()
         let fixture = TurnFixture([[.opened(101), .request, .hang(signal)]]) { self.recorder.listen(to: &$0) }
         let handle = fixture.instance.streamHandle(ChappieTransportRequest(prompt: "hi", model: "m"))
@@ -174,7 +174,7 @@ import TransportSurface
     }
 
     /// `next()` is not called again, and the end is logged nevertheless.
-    @Test func aDroppedTurn() async throws {
+    @Test func droppedTurnIsLoggedAsCancelled() async throws {
         let fixture = TurnFixture([[.opened(101), .request, .text(Event.text("a")), .hang(Signal())]]) {
             self.recorder.listen(to: &$0)
         }
@@ -193,7 +193,7 @@ import TransportSurface
         #expect(self.recorder.lines.isEmpty && self.recorder.outcomes.isEmpty)
     }
 
-    @Test func aTurnThatIsNotTried() async {
+    @Test func invalidRequestIsLoggedWithItsRequestID() async {
         let fixture = TurnFixture([]) { self.recorder.listen(to: &$0) }
         let failed = await fixture.run(ChappieTransportRequest(body: Array("[]".utf8)))
         #expect(failed.transportFailure?.details.clientRequestID == failed.report.requestID)
@@ -202,7 +202,7 @@ import TransportSurface
     }
 
     /// A slow upgrade that loses its race.
-    @Test func bothAttemptsOfARaceAreTold() async {
+    @Test func bothAttemptsOfARaceAreRecorded() async {
         _ = await self.run([
             [.pause(.seconds(3)), .ended(.failed(TransportFailure(phase: .connect, cause: .unreachable(code: 0))))],
             [

@@ -79,7 +79,7 @@ import Testing
         (.opened(403), .webSocket, "failed"), (.opened(200), .httpSSE, "failed"), (.text("{}"), .webSocket, "failed"),
         (.ended(.complete), .httpSSE, "failed"),
     ])
-    func eventsOfTheOtherAttemptAreUnderstood(step: ScriptStep, transport: ChappieTransportKind, expected: String) {
+    func racingAttemptIsReadyOpenedOrFailed(step: ScriptStep, transport: ChappieTransportKind, expected: String) {
         let connection = ScriptedConnection([step], clock: ManualClock())
         let found =
             switch self.attempt(2, transport, connection).nextInRace() {

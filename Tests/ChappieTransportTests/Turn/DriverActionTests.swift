@@ -243,7 +243,7 @@ import Testing
         #expect(second.report.attempts.map(\.number) == [1, 1, 2])
     }
 
-    @Test func aConnectionSpeaksForOneCredentialOnly() async {
+    @Test func connectionIsNotReusedWithAnotherCredential() async {
         let credentials = LockedValue(["one", "two"])
         let fixture = TurnFixture([.webSocket(Event.completed), .webSocket(Event.completed)]) {
             $0.credential = { _ in

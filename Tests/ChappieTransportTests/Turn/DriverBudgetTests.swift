@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: [(4, nil), (5, "timeout.idle"), (6, "timeout.idle")])
-    func keepalivesProlongQuiet(seconds: Int, failure: String?) async {
+    func keepalivesExtendTheIdleTimeout(seconds: Int, failure: String?) async {
         let fixture = Self.fixture([
             .opened(101), .request, .text(Event.text("a")), .pause(.seconds(4)), .text(Event.keepalive),
             .pause(.seconds(seconds)), .text(Event.completed),
@@ -68,7 +68,7 @@ import Testing
         #expect(outcome.outcomes == [seconds == 5 ? "completed" : failure ?? "completed"])
     }
 
-    @Test func keepalivesDoNotProlongAStandstill() async {
+    @Test func keepalivesDoNotExtendTheProgressTimeout() async {
         let fixture = Self.fixture([
             .opened(101), .request, .text(Event.text("a")), .pause(.seconds(3)), .text(Event.keepalive),
             .pause(.seconds(3)), .text(Event.completed),
@@ -149,7 +149,7 @@ import Testing
         #expect(outcome.outcomes == ["timeout.progress"])
     }
 
-    @Test func commentsProlongQuiet() async {
+    @Test func commentsExtendTheIdleTimeout() async {
         let fixture = Self.fixture(
             [
                 .opened(200), .body(Event.sse(Event.text("a"))), .pause(.seconds(3)), .body(": ping\n\n"),
@@ -160,7 +160,7 @@ import Testing
         #expect(outcome.outcomes == ["completed"])
     }
 
-    @Test func commentsDoNotProlongAStandstill() async {
+    @Test func commentsDoNotExtendTheProgressTimeout() async {
         let fixture = Self.fixture(
             [
                 .opened(200), .body(Event.sse(Event.text("a"))), .pause(.seconds(3)), .body(": ping\n\n"),
@@ -171,7 +171,7 @@ import Testing
         #expect(outcome.outcomes == ["timeout.progress"])
     }
 
-    @Test func everyEventBeginsTheQuietAnew() async {
+    @Test func everyEventRestartsTheIdleTimeout() async {
         let fixture = Self.fixture([
             .opened(101), .request, .text(Event.created), .pause(.seconds(4)), .text(Event.text("a")),
             .pause(.seconds(4)), .text(Event.text("b")), .pause(.seconds(4)), .text(Event.completed),
@@ -224,7 +224,7 @@ import Testing
         #expect(fixture.clock.now - start == .seconds(5))
     }
 
-    @Test func aConnectionThatWasLostInAStreamIsStillThatWhereThereIsNoTimeToWait() async {
+    @Test func lostConnectionIsReportedWhenNoTimeForARetryIsLeft() async {
         let lost = TransportEnd.failed(TransportFailure(phase: .stream, cause: .connectionLost))
         let fixture = TurnFixture([.eventStream(Event.text("a"), then: lost)]) {
             $0.timeouts.total = .milliseconds(50)
@@ -237,7 +237,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func aRefusalWhoseBodyNeverComesIsARefusal(isHTTP: Bool) async {
+    func refusalWithAnUnfinishedBodyIsReportedAtTheTimeout(isHTTP: Bool) async {
         let fixture = Self.fixture([.opened(403, fields: ["x-request-id": "q"]), .body("no")], isHTTP: isHTTP) {
             $0.firstEvent = .seconds(5)
         }

@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(arguments: TransportFailure.Phase.allCases)
-    func aPhaseBecomesThePublicOne(_ phase: TransportFailure.Phase) {
+    func transportPhaseMapsToThePublicPhase(_ phase: TransportFailure.Phase) {
         let failure = AttemptFailure.transport(TransportFailure(phase: phase, cause: .timedOut))
         let isExchange = phase == .firstEvent || phase == .stream
         #expect(failure.phase(hasEvents: false).rawValue == (isExchange ? "firstEvent" : phase.rawValue))
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func aCloseHasItsCodeAndReason() async throws {
+    @Test func closeFailureHasItsCodeReasonAndRequestID() async throws {
         let fixture = Self.fixture([
             .opened(101, fields: ["x-request-id": "req"]), .request, .text(Event.text("a")),
             .ended(.closed(code: 1011, reason: "oops")),
@@ -141,7 +141,7 @@ import Testing
         #expect(failure.details.requestID == "req")
     }
 
-    @Test func theFailureCountsTheBytesAndTheQuiet() async throws {
+    @Test func cancelledAttemptReportsItsByteCountsAndTimes() async throws {
         let signal = Signal()
         let fixture = Self.fixture([.opened(101), .request, .text(Event.created), .hang(signal)])
         let handle = fixture.instance.streamHandle(ChappieTransportRequest(prompt: "hi"))
@@ -225,7 +225,7 @@ import Testing
         #expect(outcome.outcomes == ["response.error"])
     }
 
-    @Test func aFailedResponseIsTheEnd() async {
+    @Test func failedResponseThrowsATerminalFailure() async {
         let fixture = Self.fixture(.webSocket(Event.text("a"), Event.failed(code: "context_length_exceeded")))
         let outcome = await fixture.run()
         #expect(outcome.text == "a")
@@ -235,7 +235,7 @@ import Testing
         #expect(outcome.clientError == .responseTerminalFailure(response))
     }
 
-    @Test func anIncompleteResponseIsTheEnd() async {
+    @Test func incompleteResponseThrowsATerminalFailure() async {
         let fixture = Self.fixture(.webSocket(Event.text("a"), Event.incomplete))
         let outcome = await fixture.run()
         #expect(
@@ -268,7 +268,7 @@ import Testing
         #expect(fixture.transport.requests.isEmpty)
     }
 
-    @Test func aRequestThatIsTooLargeForAWebSocketGoesOverHTTPAlone() async {
+    @Test func onlyTheRequestTooLargeForAWebSocketUsesHTTP() async {
         let large = ChappieTransportRequest(prompt: String(repeating: "x", count: 16_700_000))
         let fixture = TurnFixture([.eventStream(Event.completed), .webSocket(Event.completed)])
         let first = await fixture.run(large)
@@ -321,7 +321,7 @@ import Testing
         #expect(fixture.clock.sleeps.isEmpty)
     }
 
-    @Test func aSecondRejectionIsTheEnd() async {
+    @Test func secondRejectionRequiresReauthentication() async {
         let body = #"{"error":{"code":"token_expired","message":"secret words"}}"#
         let fixture = TurnFixture([.refusal(401), .refusal(401, body: body)]) {
             $0.credential = { ChappieCredential(bearerToken: $0 == .connecting ? "old" : "new") }

@@ -37,7 +37,7 @@ import Testing
         #expect(!fixture.calls(1).contains(.release))
     }
 
-    @Test func afterAFailedHedgeNoReconnectionHasOne() async {
+    @Test func reconnectionAfterAFailedHedgeIsNotHedged() async {
         let fixture = Self.fixture([
             [.pause(.seconds(9)), .opened(101), .request, .ended(.closed(code: 1006, reason: ""))],
             .failure(.connect, .unreachable(code: 111)),
@@ -166,7 +166,7 @@ import Testing
 
     /// Both requests are sent by then, and the answer over HTTP is reported.
     @Test(arguments: [401, 429])
-    func anAnswerAboutTheAccountThatComesTooLateIsLeftToHTTP(_ status: Int) async {
+    func late401Or429OfTheUpgradeDoesNotEndTheHedge(_ status: Int) async {
         let hedge: [ScriptStep] = .held(answerAfter: .seconds(5), Event.text("a"), Event.completed)
         let fixture = Self.fixture([
             Self.late(.refusal(status)), hedge, .webSocket(Event.text("b"), Event.completed),
@@ -220,7 +220,7 @@ import Testing
         #expect(fixture.sentRequestCount == 1)
     }
 
-    @Test func anEarlyRefusalOfTheHedgeIsTheAnswerOnceTheUpgradeHasFailed() async {
+    @Test func refusalOfTheHedgeIsReportedAfterTheUpgradeFails() async {
         let fixture = Self.fixture([
             Self.late(.failure(.upgrade, .notHTTP)), [ScriptStep].refusal(413, body: "big").after(.seconds(2)),
         ])
@@ -316,7 +316,7 @@ import Testing
         #expect(fixture.calls(1).last == .cancel)
     }
 
-    @Test func aStreamThatIsDroppedLaterLeavesTheParkedUpgradeToTheInstance() async throws {
+    @Test func droppedStreamLeavesTheParkedUpgradeToTheInstance() async throws {
         let fixture = TurnFixture([[], Self.held])
         do {
             var events: AsyncThrowingStream<ChappieStreamEvent, any Error>.AsyncIterator? =

@@ -107,7 +107,7 @@ import Testing
         #expect(fixture.transport.requests.count == 2)
     }
 
-    @Test func inTheSameInstantOneOfThemSends() async {
+    @Test func onlyOneRequestIsSentWhenUpgradeAndHedgeOpenTogether() async {
         let upgrade: [ScriptStep] = .webSocket(Event.text("b"), Event.completed)
         let hedge: [ScriptStep] = .held(readyAfter: .seconds(1), Event.text("a"), Event.completed)
         let fixture = Self.fixture([upgrade.after(.seconds(3)), hedge])
@@ -161,7 +161,7 @@ import Testing
         #expect(fixture.transport.requests.count == 2)
     }
 
-    @Test func aParkedUpgradeThatOpensAndEndsIsNotUsed() async {
+    @Test func parkedUpgradeThatHasClosedIsNotUsed() async {
         let fixture = Self.fixture([[], Self.held, .webSocket(Event.text("b"), Event.completed)])
         _ = await fixture.run()
         fixture.transport.connections[0].append([.opened(101), .ended(.closed(code: 1001, reason: ""))])

@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test(arguments: [("http://[::1]:8080/v1", "ws://[::1]:8080/v1/responses"), ("ws://h:80", "ws://h/responses")])
-    func theURLIsWhereItGoes(base: String, expected: String) async throws {
+    func willSendReceivesTheURLOfTheRequest(base: String, expected: String) async throws {
         let url = try #require(URL(string: base))
         let asked = Asked()
         let fixture = TurnFixture([.socket([Event.completed("r")])]) {
@@ -198,7 +198,7 @@ import Testing
         #expect(fixture.sentRequestCount == 1)
     }
 
-    @Test func aFallbackIsAskedFor() async {
+    @Test func willSendIsAskedBeforeAFallback() async {
         let asked = Asked()
         let fixture = TurnFixture([.refusal(426), .http([Event.text("a"), Event.completed("r")])]) {
             $0.willSend = asked.hook(agreeing: 0)
@@ -239,7 +239,7 @@ import Testing
         #expect(fixture.sentRequestCount == 0)
     }
 
-    @Test func aPostThatWasLetGoMayHaveBeenSent() async {
+    @Test func cancelledPostAfterWillSendMayHaveBeenSent() async {
         let signal = Signal()
         let fixture = TurnFixture([[.hang(signal)]]) {
             $0.policy = .httpSSEOnly

@@ -155,7 +155,7 @@ import Testing
         #expect(steered.news == [.steered])
     }
 
-    @Test func aHandleSteersWithAText() async throws {
+    @Test func handleSteersTheRunningTurnWithAText() async throws {
         let fixture = TurnFixture([.socket([Event.created("r1"), Event.text("one ")]) + Self.successor]) {
             $0.rawEvents = .none
         }
@@ -205,7 +205,7 @@ import Testing
         #expect(steered.fixture.calls(0).contains(.cancel))
     }
 
-    @Test func itStandsBeforeTheOutputsOfCalls() async {
+    @Test func steeringInputPrecedesTheOutputsOfCalls() async {
         let call = Event.done(WireItem.sentCall("a"), at: 1)
         let steered = await Steered(
             after: [
@@ -246,7 +246,7 @@ import Testing
         #expect(response.incompleteReason == "steered")
     }
 
-    @Test func anotherEndingIsAFailure() async {
+    @Test func incompleteResponseDuringSteeringIsAFailure() async {
         let steered = await Steered(after: [
             .request, .text(Event.incomplete.replacing(#""id":"r""#, with: #""id":"r1""#)),
         ])
@@ -320,7 +320,7 @@ import Testing
         #expect(fixture.messages[0].count == 1)
     }
 
-    @Test func steeringBetweenTwoAttemptsIsRefused() async {
+    @Test func steeringDuringACredentialRefreshIsRefused() async {
         let handles = LockedValue<(turn: TurnDriver, error: ChappieSteeringError?)?>(nil)
         let fixture = TurnFixture([.refusal(401), .socket([Event.completed("r1")])]) {
             $0.credential = { request in

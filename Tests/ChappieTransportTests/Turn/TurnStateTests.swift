@@ -16,7 +16,7 @@ import Testing
         conversation([WireItem.question]) { $0.turnState = state }
     }
 
-    @Test func aWebSocketHandsItOutInAFrame() async {
+    @Test func firstTurnStateEventOfAWebSocketIsReported() async {
         let fixture = TurnFixture([
             .socket([Self.metadata("ts-1"), Self.metadata("ts-2"), Event.created("r1"), Event.completed("r1")])
         ])
@@ -34,7 +34,7 @@ import Testing
         #expect(await fixture.complete(Self.request()).response?.turnState == nil)
     }
 
-    @Test func overHTTPItIsAField() async {
+    @Test func turnStateOverHTTPIsReadFromAField() async {
         let fixture = TurnFixture([
             [
                 .opened(200, fields: [Self.field: "ts-http"]), .body(Event.sse(Self.metadata("ts-frame"))),
@@ -61,7 +61,7 @@ import Testing
 
     // MARK: Echoes
 
-    @Test func theTurnsNextRequestEchoesIt() async {
+    @Test func givenTurnStateIsSentAndKept() async {
         let fixture = TurnFixture([.socket([Self.metadata("ts-2"), Event.completed("r1")])])
         let (_, response) = await fixture.complete(Self.request("ts-1"))
         #expect(SentMessage(fixture.messages[0].first)?.turnState == "ts-1")
@@ -69,14 +69,14 @@ import Testing
         #expect(response?.turnState == "ts-1")
     }
 
-    @Test func overHTTPTheTurnsNextRequestEchoesItInAField() async {
+    @Test func turnStateOverHTTPIsSentInAField() async {
         let fixture = TurnFixture([.http([Event.completed("r1")])]) { $0.policy = .httpSSEOnly }
         _ = await fixture.run(Self.request("ts-1"))
         #expect(fixture.transport.requests[0].value(of: Self.field) == "ts-1")
         #expect(fixture.transport.requests[0].body?.contains("ts-1") == false)
     }
 
-    @Test func aRetryEchoesIt() async {
+    @Test func retrySendsTheTurnState() async {
         let fixture = TurnFixture([
             .socket([Self.metadata("ts-1"), Event.created("r1")], isBroken: true), .socket([Event.completed("r2")]),
         ])
@@ -85,7 +85,7 @@ import Testing
         #expect(fixture.transport.requests[1].value(of: Self.field) == nil)
     }
 
-    @Test func itGoesOverToHTTPAndToTheGETOfAResumption() async {
+    @Test func turnStateIsSentAfterAFallbackAndInAResumption() async {
         let fixture = TurnFixture([
             .socket([Self.metadata("ts-1"), Event.created("r1")], isBroken: true), .http([Event.completed("r2")]),
         ]) { $0.policy = ChappieStreamingTransportPolicy(maxWebSocketReconnectionAttempts: 0) }
@@ -113,7 +113,7 @@ import Testing
         #expect(metadata == ["a": "b", "x-codex-turn-state": "ts"])
     }
 
-    @Test func theNextTurnHasNone() async {
+    @Test func nextTurnSendsNoTurnState() async {
         let fixture = TurnFixture([.socket([Self.metadata("ts-1"), Event.created("r1"), Event.completed("r1")])])
         _ = await fixture.run(Self.request())
         fixture.transport.connections[0].append(.again(Event.created("r2"), Event.completed("r2")))

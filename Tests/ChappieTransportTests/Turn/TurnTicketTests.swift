@@ -40,7 +40,7 @@ import Testing
         #expect(ticket.ask() == .seconds(40))
     }
 
-    @Test func contentOfAProbeClosesTheBreakerAndAnswersOnce() {
+    @Test func firstContentOfAProbeClosesTheBreakerForGood() {
         self.open()
         self.clock.advance(by: .seconds(60))
         var probe = TurnTicket(self.engine, self.control())

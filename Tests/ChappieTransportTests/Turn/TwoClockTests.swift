@@ -48,7 +48,7 @@ import Testing
             ])
     }
 
-    @Test func theNewsComesAtItsTime() async throws {
+    @Test func stallIsReportedAtItsTimeout() async throws {
         let fixture = Self.fixture([.text(Event.text("a")), .pause(.seconds(90)), .text(Event.completed)]) {
             $0.timeouts.stall = .seconds(7)
         }
@@ -109,7 +109,7 @@ import Testing
     // MARK: Progress
 
     @Test(arguments: [(24, true), (25, true), (26, false)])
-    func eventsWithoutContentDoNotProlongAStandstill(seconds: Int, isInTime: Bool) async {
+    func eventsWithoutContentDoNotExtendTheProgressTimeout(seconds: Int, isInTime: Bool) async {
         let keepalives = (1...4).flatMap { _ in [ScriptStep.pause(.seconds(5)), .text(Event.keepalive), .heard] }
         let fixture = Self.fixture(
             [.text(Event.text("a"))] + keepalives + [.pause(.seconds(seconds - 20)), .text(Event.text("b"))]
@@ -130,7 +130,7 @@ import Testing
         #"{"type":"response.function_call_arguments.delta","output_index":1,"item_id":"i","delta":""}"#,
     ]
 
-    @Test(arguments: Self.signsOfLife) func signsOfLifeAreNoProgress(event: String) async {
+    @Test(arguments: Self.signsOfLife) func signsOfLifeDoNotExtendTheProgressTimeout(event: String) async {
         let signs = (1...5).flatMap { _ in [ScriptStep.pause(.seconds(5)), .text(event)] }
         let fixture = Self.fixture(
             [.text(Event.text("a"))] + signs + [.pause(.seconds(5)), .text(Event.text("b")), .text(Event.completed)]
@@ -187,7 +187,7 @@ import Testing
         #expect(outcome.text == "a")
     }
 
-    @Test func aStandstillEndsAtItsTime() async {
+    @Test func progressTimeoutEndsAStalledTurn() async {
         let fixture = Self.fixture([.text(Event.text("a")), .pause(.seconds(5_000)), .text(Event.completed)]) {
             $0.timeouts.idle = nil
         }
@@ -201,7 +201,7 @@ import Testing
 
     /// All events have arrived at once, and the consumer pauses between two of them.
     @Test(arguments: [nil, Duration.seconds(2), .seconds(5), .seconds(30)])
-    func aStallDoesNotExcuseAStandstill(stall: Duration?) async {
+    func consumersPauseCountsTowardsTheProgressTimeout(stall: Duration?) async {
         let fixture = Self.fixture([
             .text(Event.text("a")), .text(Event.keepalive), .text(Event.text("b")), .text(Event.completed),
         ]) {
@@ -287,7 +287,7 @@ import Testing
         #expect(outcome.text == "ab")
     }
 
-    @Test func aStopBeforeTheFirstEventIsNotTheServersSilence() async {
+    @Test func suspensionDoesNotCountTowardsTheFirstEventTimeout() async {
         let fixture = Self.fixture([
             .stopped(.seconds(400)), .pause(.seconds(4)), .text(Event.text("a")), .text(Event.completed),
         ]) { $0.timeouts.firstEvent = .seconds(5) }
@@ -305,7 +305,7 @@ import Testing
         #expect(fixture.clock.now - start == .seconds(460))
     }
 
-    @Test func theTotalBudgetIsNotProlongedByAStop() async {
+    @Test func suspensionCountsTowardsTheTotalTimeout() async {
         let fixture = Self.fixture([
             .text(Event.text("a")), .stopped(.seconds(400)), .pause(.seconds(1)), .text(Event.completed),
         ]) { $0.timeouts.total = .seconds(60) }
@@ -345,7 +345,7 @@ import Testing
         #expect(outcome.outcomes == ["timeout.firstEvent"])
     }
 
-    @Test func commentsWithoutAPauseDoNotPutProgressOff() async {
+    @Test func continuousCommentsDoNotExtendTheProgressTimeout() async {
         let outcome = await Self.read(
             [.opened(200), .body(Event.sse(Event.text("a")))] + Self.comments + [.body(Event.sse(Event.completed))]
         ) { $0.progress = .seconds(5) }
