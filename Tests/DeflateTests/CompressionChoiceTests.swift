@@ -57,7 +57,7 @@ import Testing
         #expect(!Self.isWorthwhile(Self.base64(count)))
     }
 
-    @Test func aPictureBehindAPromptDecides() {
+    @Test func largestPartOfTheContentDeterminesCompression() {
         #expect(!Self.isWorthwhile(Self.text(4_000) + Self.base64(1_000_000) + Self.text(100)))
         #expect(Self.isWorthwhile(Self.base64(4_000) + Self.text(1_000_000)))
     }

@@ -33,7 +33,7 @@ import WebSocketProtocol
     ]
 
     @Test(arguments: Self.formats)
-    func shortStreamsSplitAnywhere(format: Inflater.Format) throws {
+    func shortStreamsSplitAnywhereInflate(format: Inflater.Format) throws {
         let content = Array("data: {\"type\":\"response.output_text.delta\"}\n\ndata: {\"type\":\"\"}\n\n".utf8)
         let stream = self.compress(content, format)
         for cut in 0...stream.count {
@@ -44,7 +44,7 @@ import WebSocketProtocol
     }
 
     @Test(arguments: Self.formats, 0..<20)
-    func randomStreamsSplitAtRandom(format: Inflater.Format, seed: UInt64) throws {
+    func randomStreamsInRandomChunksInflate(format: Inflater.Format, seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let content = random.content(upTo: 150_000)
         let stream = self.compress(content, format)
@@ -63,7 +63,7 @@ import WebSocketProtocol
         }
     }
 
-    @Test func theLimitStopsTheOutputAndNotTheStream() throws {
+    @Test func outputContinuesAfterTheLimitOfACall() throws {
         let content = [UInt8](repeating: 9, count: 10_000)
         let stream = OneCallZlib.zlib(content)
         let inflater = Inflater(format: .zlib)

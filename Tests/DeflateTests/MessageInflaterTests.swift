@@ -155,7 +155,7 @@ import WebSocketProtocol
     ]
 
     @Test(arguments: [Self.oneBlock, Self.stored, Self.finalBlock, Self.twoBlocks])
-    func messagesOfTheSpecificationSplitAnywhere(payload: [UInt8]) throws {
+    func examplesOfRFC7692SplitAnywhereInflate(payload: [UInt8]) throws {
         for cut in 0...payload.count {
             let inflater = try self.inflater()
             #expect(try self.inflate(payload, chunkSizes: [cut], with: inflater) == Self.hello)
@@ -233,7 +233,7 @@ import WebSocketProtocol
 
     // MARK: Broken data
 
-    @Test func garbageIsRefusedEverAfter() throws {
+    @Test func corruptDataFailsAllLaterMessages() throws {
         let inflater = try self.inflater()
         let garbage: [UInt8] = [0xff, 0xff, 0xff, 0xff] + Array(" garbage".utf8)
         #expect(throws: DeflateError.corruptData) { try self.inflate(garbage, with: inflater) }
@@ -320,7 +320,7 @@ import WebSocketProtocol
 
     /// 32 bytes, and directly after them a distance that does not exist.
     @Test(arguments: [0, 1, 2])
-    func theLimitComesBeforeAnErrorBehindIt(cut: Int) throws {
+    func limitIsReportedBeforeALaterDataError(cut: Int) throws {
         let payload: [UInt8] = [0xFA, 0x48]
         let output = PaddedBuffer()
         let inflater = try self.inflater(limit: 31)
@@ -381,7 +381,7 @@ import WebSocketProtocol
     }
 
     @Test(arguments: [0, 1, 6, 9])
-    func everyLevelGoesThrough(level: Int32) throws {
+    func messagesOfEveryCompressionLevelInflate(level: Int32) throws {
         var random = SeededGenerator(seed: 3)
         for _ in 0..<20 {
             let message = random.content(upTo: 5_000)

@@ -57,11 +57,11 @@ import WebSocketProtocol
                     + ";client_no_context_takeover;server_no_context_takeover", [0, 0, 15, 15]
             ),
         ])
-    func answersToTheDefaultOffer(answer: String, expected: [Int]) throws {
+    func answerToTheDefaultOfferIsNegotiated(answer: String, expected: [Int]) throws {
         #expect(try self.summary(answer) == expected)
     }
 
-    @Test func answersToAnOfferOfEverything() throws {
+    @Test func answerToAFullOfferIsNegotiated() throws {
         let minimal = "permessage-deflate; server_no_context_takeover; server_max_window_bits="
         #expect(try self.summary(minimal + "12", offer: Self.everything) == [0, 0, 12, 11])
         #expect(try self.summary(minimal + "9", offer: Self.everything) == [0, 0, 9, 11])

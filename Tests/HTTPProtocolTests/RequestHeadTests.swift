@@ -96,7 +96,7 @@ import Testing
     func nameIsAToken(_ name: String) { #expect(RequestMethod(rawValue: name)?.rawValue == name) }
 
     @Test(arguments: ["", " ", "A B", "A\r\n", "é", "A:", "A/B", "\0"])
-    func otherTextsAreNoMethods(_ name: String) { #expect(RequestMethod(rawValue: name) == nil) }
+    func invalidMethodNamesAreRefused(_ name: String) { #expect(RequestMethod(rawValue: name) == nil) }
 
     @Test(arguments: [
         ("GET", true), ("REPORT", true), ("PUT", true), ("POST", false), ("PATCH", false), ("get", false),

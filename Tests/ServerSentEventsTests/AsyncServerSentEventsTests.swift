@@ -128,7 +128,7 @@ import Testing
             ("data: a\n\n", .clean), ("", .clean), (": c\n", .clean), ("data: a\n", .insideEvent(pendingByteCount: 1)),
             ("data: ab", .insideLine(pendingByteCount: 2)),
         ] as [(String, EventStreamEnd)])
-    func saysWhereTheStreamEnded(stream: String, end: EventStreamEnd) async throws {
+    func iteratorReportsWhereTheStreamEnded(stream: String, end: EventStreamEnd) async throws {
         var events = ScriptedBytes([Array(stream.utf8)]).serverSentEvents().makeAsyncIterator()
         #expect(events.end == nil)
         _ = try await events.all()

@@ -55,7 +55,7 @@ import Testing
         Endless("byte order marks", start: "\u{FEFF}", "\u{FEFF}", end: .insideLine(pendingByteCount: 0)),
         Endless("byte order marks on lines", start: "\n", "\u{FEFF}data: x\n"),
     ])
-    func whatGivesAnEventNothingGoesOnForEver(_ stream: Endless) throws {
+    func endlessInputThatBuffersNoEventStaysWithinTheLimit(_ stream: Endless) throws {
         var parser = EventStreamParser(maximumEventByteCount: 16)
         var counter = EventCounter()
         try counter.feed(Array(stream.start.utf8), to: &parser)
@@ -97,7 +97,7 @@ import Testing
         Refused("short data lines", "data:x\n", byteOffset: 7 * (1 << 15) + 5),
         Refused("short data lines that end in CRLF", "data: x\r\n", byteOffset: 9 * (1 << 15) + 6),
     ])
-    func whatIsKeptEndsAtTheLimit(_ stream: Refused) throws {
+    func bufferedDataTypeAndIDFailAtTheEventLimit(_ stream: Refused) throws {
         let error = EventStreamError.eventTooLarge(maximumByteCount: 1 << 16, byteOffset: stream.byteOffset)
         let repeatCount = stream.byteOffset / stream.repeated.utf8.count + 10
         let input = Array((stream.start + String(repeating: stream.repeated, count: repeatCount)).utf8)
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func oneGiantEventInOneChunk() throws {
+    @Test func giantEventInOneChunkIsReadUpToTheLimit() throws {
         let lineCount = endlessByteCount / 64 / 8
         let line = Array("data: x\n".utf8)
         var stream = Array(repeatElement(line, count: lineCount).joined())
@@ -155,7 +155,7 @@ import Testing
             [0x3A],
             [0x20],
         ] as [[UInt8]])
-    func anyBytesAtAnyPlaceMeanWhatTheSpecificationSays(_ bytes: [UInt8]) {
+    func bytesInsertedAnywhereAreParsedAsBySpecification(_ bytes: [UInt8]) {
         let stream = Array("\u{FEFF}id: 1\r\nevent: t\ndata: a\u{E9}\ndata\n\n:c\rretry: 25\rdata:\u{1F642}\r\r".utf8)
         for place in 0...stream.count {
             let input = ArraySlice(Array(stream[..<place]) + bytes + Array(stream[place...]))
@@ -171,7 +171,7 @@ import Testing
         }
     }
 
-    @Test func everyByteIsAStream() {
+    @Test func anyLeadingBytesAreParsedAsBySpecification() {
         for first in UInt8.min...UInt8.max {
             for second in [0x00, 0x0A, 0x0D, 0x20, 0x3A, 0x61, 0xBB, 0xFF] as [UInt8] {
                 let stream = [first, second, first, 0x0A] + Array("data: x\n\n".utf8)

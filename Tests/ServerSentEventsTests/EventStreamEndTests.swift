@@ -23,7 +23,7 @@ import Testing
             ("id: 12\n: c\n", .insideEvent(pendingByteCount: 2)),
             ("id: 12\u{0}\n", .clean),
         ] as [(String, EventStreamEnd)])
-    func saysWhereTheStreamEnded(stream: String, end: EventStreamEnd) {
+    func parserReportsWhereTheStreamEnded(stream: String, end: EventStreamEnd) {
         for chunks in Chunking.all(of: Array(stream.utf8)) { #expect(Recording(chunks).end == end) }
     }
 
@@ -38,7 +38,7 @@ import Testing
         "retry: 4",
         "unknown: x",
     ])
-    func nothingOfAnEndedStreamReachesTheNext(remainder: String) throws {
+    func unfinishedEventOfAnEndedStreamIsDiscarded(remainder: String) throws {
         var parser = EventStreamParser()
         _ = try parser.events(in: Array("id: 7\ndata: a\n\n\(remainder)".utf8))
         _ = parser.finish()

@@ -152,7 +152,7 @@ import Testing
         #expect(events == [ServerSentEvent(data: "a")])
     }
 
-    @Test func theErrorSaysWhichLimitAndWhere() {
+    @Test func errorDescriptionNamesLimitAndByteOffset() {
         let error = EventStreamError.eventTooLarge(maximumByteCount: 10, byteOffset: 35)
         #expect("\(error)" == "an event is larger than the limit of 10 bytes (at byte 35 of the stream)")
         let line = EventStreamError.lineTooLong(maximumByteCount: 10, byteOffset: 35)

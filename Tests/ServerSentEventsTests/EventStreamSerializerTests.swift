@@ -115,7 +115,7 @@ import Testing
             (.invalidLastEventID(byteOffset: 0), "a last event ID has a line terminator or a NUL (at byte 0)"),
             (.invalidReconnectionTime, "a reconnection time is negative or too long"),
         ] as [(EventStreamSerializerError, String)])
-    func theErrorSaysWhichFieldAndWhere(error: EventStreamSerializerError, text: String) {
+    func errorDescriptionNamesFieldAndByteOffset(error: EventStreamSerializerError, text: String) {
         #expect("\(error)" == text)
     }
 

@@ -8,7 +8,7 @@ import WebSocketProtocol
 
     // MARK: RFC 6455 section 5.7
 
-    @Test func unmaskedTextMessageOfTheSpecification() {
+    @Test func unmaskedExampleOfRFC6455IsRead() {
         #expect(FrameCollector.read([0x81, 0x05, 0x48, 0x65, 0x6c, 0x6c, 0x6f]) == [.text("Hello")])
     }
 
@@ -56,16 +56,16 @@ import WebSocketProtocol
         #expect(Self.only(chunk) == nil)
     }
 
-    @Test func fragmentedTextMessageOfTheSpecification() {
+    @Test func fragmentedExampleOfRFC6455IsRead() {
         let bytes: [UInt8] = [0x01, 0x03, 0x48, 0x65, 0x6c, 0x80, 0x02, 0x6c, 0x6f]
         #expect(FrameCollector.read(bytes) == [.text("Hello")])
     }
 
-    @Test func pingOfTheSpecification() {
+    @Test func pingExampleOfRFC6455IsRead() {
         #expect(FrameCollector.read([0x89, 0x05, 0x48, 0x65, 0x6c, 0x6c, 0x6f]) == [.ping(Self.hello)])
     }
 
-    @Test func maskedFramesOfTheSpecificationAreRefusedFromAServer() {
+    @Test func maskedExamplesOfRFC6455AreRefusedFromAServer() {
         let text: [UInt8] = [0x81, 0x85, 0x37, 0xfa, 0x21, 0x3d, 0x7f, 0x9f, 0x4d, 0x51, 0x58]
         let pong: [UInt8] = [0x8a, 0x85, 0x37, 0xfa, 0x21, 0x3d, 0x7f, 0x9f, 0x4d, 0x51, 0x58]
         #expect(FrameCollector.read(text) == [.failure(.maskedFrame)])
@@ -73,7 +73,7 @@ import WebSocketProtocol
     }
 
     @Test(arguments: [256, 65_536])
-    func binaryMessagesOfTheSpecification(byteCount: Int) {
+    func binaryExamplesOfRFC6455AreRead(byteCount: Int) {
         let header: [UInt8] =
             byteCount == 256 ? [0x82, 0x7E, 0x01, 0x00] : [0x82, 0x7F, 0, 0, 0, 0, 0, 0x01, 0, 0]
         let payload = [UInt8](repeating: 0xA5, count: byteCount)
@@ -112,7 +112,7 @@ import WebSocketProtocol
     }
 
     @Test(arguments: [125, 126, 127, 65_535, 65_536, 65_537])
-    func longPayloadsMayBeSplitInTheirHeader(byteCount: Int) {
+    func framesSplitInTheirHeaderAreRead(byteCount: Int) {
         let payload = SeededBytes.make(byteCount)
         let bytes = ServerFrame.binary(payload)
         for cut in 0...16 {

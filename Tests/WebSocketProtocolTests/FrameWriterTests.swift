@@ -12,14 +12,14 @@ import WebSocketProtocol
         return output
     }
 
-    @Test func maskedFramesOfTheSpecification() {
+    @Test func maskedExamplesOfRFC6455AreWritten() {
         let masked: [UInt8] = [0x37, 0xfa, 0x21, 0x3d, 0x7f, 0x9f, 0x4d, 0x51, 0x58]
         #expect(self.write(FrameHeader(opcode: .text), Array("Hello".utf8)) == [0x81, 0x85] + masked)
         #expect(self.write(FrameHeader(opcode: .pong), Array("Hello".utf8)) == [0x8a, 0x85] + masked)
     }
 
     @Test(arguments: [0, 1, 7, 8, 9, 125, 126, 127, 65_535, 65_536, 65_537])
-    func everySizeIsWrittenInItsForm(byteCount: Int) {
+    func payloadLengthIsWrittenInItsShortestForm(byteCount: Int) {
         let payload = SeededBytes.make(byteCount)
         let expected = ServerFrame(opcode: 2, payload: payload, maskingKey: [0x37, 0xFA, 0x21, 0x3D]).bytes
         #expect(self.write(FrameHeader(opcode: .binary), payload) == expected)
@@ -83,7 +83,7 @@ import WebSocketProtocol
     }
 
     @Test(arguments: [122, 123, 124])
-    func aReasonHasAtMost123Bytes(byteCount: Int) {
+    func closeReasonIsCutTo123Bytes(byteCount: Int) {
         let frame = CloseFrame(code: .normalClosure, reason: String(repeating: "r", count: byteCount))
         #expect(frame.reason.utf8.count == min(byteCount, 123))
     }

@@ -29,7 +29,7 @@ import WebSocketProtocol
 
     // MARK: Request
 
-    @Test func theKeyOfTheSpecification() {
+    @Test func keyAndAcceptInputMatchRFC6455() {
         let handshake = OpeningHandshake(nonce: self.nonce)
         #expect(handshake.key == "dGhlIHNhbXBsZSBub25jZQ==")
         #expect(handshake.acceptInput == "dGhlIHNhbXBsZSBub25jZQ==258EAFA5-E914-47DA-95CA-C5AB0DC85B11")
@@ -83,7 +83,7 @@ import WebSocketProtocol
         #expect(self.judge { $0.connection = value } == .failure(.connectionIsNotUpgrade))
     }
 
-    @Test func missingFieldsAreToldApart() {
+    @Test func eachMissingFieldHasItsOwnFault() {
         #expect(self.judge { $0.upgrade = nil } == .failure(.missingUpgrade))
         #expect(self.judge { $0.connection = nil } == .failure(.missingConnection))
         #expect(self.judge { $0.accept = nil } == .failure(.missingAccept))
@@ -147,7 +147,7 @@ extension OpeningHandshakeTests {
             ("foo;bar=\"10\" , qux", "foo;bar=10,qux"), ("foo ; bar = 3\t", "foo;bar=3"),
             ("foo;bar=\"1\\0\"", "foo;bar=10"), ("a,b;c,,d", "a,b;c,d"), ("foo;bar;bar", "foo;bar;bar"),
         ])
-    func listsAreRead(value: String, expected: String) {
+    func extensionListsAreParsed(value: String, expected: String) {
         #expect(self.describe(value) == expected)
     }
 
@@ -178,11 +178,11 @@ extension OpeningHandshakeTests {
             ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="),
             ("foobar", "Zm9vYmFy"),
         ])
-    func theVectorsOfTheSpecification(text: String, expected: String) {
+    func base64MatchesTheVectorsOfRFC4648(text: String, expected: String) {
         #expect(Base64.encode(Array(text.utf8)) == expected)
     }
 
-    @Test func allDigitsAreUsed() {
+    @Test func base64EncodesWithPlusAndSlash() {
         #expect(Base64.encode([0xFB, 0xEF, 0xFF]) == "++//")
     }
 }

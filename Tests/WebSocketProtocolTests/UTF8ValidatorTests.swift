@@ -119,7 +119,7 @@ import WebSocketProtocol
         #expect(answers == [true, false, false, false, true, true])
     }
 
-    @Test func aCutScalarIsNotComplete() {
+    @Test func incompleteScalarAtTheEndIsInvalid() {
         var validator = UTF8Validator()
         let isPossible = [0x61, 0xF0, 0x9F, 0x98 as UInt8].withUnsafeBytes { validator.validate($0) }
         let isComplete = validator.finish()
