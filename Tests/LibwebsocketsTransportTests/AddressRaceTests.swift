@@ -44,7 +44,7 @@ import Testing
         #expect(!race.hasNext)
     }
 
-    @Test func theOnlyAddressLoses() {
+    @Test func failureOfTheOnlyAddressEndsTheRace() {
         var race = AddressRace(addresses: ["a"])
         #expect(race.delayPassed() == .start(attempt: 0, address: "a"))
         #expect(race.failed(attempt: 0, Self.refused) == .lose(Self.refused))

@@ -89,7 +89,7 @@ extension InboundBuffer {
         #expect(try #require(arena.take()).head == nil)
     }
 
-    @Test func theFirstEndCounts() throws {
+    @Test func onlyTheFirstEndIsReported() throws {
         let arena = Self.arena()
         #expect(arena.finish(.complete))
         #expect(!arena.finish(.closed(code: 1006, reason: "")))
@@ -142,7 +142,7 @@ extension InboundBuffer {
         #expect(arena.room == 0)
     }
 
-    @Test func whereThereIsNoRoomAtAllAReadHasAByte() {
+    @Test func readHasRoomForAByteAtAZeroWatermark() {
         let arena = Self.arena(high: 0, low: 0)
         #expect(arena.room == 1)
     }
@@ -191,7 +191,7 @@ extension InboundBuffer {
         ([smallByteCount, largeByteCount], [1, 1]), ([smallByteCount, largeByteCount - 1, 1, 1], [1, 2, 1]),
         ([largeByteCount, largeByteCount, largeByteCount], [1, 1, 1]),
     ])
-    func whatDoesNotFitGoesIntoAnotherBuffer(_ byteCounts: [Int], _ recordCounts: [Int]) throws {
+    func messageThatDoesNotFitGoesIntoAnotherBuffer(_ byteCounts: [Int], _ recordCounts: [Int]) throws {
         let arena = Self.arena()
         for byteCount in byteCounts { arena.append(Self.text("x", byteCount)) }
         arena.finish(.complete)
@@ -246,7 +246,7 @@ extension InboundBuffer {
         #expect(try #require(arena.take()?.buffer) === buffer)
     }
 
-    @Test func aBufferIsTakenAloneOnlyWhenNothingElseIsToBeTold() throws {
+    @Test func bufferIsTakenAloneOnlyWithoutPendingReadinessPauseOrEnd() throws {
         let arena = Self.arena(high: 300, low: 100)
         #expect(arena.takeBuffer(giving: nil) == nil)
         arena.append("a")
@@ -270,7 +270,7 @@ extension InboundBuffer {
         #expect(last.texts == ["d"] && last.end == .complete)
     }
 
-    @Test func everythingThatCanBeTakenIsHintedAt() {
+    @Test func mayHaveBatchIsTrueForEverythingThatCanBeTaken() {
         func hint(_ change: (InboundArena) -> Void) -> Bool {
             let arena = Self.arena()
             change(arena)
@@ -368,7 +368,7 @@ extension InboundBuffer {
         #expect(try !#require(aborted.take(giving: InboundBuffer())).isReady)
     }
 
-    @Test func aPongStandsWhereItCame() throws {
+    @Test func pongKeepsItsPlaceAmongMessages() throws {
         let arena = Self.arena()
         let piece = MessagePiece(kind: .text)
         arena.append("a")
@@ -447,7 +447,7 @@ extension InboundBuffer {
         }
     }
 
-    @Test func afterTheEndWasTakenThereIsNoWait() async {
+    @Test func waitReturnsAtOnceAfterTheEndWasTaken() async {
         let arena = Self.arena()
         arena.finish(.complete)
         _ = arena.take()
@@ -473,7 +473,7 @@ extension InboundBuffer {
         #expect(arena.takeReadyWaiter() == nil)
     }
 
-    @Test func whatIsAppendedTakesTheWaiterOut() async {
+    @Test func firstAppendedMessageRemovesTheWaiter() async {
         let arena = Self.arena()
         let task = Task.immediate { await arena.wait(until: nil) }
         arena.noteHeard(at: .now, isPing: true)

@@ -30,7 +30,7 @@ import Testing
         #expect(queue.earliest == nil)
     }
 
-    @Test func deadlinesComeOutInTheirOrderAndWhenTheyAreOver() {
+    @Test func passedDeadlinesAreTakenInOrder() {
         var queue = Self.queue([5, 3, 9, 1, 7])
         #expect(queue.earliest == Self.instant(1))
         #expect(Self.takeDue(&queue, at: 0).isEmpty)
@@ -40,7 +40,7 @@ import Testing
         #expect(queue.earliest == nil)
     }
 
-    @Test func aNearerDeadlineCountsAndALaterOneDoesNot() {
+    @Test func onlyANearerDeadlineReplacesTheEarlierOne() {
         var queue = Self.queue([5, 6])
         queue.expect(Self.instant(8), for: ConnectionID(rawValue: 0))
         #expect(queue.earliest == Self.instant(5))
@@ -126,7 +126,7 @@ import Testing
         #expect(timer.act(at: Self.start + .seconds(30)) == .giveUp)
     }
 
-    @Test func anyByteIsAnAnswer() {
+    @Test func anyReceivedByteAnswersAPing() {
         var timer = Self.timer()
         #expect(timer.act(at: Self.start + .seconds(20)) == .sendPing)
         timer.received(at: Self.start + .seconds(29))

@@ -131,7 +131,7 @@ extension FrameQueue {
     // MARK: The end
 
     @Test(arguments: [FrameQueue.Rest.isSent, .isDropped])
-    func aCloseEndsAMessageThatWasBegun(_ rest: FrameQueue.Rest) throws {
+    func closeFrameEndsAPartlySentMessage(_ rest: FrameQueue.Rest) throws {
         var queue = FrameQueue()
         queue.append(OutboundMessage(Self.content(200_000), kind: .text))
         queue.append(OutboundMessage(Self.content(5), kind: .text))
@@ -210,7 +210,7 @@ extension FrameQueue {
 
     /// Empty messages take room as well: without it, any number of them could wait.
     @Test(arguments: [(0, 48), (1, 48), (48, 48), (49, 49)])
-    func shortMessageHasALeastWeight(byteCount: Int, weight: Int) {
+    func messageWeighsAtLeast48Bytes(byteCount: Int, weight: Int) {
         var queue = FrameQueue()
         let message = OutboundMessage(Self.content(byteCount), kind: .text)
         #expect(message.weight == weight)
@@ -233,7 +233,7 @@ extension FrameQueue {
 
     /// As many messages as one write takes go out together, and a longer one by itself.
     @Test(arguments: [(1_024, 63), (65_528, 1), (65_529, 0), (1 << 20, 0), (0, 10_922)])
-    func aWriteHasRoomForMessages(byteCount: Int, count: Int) throws {
+    func writeTakesMessagesUpToItsBufferSize(byteCount: Int, count: Int) throws {
         let request = TransportRequest(
             endpoint: TransportEndpoint(isSecure: false, host: "127.0.0.1", port: 1, target: "/"),
             exchange: .webSocket(offersCompression: false))
@@ -271,7 +271,7 @@ extension FrameQueue {
         #expect(frames.last { $0.opcode == 10 }?.payload.suffix(2) == [UInt8(9_999 / 256), UInt8(9_999 % 256)])
     }
 
-    @Test func everyPingOfAFewIsAnswered() throws {
+    @Test func twoHundredPingsAreAllAnswered() throws {
         var queue = FrameQueue()
         for number in 0..<200 { queue.appendPong([UInt8(number)]) }
         let frames = try #require(ClientFrame.read(queue.drain(by: 4_096)))

@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: [113, 1_000, .max])
-    func someLargeBuffersAreThereForAnyNumberOfStreams(streamCount: Int) {
+    func plentifulMemoryHasAMinimumForManyStreams(streamCount: Int) {
         #expect(InboundMemory.plentifulByteCount(forStreams: streamCount) == InboundMemory.leastByteCount)
     }
 
@@ -87,7 +87,7 @@ import Testing
         #expect(self.arena.room(sharing: Self.share) == Self.share)
     }
 
-    @Test func whatCameInPlentyPausesReadingWhenMemoryIsScarce() throws {
+    @Test func readingPausesWhenReceivedBytesExceedAReducedShare() throws {
         self.append(5_000, share: .max)
         #expect(self.arena.room > 5_000)
         #expect(self.arena.room(sharing: Self.share) == 0)
@@ -96,7 +96,7 @@ import Testing
     }
 
     /// The consumer learns from the next buffer that reading waits for it.
-    @Test func readingNeverWaitsForAConsumerThatHasNoBufferToTake() throws {
+    @Test func readingIsNotPausedWithoutABufferToTake() throws {
         self.append(5_000, share: .max)
         #expect(try #require(self.arena.take()).isPaused == false)
         #expect(self.arena.room(sharing: Self.share) == Self.share)
@@ -106,7 +106,7 @@ import Testing
         #expect(self.arena.shouldResume(withUnread: 0))
     }
 
-    @Test func plentyEndsTheLimit() throws {
+    @Test func plentifulMemoryLetsPausedReadingResume() throws {
         self.append(1_200)
         #expect(self.arena.room == 0)
         _ = self.arena.take()

@@ -105,7 +105,7 @@ import Testing
         #expect(!run.stack.isEstablished)
     }
 
-    @Test func anEndBeforeTheTunnelIsTheProxys() throws {
+    @Test func endBeforeTheTunnelIsAFailureOfTheProxy() throws {
         let run = Run([try Self.greeting(Self.proxy)])
         #expect(run.stack.failureOfEnd == TransportFailure(phase: .proxy, cause: .connectionLost))
     }

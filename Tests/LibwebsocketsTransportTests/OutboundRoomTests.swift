@@ -94,7 +94,7 @@ import Testing
     @Test(arguments: [
         TransportEnd.closed(code: 1000, reason: ""), .failed(TransportFailure(phase: .stream, cause: .connectionLost)),
     ])
-    func theEndIsToldToSenders(_ end: TransportEnd) async {
+    func waitingAndLaterSendersReceiveTheEnd(_ end: TransportEnd) async {
         #expect(await self.arena.outbound.admit(byteCount: 10, upTo: 10) == .queued)
         let sender = Task { await self.arena.outbound.admit(byteCount: 1, upTo: 10) }
         self.arena.finish(end)

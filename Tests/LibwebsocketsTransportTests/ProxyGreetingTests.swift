@@ -183,7 +183,7 @@ import Testing
     }
 
     @Test(arguments: Self.conversations)
-    func anOutcomeIsFinal(_ conversation: Conversation) throws {
+    func outcomeDoesNotChangeWithLaterBytes(_ conversation: Conversation) throws {
         var greeting = try conversation.greeting()
         var position = 0
         _ = conversation.answers.withUnsafeBytes { greeting.receive($0, at: &position) }

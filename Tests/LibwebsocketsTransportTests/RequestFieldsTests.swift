@@ -23,7 +23,7 @@ import WebSocketProtocol
     }
 
     @Test(arguments: [(0, false), (1, true), (254, true), (255, true), (256, false)])
-    func theHostHasALimit(_ count: Int, _ isSendable: Bool) {
+    func hostHasFrom1To255Characters(_ count: Int, _ isSendable: Bool) {
         let host = String(repeating: "x", count: count)
         #expect((RequestFields.fault(in: Self.request(host: host)) == nil) == isSendable)
     }
@@ -96,7 +96,7 @@ import WebSocketProtocol
         #expect(RequestFields.host(of: endpoint) == value)
     }
 
-    @Test func aPostSaysHowLongItsBodyIs() throws {
+    @Test func postSendsContentLengthOfItsBody() throws {
         let request = Self.request(fields: [HTTPField("A", "1"), HTTPField("B", "")], body: [1, 2, 3])
         let head = "POST / HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 3\r\nA: 1\r\nB: \r\n\r\n"
         #expect(try Self.head(of: request) == head)
@@ -155,7 +155,7 @@ extension ServiceMailbox {
 
     private static let unavailable = TransportEnd.failed(TransportFailure(phase: .connect, cause: .unavailable))
 
-    @Test func commandsComeOutInOrderAndOnce() {
+    @Test func mailboxDrainsCommandsInOrderAndOnce() {
         let mailbox = ServiceMailbox()
         for number in UInt(1)...3 { mailbox.post(.cancel(ConnectionID(rawValue: number))) }
         let numbers = mailbox.drain().map { command -> UInt in

@@ -68,7 +68,7 @@ import WebSocketProtocol
         #expect(!buffer.hasRoom(for: 1))
     }
 
-    @Test func messagesStayWhereTheyAreWithTheHeadersBetweenThem() throws {
+    @Test func messagesInAReserveBufferAreNotMoved() throws {
         var reserve: InboundBuffer? = self.large
         let bytes = self.read("##\(Self.text)##two#", at: 16, of: self.large)
         let piece = InboundBuffer.Record.Content.message(MessagePiece(kind: .text))

@@ -169,7 +169,7 @@ import Testing
         lookUp.letGo(8)
     }
 
-    @Test func everyLookUpInLineIsAnswered() async {
+    @Test func fiveHundredConcurrentLookUpsAreAnswered() async {
         let resolver = Resolver { .success([$0]) }
         let count = await withTaskGroup(of: Bool.self) { group in
             for number in 0..<500 {

@@ -188,7 +188,7 @@ import Testing
     }
 
     @Test(arguments: 1...255 as ClosedRange<UInt8>)
-    func withoutALoginNoOtherMethodWillDo(method: UInt8) {
+    func otherMethodsAreRefusedWithoutACredential(method: UInt8) {
         let (sent, answer, _) = Self.exchange(Self.handshake(), [[5, method]])
         // A proxy may choose what was not offered, and says by that what it wants.
         let isLoginWanted = method == 2 || method == 0xFF
@@ -198,7 +198,7 @@ import Testing
     }
 
     @Test(arguments: [1] + Array(3...255) as [UInt8])
-    func withALoginNoThirdMethodWillDo(method: UInt8) {
+    func otherMethodsAreRefusedWithACredential(method: UInt8) {
         let (sent, answer, _) = Self.exchange(Self.handshake(credential: Self.credential), [[5, method]])
         #expect(answer == .failed(.socksAuthenticationRefused(.methodsRefused)))
         #expect(sent.last == [])
@@ -207,7 +207,7 @@ import Testing
     // MARK: Something else
 
     @Test(arguments: 0...255 as ClosedRange<UInt8>)
-    func aWrongVersionIsNoticedAtItsByte(version: UInt8) {
+    func wrongVersionByteFailsAtOnce(version: UInt8) {
         let places: [(before: [[UInt8]], right: UInt8)] = [
             ([], 5), ([[5, 2]], 1), ([[5, 0]], 5), ([[5, 2], [1, 0]], 5),
         ]

@@ -11,12 +11,12 @@ import Testing
     }
 
     @Test(arguments: [1, 0, -5, .min])
-    func oneThreadIsTheLeast(_ count: Int) {
+    func poolHasAtLeastOneThread(_ count: Int) {
         let pool = ServicePool()
         #expect(Set(Self.deal(count, times: 5, from: pool)).count == 1)
     }
 
-    @Test func threadsAreDealtInTurn() {
+    @Test func threadsAreAssignedRoundRobin() {
         let pool = ServicePool()
         let dealt = Self.deal(3, times: 9, from: pool)
         #expect(Set(dealt).count == 3)

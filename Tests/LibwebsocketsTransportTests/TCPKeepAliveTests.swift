@@ -19,7 +19,7 @@ import Testing
             (.zero, .zero, [1, 1, 1_000]), (.seconds(-5), .seconds(Int64.min), [1, 1, 1_000]),
             (.seconds(Int64.max), .seconds(Int64.max), [32_767, 16_384, 65_534_000]),
         ] as [(Duration, Duration, [Int32])])
-    func timesOfPingsAreThoseOfTCP(ping: Duration, pong: Duration, values: [Int32]) {
+    func pingTimesBecomeTCPKeepAliveTimes(ping: Duration, pong: Duration, values: [Int32]) {
         let settings = Self.settings(ping: ping, pong: pong)
         #expect(settings.map { [$0.idleSeconds, $0.probeSeconds, $0.silenceMilliseconds] } == values)
     }

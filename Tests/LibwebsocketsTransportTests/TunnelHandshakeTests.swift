@@ -144,7 +144,7 @@ import Testing
         "ICY 200 OK\r\n\r\n", "\u{16}\u{3}\u{1}\u{2}", "\u{5}\u{0}", "SSH-2.0-OpenSSH\r\n", "\u{0}",
         "HTTP/1.1 100 Continue\r\n\r\n<html>",
     ])
-    func whatIsNotHTTPIsNoticedAtItsFirstByte(_ text: String) {
+    func invalidHTTPFailsAtItsFirstInvalidByte(_ text: String) {
         let whole = Self.progress(text)
         #expect(whole.outcome == .failed(.notHTTP))
         // The wrong byte is not read.
