@@ -41,7 +41,7 @@ private let streaming = [
         "LoopbackTests/ClientToolTests.aToolRunsAndItsOutputGoesBackByItself"),
     Sentence(
         "`.approvalRequested`: a tool whose policy is `ask` waits; answered through the `toolApprovalHandler`",
-        "LoopbackTests/ClientToolTests.anApprovalDecides"),
+        "LoopbackTests/ClientToolTests.approvalHandlerDeterminesWhetherAToolRuns"),
     Sentence(
         "`.completed`: exactly once, then the stream ends cleanly",
         "LoopbackTests/ClientContractTests.aTurnWithAToolIsTheSameOverBothTransports",
@@ -215,8 +215,8 @@ private let signIn = [
     Sentence(
         "`tokenExchangeFailed(statusCode: Int, body: String)`",
         "LoopbackTests/SignIn/DeviceCodeFailureTests.refusedExchangeReportsItsStatus",
-        "LoopbackTests/SignIn/RefreshFailureTests.aRefusalForGoodAsksForASignIn",
-        "LoopbackTests/SignIn/RefreshFailureTests.aRefusalForNowDoesNot"),
+        "LoopbackTests/SignIn/RefreshFailureTests.finalRefusalRequiresASignIn",
+        "LoopbackTests/SignIn/RefreshFailureTests.temporaryRefusalDoesNotRequireASignIn"),
     Sentence(
         "`authorizationDenied(String)`", "LoopbackTests/SignIn/DeviceCodeFailureTests.denialIsReported",
         "LoopbackTests/SignIn/BrowserSignInTests.denialIsReported"),
@@ -229,7 +229,7 @@ private let signIn = [
     Sentence(
         "`unknown(String)`", "LoopbackTests/SignIn/DeviceCodeFailureTests.missingDeviceLoginIsReported",
         "LoopbackTests/SignIn/DeviceCodeFailureTests.aSignInIsCompletedOnce"),
-    Sentence("`refreshAuth()`", "LoopbackTests/SignIn/RefreshTests.aSiblingsTokensAreTakenAndNotBurnt"),
+    Sentence("`refreshAuth()`", "LoopbackTests/SignIn/RefreshTests.tokensRefreshedByAnotherSessionAreReused"),
     Sentence(
         "tokens are refreshed before they expire",
         "ChappieSignInTests/RefreshScheduleTests.tokenOfOneHourIsRefreshedFiveMinutesBeforeItsExpiry",
@@ -279,9 +279,10 @@ private let additions = [
         "ChappieTransportTests/DriverOutputTests.noRawEventsAreDeliveredWhenDisabled"),
     Sentence(
         "endpoint presets", "ChappieTests/EndpointTests.aPresetHasAnAddress",
-        "LoopbackTests/ClientEndpointTests.openAI",
-        "LoopbackTests/ClientEndpointTests.chatGPT", "LoopbackTests/ClientEndpointTests.azureOpenAI",
-        "LoopbackTests/ClientEndpointTests.others",
+        "LoopbackTests/ClientEndpointTests.openAIRequestUsesAWebSocketWithTheBetaField",
+        "LoopbackTests/ClientEndpointTests.chatGPTRequestHasAccountAndOriginatorFields",
+        "LoopbackTests/ClientEndpointTests.azureRequestUsesHTTPWithAKeyAndAPIVersion",
+        "LoopbackTests/ClientEndpointTests.requestsToOtherEndpointsUseHTTPWithoutCacheKey",
         "LoopbackTests/ClientEndpointTests.unknownServerReceivesNoSpecialMembers"),
     Sentence(
         "on every error: category, retryability, guidance, user action, words, tag, whether to report it",
@@ -323,7 +324,7 @@ private let additions = [
         "ChappieTransportTests/WatchingTests.failedTurnIsLoggedAndMeasured",
         "ChappieTransportTests/WatchingTests.successfulTurnIsLoggedAndMeasured",
         "LoopbackTests/ClientToolTests.toolsAreLoggedAndMeasuredWithoutContent"),
-    Sentence("trace context in and out", "LoopbackTests/WatchingTests.aRequestHasOneName"),
+    Sentence("trace context in and out", "LoopbackTests/WatchingTests.attemptsLogsAndReportHaveTheSameRequestID"),
     Sentence(
         "a circuit breaker per endpoint: closed, open, half-open; 5 failures in a row, 60 s",
         "ChappieTransportTests/CircuitTests.defaultPolicyIsThatOfTheContract",

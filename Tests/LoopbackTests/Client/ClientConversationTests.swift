@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test func aResponseThatDoesNotEndTheTurnIsFollowedByAnother() async throws {
+    @Test func responseWithEndTurnFalseIsFollowedByAnotherRequest() async throws {
         let responses = [
             responseEvents(1, [], text: "Half. ", endsTurn: false), responseEvents(2, [], text: "Whole."),
         ]

@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func openAI() async throws {
+    @Test func openAIRequestUsesAWebSocketWithTheBetaField() async throws {
         let (record, body) = try await Self.attempt(.openAI)
         #expect(record.transport == .webSocket)
         #expect(record.hasAuthorization)
@@ -36,7 +36,7 @@ import Testing
         #expect(body["prompt_cache_key"]?.string?.isEmpty == false)
     }
 
-    @Test(arguments: Wire.allCases) func chatGPT(over wire: Wire) async throws {
+    @Test(arguments: Wire.allCases) func chatGPTRequestHasAccountAndOriginatorFields(over wire: Wire) async throws {
         let account = ChappieCredential(bearerToken: "token", accountID: "acct_1")
         let (record, body) = try await Self.attempt(.chatGPT, credential: account) {
             $0.streamingTransportPolicy = wire.policy
@@ -49,7 +49,7 @@ import Testing
         #expect(body["max_output_tokens"] == nil)
     }
 
-    @Test func azureOpenAI() async throws {
+    @Test func azureRequestUsesHTTPWithAKeyAndAPIVersion() async throws {
         let (record, body) = try await Self.attempt(
             .azureOpenAI(resource: "r", apiVersion: "preview"), query: "?api-version=preview")
         #expect(record.transport == .http)
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: [ChappieEndpoint.xAI, .vercelAIGateway])
-    func others(_ endpoint: ChappieEndpoint) async throws {
+    func requestsToOtherEndpointsUseHTTPWithoutCacheKey(_ endpoint: ChappieEndpoint) async throws {
         let (record, body) = try await Self.attempt(endpoint)
         #expect(record.transport == .http)
         #expect(record.hasAuthorization)

@@ -266,7 +266,7 @@ import Testing
         }
     }
 
-    @Test func aCarriedCallIsCancelledWithItsTurn() async throws {
+    @Test func runningToolOfACarriedCallIsCancelledWithItsTurn() async throws {
         let begun = Happening()
         let tool = ChappieHostTool(name: "t", description: "") { _ in
             begun.happened()

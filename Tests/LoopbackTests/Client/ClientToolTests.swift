@@ -119,7 +119,7 @@ import Testing
         #expect(outcome.requested.map(\.callID) == ["call_1", "call_2"])
     }
 
-    @Test func noMoreToolsRunAtOnceThanTheLimitSays() async throws {
+    @Test func concurrentToolsStayWithinTheLimit() async throws {
         let running = Locked((now: 0, most: 0))
         let tool = ChappieHostTool(name: "t", description: "") { _ in
             running.update { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
@@ -181,7 +181,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func anApprovalDecides(isApproved: Bool) async throws {
+    func approvalHandlerDeterminesWhetherAToolRuns(isApproved: Bool) async throws {
         let record = ToolRecord()
         let asked = Locked<[ChappieApprovalRequest]>([])
         let (outcome, _, inputs) = try await self.turn(
@@ -264,7 +264,7 @@ import Testing
         #expect(outcome.requested.isEmpty)
     }
 
-    @Test func aToolOfTheHarnessAloneIsDeclaredAndHasNoHandler() async throws {
+    @Test func harnessToolWithoutAHostToolIsDeclaredWithoutHandler() async throws {
         try await withServer(scripted([responseEvents(1, [functionCall("c", "search")])])) { server in
             let client = Chappie.client(
                 configuration: .loopback(server) {

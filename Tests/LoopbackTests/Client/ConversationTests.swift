@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test(arguments: Wire.allCases)
-    func theTurnStateIsEchoed(wire: Wire) async throws {
+    func turnStateIsReturnedInTheNextRequestOfATurn(wire: Wire) async throws {
         var configuration = ChappieTestServer.Configuration(model: .scripted(LoopbackTurn.model))
         configuration.limitEvents = .always
         try await withServer(configuration) { server in
@@ -146,7 +146,7 @@ import Testing
     }
 
     @Test(arguments: [403, 426, 503])
-    func failedWarmUpCondemnsNoTransport(status: Int) async throws {
+    func failedWarmUpKeepsTheWebSocketAvailable(status: Int) async throws {
         let faults = [ChappieTestServer.Fault(.answer(status: status), attempts: 1...1)]
         try await withServer(.init(model: .scripted(LoopbackTurn.model), faults: faults)) { server in
             let transport = ChappieStreamingTransport(configuration: .loopback(server.baseURL))
@@ -172,7 +172,7 @@ import Testing
     }
 
     @Test(arguments: Wire.allCases)
-    func aRequestThatTheProgramRefusesNeverArrives(wire: Wire) async throws {
+    func requestRefusedByWillSendIsNotSent(wire: Wire) async throws {
         struct No: Error {}
         try await withServer(.init(model: .scripted(LoopbackTurn.model))) { server in
             let transport = ChappieStreamingTransport(

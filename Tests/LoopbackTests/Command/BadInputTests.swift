@@ -63,7 +63,7 @@ import Testing
         (.unofferedExtension(value: "permessage-deflate; server_max_window_bits=99"), "extensions"),
         (.unofferedSubprotocol(), "subprotocol"),
     ])
-    func aWrongOpeningHandshakeSaysWhichPartIsWrong(_ action: ChappieTestServer.Fault.Action, part: String)
+    func invalidOpeningHandshakeNamesItsInvalidPart(_ action: ChappieTestServer.Fault.Action, part: String)
         async throws
     {
         let turn = try await LoopbackTurn.run([.init(action)], client: { $0.policy = Wire.webSocket.alone })
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test(arguments: Wire.allCases, ["this is not JSON", "[1,2]", "{\"type\":", "\"text\""])
-    func anEventThatIsNotAJSONObjectIsTriedTwice(over wire: Wire, payload: String) async throws {
+    func eventThatIsNotAJSONObjectFailsAfterASecondAttempt(over wire: Wire, payload: String) async throws {
         let turn = try await LoopbackTurn.run(
             [.init(.insert(payload: payload, beforeEvent: 20))], client: { $0.policy = wire.alone })
         turn.outcome.expectFailure(
@@ -155,7 +155,7 @@ import Testing
                 safety: .outputDelivered), over: .httpSSE, deliversText: true)
     }
 
-    @Test func aBodyThatIsNotCompressedAsItSaysIsRetried() async throws {
+    @Test func bodyThatDoesNotMatchItsContentCodingIsRetried() async throws {
         let turn = try await self.answered(coding: "gzip", body: "this is not gzip")
         turn.outcome.expectFailure(
             ExpectedFailure(

@@ -23,7 +23,7 @@ import Testing
         try JSONDecoder().decode(ChappieStreamReport.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
     }
 
-    @Test func helpOfACommandIsPrintedInBothForms() async throws {
+    @Test func helpCommandAndHelpOptionPrintTheSameText() async throws {
         let forms = [["help", "stream"], ["stream", "--help"]]
         var texts: [String] = []
         for words in forms {

@@ -31,7 +31,7 @@ import Testing
             of: ["events", "--max-reconnects", "0"], hasTLS: hasTLS, schemes: (plain: "http", secure: "https"))
     }
 
-    @Test(arguments: [true, false]) func otherSchemeOfAWebSocketIsNamed(hasTLS: Bool) async throws {
+    @Test(arguments: [true, false]) func webSocketWithTheWrongSchemeNamesTheOther(hasTLS: Bool) async throws {
         try await self.expectAdvice(of: ["ws"], hasTLS: hasTLS, schemes: (plain: "ws", secure: "wss"))
     }
 

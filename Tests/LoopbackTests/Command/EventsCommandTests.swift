@@ -27,7 +27,7 @@ import Testing
         #expect(String(decoding: output, as: UTF8.self) == "event: x\nid: 1\ndata: a\ndata: b\n\ndata: c\n\n")
     }
 
-    @Test func numberOfEventsEndsIt() async throws {
+    @Test func commandEndsAfterTheMaximumNumberOfEvents() async throws {
         let (server, home) = (try RawServer(), try TemporaryDirectory())
         let path = home.path(of: "report.json")
         let child = Self.run([
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test(arguments: [("202 Accepted", 69), ("204 No Content", 0)] as [(String, Int32)])
-    func postThatIsAcceptedWithoutAStreamSaysSo(_ answer: String, _ status: Int32) async throws {
+    func acceptedPostWithoutAStreamIsReported(_ answer: String, _ status: Int32) async throws {
         let server = try RawServer()
         let (program, url) = (try CommandProgram(), try server.eventsURL.absoluteString)
         let outcome = Task { try await program.run(["events", "--data", "{}", url]) }
@@ -148,7 +148,7 @@ import Testing
         for sequence in ["\u{1B}]", "\u{7}", "\u{202E}"] { #expect(!shown.contains(sequence)) }
     }
 
-    @Test func interruptEndsIt() async throws {
+    @Test func interruptEndsTheCommand() async throws {
         let server = try RawServer()
         let child = try ChildProcess(
             CommandProgram.path, ["events", try server.eventsURL.absoluteString], environment: Self.environment)

@@ -37,7 +37,7 @@ import Testing
         #expect(result.status == 0)
     }
 
-    @Test func linesOfJSONHaveTheEnd() async throws {
+    @Test func jsonOutputEndsWithCloseAndError() async throws {
         let (outcome, peer) = try await Self.start(["--json", "--keep-open"], input: "")
         await peer.acceptWebSocket()
         peer.writeText("a\"b")
@@ -69,7 +69,7 @@ import Testing
         #expect(result.status == 65)
     }
 
-    @Test func aServerThatDoesNotCloseIsGivenUp() async throws {
+    @Test func missingCloseFrameIsReportedAfterTheTimeout() async throws {
         let (outcome, peer) = try await Self.start(["--close-timeout", "0.2"], input: "")
         await peer.acceptWebSocket()
         #expect(await peer.readCloseCode() == 1000)

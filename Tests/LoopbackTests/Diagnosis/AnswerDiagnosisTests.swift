@@ -200,7 +200,7 @@ import Testing
             ("502 Bad Gateway", true, "http.responses-limited", "status code 429 for the responses"),
             ("200 OK", false, "web-socket.limited", "status code 429"),
         ])
-    func requestLimitIsToldForEitherTransport(
+    func rateLimitIsReportedForEitherTransport(
         list: String, isHTTPOnly: Bool, name: String, words: String
     ) async throws {
         let server = try AnsweringServer { head in

@@ -31,7 +31,7 @@ import Testing
     }
 
     /// The second examination may resume a session, whose certificates are those of the first handshake.
-    @Test func aWholeChainIsTold() async throws {
+    @Test func certificateChainIsReportedForFirstAndLaterExaminations() async throws {
         let server = try Self.server(.sent)
         for _ in 1...2 {
             let report = try await Self.report(of: server)

@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct DoctorCommandTests {
     private static let secrets = ["sk-canary-key", "canary-word", "canary-user"]
 
-    @Test func theSentenceComesFirst() async throws {
+    @Test func outputBeginsWithTheSentence() async throws {
         let program = try CommandProgram()
         let outcome = try await program.run(["doctor", program.server.baseURL, "--fast"])
         #expect(outcome.status == 0, "\(outcome.everything)")
@@ -16,7 +16,7 @@ import Testing
         #expect(outcome.output.contains("\npings"))
     }
 
-    @Test func theExitCodeIsThatOfTheVerdict() async throws {
+    @Test func exitCodeFollowsFromTheVerdict() async throws {
         var configuration = ChappieTestServer.Configuration()
         configuration.faults = [.init(.answer(status: 426), transport: .webSocket)]
         let server = try ChappieTestServer(configuration: configuration)
@@ -43,7 +43,7 @@ import Testing
     }
 
     /// The certificate that is not trusted follows from the file, and is no cause of its own.
-    @Test func aFileOfAuthoritiesThatIsNotThereIsTheOnlyCause() async throws {
+    @Test func missingTrustFileIsTheOnlyCause() async throws {
         let server = try TLSServer()
         let program = try CommandProgram()
         let outcome = try await program.run(

@@ -76,7 +76,7 @@ import Testing
             (.closeNotify, "tls.cut", "cut"),
             (.alert(112), "tls.refused", "alert 112: the server does not know the name in the base URL"),
         ] as [(Answer, String, String)])
-    func theAnswerToAHandshakeIsTold(answer: Answer, name: String, words: String) async throws {
+    func tlsHandshakeAnswerDeterminesTheCause(answer: Answer, name: String, words: String) async throws {
         let report = try await Port(hello: answer, plain: .close).report("https")
         #expect(report.causes.map(\.name) == [name], "\(report)")
         #expect(report.result(of: .tls)?.words == words)

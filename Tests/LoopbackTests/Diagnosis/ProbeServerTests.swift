@@ -92,7 +92,7 @@ import Testing
         #expect(report.causes.map(\.name).contains("event-stream.altered"), "\(report)")
     }
 
-    @Test func fieldsThatAreAddedOnTheWayAreTold() async throws {
+    @Test func fieldsAddedByAnIntermediaryAreReported() async throws {
         let seen =
             #"{"probe":{"http":"1.1","fields":["host","connection","user-agent","accept","accept-encoding","#
             + #""x-client-request-id","via"]}}"#
@@ -157,7 +157,7 @@ import Testing
         #expect(IPFamily(peerAddress: address) == family)
     }
 
-    @Test func whatIsToldHasNoValueAndNoAddress() async throws {
+    @Test func observationsContainFieldNamesWithoutValuesOrAddresses() async throws {
         try await Self.withProbe { server in
             let peer = try Self.connect(to: server)
             peer.write("GET /v1/models HTTP/1.0\r\nHost: a.invalid\r\nX-Forwarded-For: 192.0.2.9\r\n\r\n")
@@ -185,7 +185,7 @@ import Testing
         (0, "Thu, 01 Jan 1970 00:00:00 GMT"), (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"),
         (951_782_399, "Mon, 28 Feb 2000 23:59:59 GMT"), (951_782_400, "Tue, 29 Feb 2000 00:00:00 GMT"),
     ])
-    func aProbeServerTellsItsClock(seconds: Int, text: String) {
+    func probeServerDateIsAnHTTPDate(seconds: Int, text: String) {
         #expect(ProbeFacts.date(secondsSince1970: seconds) == text)
     }
 
@@ -257,7 +257,7 @@ import Testing
         }
     }
 
-    @Test func messagesAreCounted() async throws {
+    @Test func webSocketIsClosedAtTheMessageLimit() async throws {
         try await Self.withProbe { server in
             let connection = try await Self.webSocket(server)
             for _ in 0..<ProbeLimits.messageCount {

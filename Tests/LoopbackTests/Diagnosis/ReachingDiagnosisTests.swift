@@ -13,7 +13,7 @@ import Testing
         Self.expect("connect.refused", .fails, in: try await Self.report(baseURL))
     }
 
-    @Test func aBlackHoleDoesNotAnswer() async throws {
+    @Test func droppedConnectionsAreReportedAsNoAnswer() async throws {
         let hole = try BlackHole(.first)
         let start = ContinuousClock.now
         let report = try await Self.report("http://127.0.0.1:\(hole.port)/v1", extent: .fast)
@@ -51,7 +51,7 @@ import Testing
     }
 
     /// It takes the greeting of SOCKS, or of TLS, for the beginning of a line, and waits for the end.
-    @Test(arguments: ["socks5", "socks5h", "https"]) func aProxyOfAnotherSchemeIsNamed(scheme: String) async throws {
+    @Test(arguments: ["socks5", "socks5h", "https"]) func proxyWithAnotherProtocolIsNamed(scheme: String) async throws {
         let proxy = try AnsweringServer(AnsweringServer.response("407 Proxy Authentication Required"))
         let report = try await Self.report("http://127.0.0.1:9/v1", extent: .fast) {
             $0.proxy = .url("\(scheme)://user:word@127.0.0.1:\(proxy.port)")

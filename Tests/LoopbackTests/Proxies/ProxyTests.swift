@@ -164,7 +164,7 @@ import Testing
         "hs-tls-ok",
         "http-cut", "resume-cut", "reuse", "rotate", "sse-gzip", "tool-cut", "err429", "large-event", "keepalive",
     ])
-    func aScenarioHolds(of name: String) async throws {
+    func scenarioHasTheSameOutcomeThroughTheProxy(of name: String) async throws {
         let proxy = try await RunningProxy.start()
         let scenario = try #require(ChappieTestServer.builtInScenario(named: name))
         let expectation = try #require(scenario.expectation)

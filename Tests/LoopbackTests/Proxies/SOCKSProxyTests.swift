@@ -133,7 +133,7 @@ import Testing
         "ok", "cut", "close-1011", "deflate", "hs-426", "hs-slow-hedge", "hs-tls-ok", "http-cut", "reuse", "sse-gzip",
         "tool-cut", "large-event",
     ])
-    func aScenarioHolds(of name: String) async throws {
+    func scenarioHasTheSameOutcomeThroughTheProxy(of name: String) async throws {
         let proxy = try await RunningSOCKSProxy.start(.init(userName: "u", password: "p"))
         let scenario = try #require(ChappieTestServer.builtInScenario(named: name))
         let expectation = try #require(scenario.expectation)

@@ -168,7 +168,7 @@ import Testing
         "ok", "cut", "close-1011", "deflate", "hs-426", "hs-slow-hedge", "hs-tls-ok", "http-cut", "reuse", "sse-gzip",
         "tool-cut", "large-event",
     ])
-    func aScenarioHolds(of name: String) async throws {
+    func scenarioHasTheSameOutcomeThroughTheProxy(of name: String) async throws {
         let proxy = try await Proxy()
         let scenario = try #require(ChappieTestServer.builtInScenario(named: name))
         let expectation = try #require(scenario.expectation)

@@ -85,7 +85,7 @@ import Testing
         Self.established, [5, 0, 0, 3, 0, 0, 80], [5, 0, 0, 4] + [UInt8](repeating: 7, count: 18),
         [5, 0, 0, 3, 255] + [UInt8](repeating: 0x61, count: 257),
     ])
-    func anAnswerMayDrip(_ reply: [UInt8]) async throws {
+    func replyMayArriveByteByByte(_ reply: [UInt8]) async throws {
         let server = try RawServer()
         let (connection, peer) = try await Self.connect(through: server)
         #expect(await peer.read(count: 3) == [5, 1, 0])

@@ -63,7 +63,7 @@ import Testing
         connection.cancel()
     }
 
-    @Test func anAnswerMayDrip() async throws {
+    @Test func tunnelAnswerMayArriveByteByByte() async throws {
         let proxy = try await Proxy()
         let connection = proxy.connect()
         let peer = try await proxy.accept()
@@ -176,7 +176,7 @@ import Testing
     // MARK: The proxy's TLS
 
     @Test(arguments: [false, true])
-    func aProxyWithoutTLSIsToldApart(isSecure: Bool) async throws {
+    func proxyWithoutTLSFailsTheHandshakeOfTheProxy(isSecure: Bool) async throws {
         let server = try RawServer()
         let connection = Self.connect(to: "https://127.0.0.1:\(server.port)", isSecure: isSecure)
         let peer = try await server.accept()

@@ -95,7 +95,7 @@ import Testing
         "HTTP/1.1 200 Connection established\r\n\r\n", "HTTP/1.0 200 OK\r\nVia: x\r\n\r\n",
         "HTTP/1.1 299 x\r\nContent-Length: 3\r\n\r\n", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\n",
     ])
-    func anAnswerMayDrip(_ text: String) async throws {
+    func tunnelAnswerMayArriveByteByByte(_ text: String) async throws {
         let server = try RawServer()
         let (connection, peer) = try await Self.connect(through: server)
         _ = await peer.read(until: "\r\n\r\n")

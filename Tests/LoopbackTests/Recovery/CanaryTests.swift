@@ -69,7 +69,7 @@ import Testing
     ]
 
     @Test(arguments: Wire.allCases, Self.faults)
-    func noErrorAndNoReportNamesThem(over wire: Wire, fault: ChappieTestServer.Fault.Action) async throws {
+    func errorsAndReportsContainNoSecrets(over wire: Wire, fault: ChappieTestServer.Fault.Action) async throws {
         var configuration = ChappieTestServer.Configuration(
             model: .scripted(Self.model), faults: [.init(fault)])
         // Some repeat it in the names that they give to a request.
@@ -101,7 +101,7 @@ import Testing
 
     /// Every event is printed by programs, and whatever is not output is the server's.
     @Test(arguments: Wire.allCases)
-    func noRawEventAndNoNameOfAResponseHasThem(over wire: Wire) async throws {
+    func rawEventsAndResponseNamesContainNoSecrets(over wire: Wire) async throws {
         let name = ChappieTestServer.Fault(
             .changeMember(event: 1, through: 10_000, member: "response.id", value: #""resp-\#(Self.escapedToken)""#))
         let other = ChappieTestServer.Fault(

@@ -12,7 +12,7 @@ import Testing
     // MARK: Too many requests
 
     @Test(arguments: Wire.allCases)
-    func tooManyRequestsAreRetriedWhenTheServerSays(over wire: Wire) async throws {
+    func status429IsRetriedAfterTheServersDelay(over wire: Wire) async throws {
         let answer = Fault.Action.answer(status: 429, fields: [Field(name: "retry-after", value: "0")])
         let turn = try await LoopbackTurn.run([.init(answer, attempts: 1...2)], over: wire)
         turn.outcome.expectWhole()

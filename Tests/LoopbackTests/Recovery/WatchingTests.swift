@@ -10,7 +10,7 @@ import Testing
     private static let answer = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01"
 
     /// The same name goes out with every attempt, and is in every line, the report and the error.
-    @Test(arguments: Wire.allCases) func aRequestHasOneName(over wire: Wire) async throws {
+    @Test(arguments: Wire.allCases) func attemptsLogsAndReportHaveTheSameRequestID(over wire: Wire) async throws {
         var configuration = ChappieTestServer.Configuration(
             model: .scripted(LoopbackTurn.model), faults: [.init(.cutAfterEvent(event: 20), attempts: 1...2)])
         configuration.additionalFields = [.init(name: "traceresponse", value: Self.answer)]

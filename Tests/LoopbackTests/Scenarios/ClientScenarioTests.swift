@@ -33,7 +33,7 @@ import Testing
             ])
     }
 
-    @Test func callWithDoubledArgumentsDoesNotRunAndTheModelIsTold() async throws {
+    @Test func callWithDoubledArgumentsDoesNotRunAndReturnsTheReason() async throws {
         let record = ToolRecord()
         let (outcome, inputs) = try await self.turn(of: "odd-doubled-arguments", record)
         #expect(outcome.error == nil)

@@ -191,7 +191,7 @@ import Testing
         first.cancel()
     }
 
-    @Test func withoutAPortTheErrorNamesThem() async throws {
+    @Test func errorNamesThePortsThatAreTaken() async throws {
         let (one, other) = (try TakenPort(), try TakenPort())
         let session = try Self.session([one.port, other.port], FlowClock())
         let error = await #expect(throws: ChappieAuthError.self) { try await session.startBrowserSignIn() }

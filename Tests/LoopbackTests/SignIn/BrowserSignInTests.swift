@@ -76,7 +76,7 @@ import Testing
         let gone = try #require(BrowserRequests.connect(to: other.port))
         gone.write(BrowserRequests.get(target, port: other.port))
         gone.reset()
-        if case .success(let account) = await Self.whateverComes(end, target, other) {
+        if case .success(let account) = await Self.endAfterAnotherReturn(end, target, other) {
             #expect(account.accountID == "acc_1")
         } else {
             Issue.record("the sign-in failed")
@@ -84,7 +84,7 @@ import Testing
     }
 
     /// A reset may overtake the request: then the browser comes back once more.
-    private static func whateverComes(
+    private static func endAfterAnotherReturn(
         _ end: Task<Result<ChappieAccount, any Error>, Never>, _ target: String, _ signIn: ChappieBrowserSignIn
     ) async -> Result<ChappieAccount, any Error> {
         if let peer = BrowserRequests.connect(to: signIn.port) {

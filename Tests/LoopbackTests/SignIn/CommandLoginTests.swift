@@ -140,7 +140,7 @@ import Testing
     }
 
     @Test(arguments: ["INT", "TERM"])
-    func aSignalGivesItUp(signal: String) async throws {
+    func signalCancelsTheLogin(signal: String) async throws {
         let program = try CommandProgram(Self.signIn { $0.pendingPollCount = nil })
         let script = """
             mkfifo "$CHAPPIE_HOME/lines"

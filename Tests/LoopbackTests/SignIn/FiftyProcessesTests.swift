@@ -128,7 +128,7 @@ import Testing
     }
 
     /// A file may be no longer than 4 KiB until the first write was short.
-    @Test func aWriteThatIsShortIsGoneOnWith() async throws {
+    @Test func shortWriteIsContinued() async throws {
         #expect(try await self.run("store", ["--text", "old"]).lines == ["stored"])
         let (lines, status) = try await self.run(
             "store", ["--text", "new", "--file-size", "4096", "--room-for-the-rest", "--print-calls"])

@@ -44,14 +44,14 @@ import Testing
         (401, #"{"error":{"code":"refresh_token_invalidated"}}"#), (401, ""), (400, #"{"error":"invalid_grant"}"#),
         (403, #"{"code":"access_denied"}"#),
     ])
-    func aRefusalForGoodAsksForASignIn(status: Int, body: String) async throws {
+    func finalRefusalRequiresASignIn(status: Int, body: String) async throws {
         try await self.expect(
             .refusal(statusCode: status, body: body), "auth.token-exchange.\(status)", requiresReauthentication: true,
             turn: Self.final)
     }
 
     @Test(arguments: [404, 429, 500, 503])
-    func aRefusalForNowDoesNot(status: Int) async throws {
+    func temporaryRefusalDoesNotRequireASignIn(status: Int) async throws {
         try await self.expect(
             .refusal(statusCode: status, body: "<html>busy</html>"), "auth.token-exchange.\(status)",
             requiresReauthentication: false)

@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func aServerOfTheStandardsIsSentAForm() async throws {
+    @Test func standardServerReceivesAFormBody() async throws {
         try await RefreshFixture.run { fixture in
             try await fixture.session { $0.signIn.server.bodyCoding = .form }.refreshAuth()
             #expect(fixture.server.signInLog(of: .refresh).map(\.coding) == [.form])
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func aSiblingsTokensAreTakenAndNotBurnt() async throws {
+    @Test func tokensRefreshedByAnotherSessionAreReused() async throws {
         try await RefreshFixture.run { fixture in
             let (one, other) = (try fixture.session(), try fixture.session())
             let rejected = try await one.credential(for: .connecting)

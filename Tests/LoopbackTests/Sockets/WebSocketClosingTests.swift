@@ -18,7 +18,7 @@ import Testing
         arguments: [
             1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 1012, 1013, 1014, 3000, 3999, 4000, 4999,
         ] as [UInt16])
-    func aCodeIsReportedAndAnsweredAsItIs(code: UInt16) async throws {
+    func closeCodeIsReportedAndEchoed(code: UInt16) async throws {
         let (connection, peer) = try await RawServer().connectWebSocket()
         peer.writeFrame(opcode: Self.close, Self.payload(code, "why 😀"))
         #expect(await connection.eventsToEnd() == [.ended(.closed(code: code, reason: "why 😀"))])

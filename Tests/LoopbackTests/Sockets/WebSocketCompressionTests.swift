@@ -29,7 +29,7 @@ import Testing
             }, "permessage-deflate; client_no_context_takeover; client_max_window_bits=10"
         ),
     ])
-    func theOfferSaysWhatWasAskedFor(_ offer: MessageCompressionOffer, value: String) async throws {
+    func extensionFieldHasTheOfferedParameters(_ offer: MessageCompressionOffer, value: String) async throws {
         let (connection, peer) = try await RawServer().connect(.webSocket(compression: offer))
         let head = await peer.acceptWebSocket()
         #expect(head.contains("\r\n\(Self.field)\(value)\r\n"))

@@ -9,7 +9,7 @@ import Testing
     private static let answer = scripted([responseEvents(1, [], text: "Done.")])
 
     @Test(arguments: Wire.allCases, [false, true])
-    func endlessTimesEndNoTurn(over wire: Wire, usesLanes: Bool) async throws {
+    func greatestDurationsAndLimitsDoNotEndATurn(over wire: Wire, usesLanes: Bool) async throws {
         try await withServer(Self.answer) { server in
             let endless = Duration.seconds(Int64.max)
             let client = Chappie.client(

@@ -199,7 +199,7 @@ import Testing
                 "permessage-deflate; server_no_context_takeover; server_max_window_bits=12; client_max_window_bits"
             ), (.disabled, nil),
         ] as [(ChappieWebSocketCompression, String?)])
-    func theConfigurationSaysWhatIsOffered(_ compression: ChappieWebSocketCompression, value: String?) async throws {
+    func configuredCompressionIsOffered(_ compression: ChappieWebSocketCompression, value: String?) async throws {
         for offersCompression in [false, true] {
             let server = try RawServer()
             let transport = Self.transport(to: server, over: .webSocket) {

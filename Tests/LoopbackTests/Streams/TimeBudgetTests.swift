@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: Wire.allCases)
-    func silenceBeforeTheFirstEventHasABudgetOfItsOwn(over wire: Wire) async throws {
+    func silenceBeforeTheFirstEventEndsAtItsTimeout(over wire: Wire) async throws {
         let turn = try await LoopbackTurn.run(
             [.init(.hang(afterEvent: 0))], over: wire,
             client: { client in
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(arguments: Wire.allCases)
-    func keepalivesAreNoProgress(over wire: Wire) async throws {
+    func keepalivesDoNotExtendTheProgressTimeout(over wire: Wire) async throws {
         let delta = "{\"type\":\"response.output_text.delta\",\"output_index\":0,\"content_index\":0,\"delta\":\"one\"}"
         let keepalives = Array(repeating: "{\"type\":\"keepalive\"}", count: 2_000)
         let turn = try await LoopbackTurn.run(

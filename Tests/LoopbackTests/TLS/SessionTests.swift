@@ -30,14 +30,14 @@ import Testing
     }
 
     /// The oldest make room: 32 are kept, so those of the last 16 servers.
-    @Test func sessionsAreFew() async throws {
+    @Test func sessionsOfTheLastSixteenServersAreKept() async throws {
         let servers = (0..<20).map { (host: "a.example.test", port: UInt16(1000 + $0)) }
         let resumptions = try await self.resumptions(servers + servers.suffix(16) + servers.prefix(1))
         #expect(resumptions == Array(repeating: false, count: 20) + Array(repeating: true, count: 16) + [false])
     }
 
     /// A server that issues ever more sessions, and resumes none, does not displace those of others.
-    @Test func aServerHasFewOfThem() async throws {
+    @Test func sessionsOfOneServerDoNotDisplaceThoseOfOthers() async throws {
         let one = try #require(Self.identity)
         let other = try #require(ServerIdentity(names: Self.names, commonName: "others"))
         let client = try HandshakeClient(of: one, other)

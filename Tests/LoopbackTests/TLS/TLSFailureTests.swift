@@ -160,7 +160,7 @@ import Testing
         #expect(text.hasSuffix("\n\n") && !text.contains("response.completed"))
     }
 
-    @Test func aBodyWithAnEndOfItsOwnIsWhole() async throws {
+    @Test func bodyWithAContentLengthNeedsNoCloseNotify() async throws {
         let server = try TLSServer(faults: [.init(.answer(status: 500, body: "no"))])
         let connection = try server.connect()
         #expect(await connection.eventsToEnd() == [.opened(500), .body("no"), .ended(.complete)])

@@ -24,7 +24,7 @@ import Testing
     /// Both together may be an attempt to hide a second response, which would not be read: a connection of ours carries
     /// one.
     @Test(arguments: Self.exchanges)
-    func chunksCountMoreThanALength(_ exchange: TransportRequest.Exchange) async throws {
+    func transferEncodingOverridesContentLength(_ exchange: TransportRequest.Exchange) async throws {
         let chunks = "\r\n5\r\nhello\r\n0\r\n\r\n"
         for fields in [
             "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n",
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: Self.exchanges)
-    func aChunkThatDoesNotEndWhereItSaysIsMalformed(_ exchange: TransportRequest.Exchange) async throws {
+    func chunkLongerThanItsSizeIsMalformed(_ exchange: TransportRequest.Exchange) async throws {
         let answer = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhelloXX0\r\n\r\n"
         #expect(
             try await self.events(after: answer, to: exchange) == [.opened(200), .body("hello"), Self.malformed])

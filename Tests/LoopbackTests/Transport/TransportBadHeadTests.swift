@@ -34,7 +34,7 @@ import Testing
             "HTTP/1.1 1000 Many\r\n\r\n", "HTTP/1.1 -200 OK\r\n\r\n", "\r\n\r\n\r\n\r\n\r\nHTTP/1.1 200 OK\r\n\r\n",
             "<!doctype html>",
         ])
-    func whatIsNotHTTPIsSaidToBeNone(_ exchange: TransportRequest.Exchange, answer: String) async throws {
+    func invalidStatusLineFailsAsNotHTTP(_ exchange: TransportRequest.Exchange, answer: String) async throws {
         #expect(try await self.events(after: answer, to: exchange) == Self.notHTTP)
     }
 
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: ["3", "3, 3", "003"])
-    func aContentLengthMayBeSaidTwice(value: String) async throws {
+    func equalRepeatedContentLengthsAreAcceptedAndDifferentOnesRefused(value: String) async throws {
         for answer in [
             "HTTP/1.1 200 OK\r\nContent-Length: \(value)\r\n\r\nabc",
             "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: \(value)\r\n\r\nabc",
@@ -181,7 +181,7 @@ import Testing
         ("Sec-WebSocket-Protocol: chat\r\nSec-WebSocket-Protocol: chat", .subprotocol),
         ("Content-Length: 0", .content), ("Content-Length: 5", .content), ("Transfer-Encoding: chunked", .content),
     ])
-    func whatWasNotAskedForIsRefused(line: String, fault: TransportFailure.OpeningHandshakeFault) async throws {
+    func unofferedHandshakeFieldsAreRefused(line: String, fault: TransportFailure.OpeningHandshakeFault) async throws {
         #expect(
             try await self.upgrade { $0.replacingOccurrences(of: "\r\n\r\n", with: "\r\n\(line)\r\n\r\n") }
                 == [.failed(.upgrade, .openingHandshakeInvalid(fault))])

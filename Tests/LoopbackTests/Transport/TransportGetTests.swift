@@ -4,7 +4,7 @@ import Testing
 
 /// A GET whose answer streams, byte for byte.
 @Suite(.timeLimit(.minutes(10))) struct TransportGetTests {
-    @Test func aGetHasNoBodyAndSaysSo() async throws {
+    @Test func getSendsNoBodyAndNoFieldsOfABody() async throws {
         let server = try RawServer()
         let (connection, peer) = try await server.connect(.get) {
             $0.endpoint.target = "/v1/responses/resp_1?stream=true&starting_after=7"

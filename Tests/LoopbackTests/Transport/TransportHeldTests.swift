@@ -199,7 +199,7 @@ import Testing
 
     // MARK: Time
 
-    @Test func theConnectLimitEndsWithReady() async throws {
+    @Test func connectTimeoutStopsWhenTheConnectionIsReady() async throws {
         let server = try RawServer()
         let (connection, peer) = try await Self.hold(server) { $0.timeouts.connect = .milliseconds(100) }
         #expect(await connection.event() == .ready)

@@ -59,7 +59,7 @@ import WebSocketClient
     ]
 
     @Test(arguments: Self.answers)
-    func anAnswerThatIsNoneIsAnError(answer: String, tag: String) async throws {
+    func invalidHandshakeAnswerIsAServerError(answer: String, tag: String) async throws {
         let error = try await Self.error(answer: answer)
         #expect(error?.tag == tag && error?.category == .server)
     }
