@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func halvesOfPairsAreToldApart() {
+    @Test func unpairedSurrogatesAreDistinct() {
         let units = (0xD800...0xDFFF).map { CanonicalJSON.text(of: "[\"\\u\(Self.hexadecimal(UInt16($0)))\"]") }
         #expect(Set(units).count == 2_048)
         #expect(!units.contains("[\"\u{FFFD}\"]"))
@@ -87,7 +87,7 @@ import Testing
         return String(repeating: "0", count: 4 - digits.count) + digits
     }
 
-    @Test func membersStandInTheOrderOfTheirUTF16() {
+    @Test func membersAreOrderedByUTF16CodeUnits() {
         let names = [
             "", "a", "a\u{0}", "é", "\u{D7FF}", "\u{10000}", "\u{10FFFF}", "\u{E000}", "\u{EFFF}", "\u{F000}",
             "\u{FFFD}",
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func halvesOfPairsStandInTheOrderOfTheirUTF16() {
+    @Test func namesWithUnpairedSurrogatesAreOrderedByUTF16() {
         let names: [[UInt16]] = [
             [], [0x61], [0xD7FF], [0xD800], [0xD800, 0x61], [0xD800, 0xD800, 0xDC00], [0xD800, 0xDC00],
             [0xD800, 0xDC00, 0xD800], [0xD800, 0xE000], [0xD83D], [0xD83D, 0xDE00], [0xDBFF], [0xDBFF, 0xDFFF],

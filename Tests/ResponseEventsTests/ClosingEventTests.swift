@@ -255,7 +255,7 @@ import Testing
     @Test(arguments: [
         "response.content_part.added", "response.reasoning_summary_part.added", "responsesapi.websocket_timing",
     ])
-    func otherStepsNameNoResponse(type: String) throws {
+    func contentFreeEventsHaveNoResponseIdentifier(type: String) throws {
         try withEvent(Array(#"{"type":"\#(type)","response":{"id":"r"}}"#.utf8)) { event in
             guard case .contentFree(responseID: nil) = event.kind else {
                 Issue.record("it names one")

@@ -75,7 +75,7 @@ import Testing
         #""model":"m","generate":true"#, #""type":"response.create","model":"m""#,
         #""model":"m","previous_response_id":null"#, #""model":"m","conversation":null"#, #" "model" : "m" "#,
     ])
-    func whatConcernsOneSendingOnlyIsNotCompared(members: String) {
+    func continuationIgnoresMembersOfASingleRequest(members: String) {
         // A member that is `null` counts as present, but not one of these.
         let isCompared = members.contains("conversation")
         let request = Self.body([Self.question, Self.call, Self.output], members)
@@ -111,7 +111,7 @@ import Testing
             Self.memory()?.continuation(of: Self.body([Self.question, Self.call, Self.output], members)) == nil)
     }
 
-    @Test func theBeginningHasToBeExact() {
+    @Test func onlyInputWithTheExactPrefixIsContinued() {
         let other = Self.question.replacing("hi", with: "ho")
         let spaced = Self.question.replacing(#""role":"#, with: #""role": "#)
         let otherCall = Self.call.replacing(#""call_id":"c""#, with: #""call_id":"d""#)

@@ -52,7 +52,7 @@ import Testing
         #expect(!shapes.contains(0))
     }
 
-    @Test func anotherSlotHasAnotherShape() throws {
+    @Test func everySlotHasItsOwnShape() throws {
         var decoder = ResponseEventDecoder()
         var shapes: [UInt] = []
         for json in [
@@ -132,7 +132,7 @@ import Testing
         #expect(shapes[3] == shapes[4])
     }
 
-    @Test func deltaOfALaneOrAnyOtherEventIsNone() throws {
+    @Test func laneDeltasAndOtherEventsAreNotScannedAsDeltas() throws {
         var decoder = ResponseEventDecoder()
         for json in handMadeEvents + [#"{"type":"response.output_text.delta","delta":"a","stream_id":"s"}"#] {
             let delta = try Self.scan(json, &decoder)

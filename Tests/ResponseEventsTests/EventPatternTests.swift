@@ -165,7 +165,7 @@ import Testing
             [0xF4, 0x90, 0x80, 0x80],
             [0xC0, 0xAF], [0xFF], [0xF8, 0x88, 0x80, 0x80, 0x80],
         ] as [[UInt8]])
-    func whatIsNotUTF8IsRefusedInEveryGap(bytes: [UInt8]) throws {
+    func invalidUTF8InAnyGapOfThePatternIsRefused(bytes: [UInt8]) throws {
         let lessons = [Self.long("1", "a"), Self.long("2", "b", padding: "q", item: "other")].map { Array($0.utf8) }
         for event in [
             Self.long("3", "x@y"), Self.long("3", "a", padding: "x@y"), Self.long("3", "a", item: "x@y"),

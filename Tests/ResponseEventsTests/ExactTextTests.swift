@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [255, 256, 257]) func aWordHas256BytesAtMost(count: Int) {
+    @Test(arguments: [255, 256, 257]) func wordIsCutTo256Bytes(count: Int) {
         #expect(String(repeating: "a", count: count).word.utf8.count == min(count, 256))
     }
 

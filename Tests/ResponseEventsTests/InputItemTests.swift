@@ -62,7 +62,7 @@ import Testing
         #"{"type":"reasoning","encrypted_content":7}"#, "[]", "null", "", "{", "7", #"{"type":"message"}{"#,
         "{\"a\":\"\u{1}\"}",
     ])
-    func whatNoServerTakesBackHasNoForm(output: String) {
+    func invalidItemsAndUnencryptedReasoningHaveNoInputForm(output: String) {
         #expect(Self.item(output) == nil)
     }
 
@@ -105,7 +105,7 @@ import Testing
             InputItem.Call(callID: nil, name: "", namespace: nil, payload: "7", isCustom: false)
         ),
     ])
-    func aCallSaysWhatItCalls(json: String, call: InputItem.Call) {
+    func callItemHasItsNameIdentifierAndPayload(json: String, call: InputItem.Call) {
         #expect(Self.item(json)?.part == .call(call))
     }
 
@@ -116,7 +116,7 @@ import Testing
         (#"{"type":"message","call_id":"c"}"#, .other), (#"{"call_id":"c"}"#, .other),
         (#"{"type":["function_call"],"call_id":"c"}"#, .other),
     ])
-    func anOutputSaysWhichCallItAnswers(json: String, part: InputItem.Part) {
+    func outputItemHasTheIdentifierOfItsCall(json: String, part: InputItem.Part) {
         #expect(Self.item(json)?.part == part)
     }
 

@@ -148,7 +148,7 @@ import Testing
             texts.map { Part(.text, 0, $0) } + [Part(.text, 1, "next")])
     }
 
-    @Test func lastListOfPartsCounts() throws {
+    @Test func lastOfRepeatedContentMembersIsUsed() throws {
         let list = { (text: String) in #"[{"type":"output_text","text":"\#(text)"}]"# }
         try self.expect(
             #"{"type":"message","content":\#(list("a")),"content":\#(list("b"))}"#, [Part(.text, 0, "b")])
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    @Test func lastItemCounts() throws {
+    @Test func lastOfRepeatedItemMembersIsUsed() throws {
         let item = { (text: String) in #"{"type":"message","content":[{"type":"text","text":"\#(text)"}]}"# }
         let event = #"{"type":"response.output_item.done","item":\#(item("a")),"item":\#(item("b"))}"#
         try withEvent(Array(event.utf8)) { event in
@@ -244,7 +244,7 @@ import Testing
         #expect(try self.output(of: response).isEmpty)
     }
 
-    @Test func lastOutputCounts() throws {
+    @Test func lastOutputMemberIsUsed() throws {
         #expect(try self.output(of: #"{"output":[{"id":"a"},1],"output":[{"id":"b"}]}"#).map(\.id) == ["b"])
         let twice = #"{"output":[{"id":"a"}]},"response":{"output":[1,{"id":"b"}]}"#
         #expect(try self.output(of: twice).map(\.id) == [nil, "b"])

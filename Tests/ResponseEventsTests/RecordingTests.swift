@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(arguments: SharedData.recordings)
-    func aRecordingSaysWhatFoundationFinds(file: URL) throws {
+    func decodedRecordingMatchesJSONSerialization(file: URL) throws {
         var decoder = ResponseEventDecoder()
         var ours: [String: String] = [:]
         var theirs: [String: String] = [:]

@@ -67,7 +67,7 @@ import Testing
         (#"\\ud83d"#, 0, 0), (#"\\\ud83d"#, 0, 0xD83D), (#"\\\\ud83d"#, 0, 0), (#"\udfff x \udbff"#, 0xDFFF, 0xDBFF),
         ("plain", 0, 0), (#"\n"#, 0, 0), ("", 0, 0),
     ])
-    func halvesAtTheEndsOfADeltaAreTold(escaped: String, second: UInt16, first: UInt16) throws {
+    func surrogateHalvesAtTheEndsOfADeltaAreReported(escaped: String, second: UInt16, first: UInt16) throws {
         var decoder = ResponseEventDecoder(maximumByteCount: 1_024)
         // The first is read whole, the others by the pattern that it has left.
         for text in ["x", escaped, escaped, "x"] {
@@ -209,7 +209,7 @@ import Testing
         }
     }
 
-    @Test func ofTenThousandMembersTheLastCounts() throws {
+    @Test func lastOfTenThousandRepeatedMembersIsUsed() throws {
         let members = (0..<10_000).map { #""delta":"\#($0)""# }.joined(separator: ",")
         #expect(try deltaText(#"{\#(members),"type":"response.output_text.delta"}"#) == "9999")
         #expect(

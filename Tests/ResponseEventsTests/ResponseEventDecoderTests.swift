@@ -199,7 +199,7 @@ import Testing
         }
     }
 
-    @Test func aKnownEventIsToldFromAnUnknownOne() throws {
+    @Test func knownTypeIsOtherAndUnknownTypeIsUnknown() throws {
         try withEvent(Array(#"{"type":"response.output_text.annotation.added","text":"t"}"#.utf8)) { event in
             guard case .other = event.kind else {
                 Issue.record("not known")

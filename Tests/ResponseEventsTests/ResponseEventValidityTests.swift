@@ -36,7 +36,7 @@ import Testing
         #"/**/{"type":"x"}"#, #"{"type":"x"}//"#, #"{"type":"x","a":"b"c}"#, #"{"type":"x","a":[["b":1]]}"#,
         #"{"type":"x","a":["b":1,"c"]}"#, #"{"type":"x","a":"b":{"c":1}}"#,
     ])
-    func whatIsNotJSONIsRefused(text: String) {
+    func invalidJSONIsRefused(text: String) {
         for padding in [0, UInt8(ascii: "}"), UInt8(ascii: "]"), UInt8(ascii: "1"), UInt8(ascii: "\"")] {
             #expect(decodingError(text, padding: padding) == .notJSON, "padding \(padding)")
         }
@@ -48,7 +48,7 @@ import Testing
         #"{"type":"x","a":"\"\\\/\b\f\n\r\tA","":{"":[[],[[]],{}]},"b":[true,false,null]}"#,
         "{\"type\":\"x\",\"a\":\"\u{7f}\u{2028}\u{10FFFF}\"}",
     ])
-    func whatIsJSONIsAccepted(text: String) {
+    func validJSONIsAccepted(text: String) {
         #expect(decodingError(text) == nil)
     }
 

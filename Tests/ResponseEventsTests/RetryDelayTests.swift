@@ -61,7 +61,7 @@ import Testing
         "Sun, 06 Nov 1994 08:49 GMT", "Sun, 06 Nov 19944 08:49:37 GMT", "Sun, +6 Nov 1994 08:49:37 GMT",
         "Sun, 06 Nov -994 08:49:37 GMT", "1994-11-06T08:49:37Z", "GMT", "Sun, 06 Nov 1994 08:49:37 GMT GMT",
     ])
-    func aWrongDateIsNone(date: String) {
+    func invalidHTTPDateIsRefused(date: String) {
         #expect(HTTPDate.secondsSince1970(date, now: 0) == nil)
     }
 

@@ -31,7 +31,7 @@ import Testing
         #expect(UsageLimitError(facts) { $0 == "limit" }?.type == type)
     }
 
-    @Test func otherShapesOfABodyAreRead() {
+    @Test func detailTextAndFlatErrorsAreRead() {
         #expect(
             ServerErrorFacts(body: #"{"detail":"Store must be set to false"}"#.utf8)?.message
                 == "Store must be set to false")
@@ -48,7 +48,7 @@ import Testing
         "{\"error\":\"\u{1}\"}",
         "\0\0\0", #"{"error":{"resets_at":-1}}"#,
     ])
-    func anythingElseHoldsNoFacts(body: String) {
+    func bodyWithoutAnErrorHasNoFacts(body: String) {
         #expect(ServerErrorFacts(body: body.utf8) == nil)
     }
 
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func deepNestingInAnErrorIsNoTrouble() {
+    @Test func errorNestedDeeperThan256IsRefused() {
         let nested = { String(repeating: #"{"a":["#, count: $0) + String(repeating: "]}", count: $0) }
         #expect(decodingError(#"{"type":"error","error":\#(nested(255))}"#) == nil)
         #expect(decodingError(#"{"type":"error","error":\#(nested(256))}"#) == .tooDeep)

@@ -37,7 +37,7 @@ import Testing
         ("response.steer.failed", "{}", .failed(code: nil)), ("response.steer.failed", "{", .failed(code: nil)),
         ("response.steer", "{}", nil), ("response.steer.accepted2", "{}", nil), ("", "{}", nil),
     ])
-    func anEventIsAnAnswer(type: String, json: String, answer: SteeringMessage.Answer?) {
+    func answerIsReadFromTypeAndErrorCode(type: String, json: String, answer: SteeringMessage.Answer?) {
         let bytes = Array(json.utf8)
         #expect(bytes.withUnsafeBytes { SteeringMessage.answer(type: type, json: $0) } == answer)
     }

@@ -55,7 +55,7 @@ import Testing
 
     /// Space and mark are one character, but no one byte of the mark is space.
     @Test(arguments: ["\u{0610}x", "x\u{0301}"])
-    func spaceAroundAValueGoesByBytes(name: String) {
+    func valuesAreTrimmedByBytes(name: String) {
         let headers = UsageLimitHeaders([("X-CODEX-ACTIVE-LIMIT", "\t \(name) ")])
         #expect(headers.activeLimitID.map { Array($0.utf8) } == Array(name.utf8))
         #expect(UsageLimitHeaders([("x-codex-active-limit", name)]) == headers)
@@ -81,7 +81,7 @@ import Testing
         ("0x10", "300", "5", false), ("", "300", "5", false), ("abc", "300", "5", false), ("1e999", "3", "5", false),
         ("120", "3", "5", true), ("-1", "3", "5", true),
     ])
-    func aWindowExistsIfItSaysSomething(used: String, minutes: String?, reset: String?, exists: Bool) {
+    func windowExistsOnlyWithUsageLengthOrResetTime(used: String, minutes: String?, reset: String?, exists: Bool) {
         var fields = [(name: "x-codex-primary-used-percent", value: used)]
         if let minutes { fields.append(("x-codex-primary-window-minutes", minutes)) }
         if let reset { fields.append(("x-codex-primary-reset-at", reset)) }
@@ -117,7 +117,7 @@ import Testing
 
     // MARK: Events
 
-    @Test func anEventIsRead() throws {
+    @Test func rateLimitEventIsReadIntoASnapshot() throws {
         let snapshot = try rateLimits(
             #"""
             {"type":"codex.rate_limits","plan_type":"plus","rate_limits":{"allowed":true,
@@ -139,7 +139,7 @@ import Testing
         #","rate_limits":{"primary":null,"secondary":"x"}"#, #","rate_limits":{"primary":{"used_percent":"x"}}"#,
         #","rate_limits":{"primary":{"used_percent":0,"window_minutes":0,"reset_at":null}}"#,
     ])
-    func whatAnEventDoesNotSayIsNotKnown(members: String) throws {
+    func missingOrMalformedRateLimitsLeaveTheSnapshotEmpty(members: String) throws {
         #expect(try rateLimits(#"{"type":"codex.rate_limits"\#(members)}"#) == UsageLimitSnapshot())
     }
 
