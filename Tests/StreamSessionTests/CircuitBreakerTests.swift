@@ -33,7 +33,7 @@ import Testing
         #expect(!breaker.isClosed)
     }
 
-    @Test func aSuccessInBetweenBeginsAnew() {
+    @Test func successResetsTheCountOfFailures() {
         var breaker = CircuitBreaker(ChappieCircuitBreakerPolicy(failureThreshold: 2, openDuration: .seconds(10)))
         for _ in 0..<10 {
             breaker.failed(breaker.allowed(), isCounted: true, now: .zero)
@@ -72,7 +72,7 @@ import Testing
         #expect(breaker.permission(now: .seconds(15)) == .refused(retryAfter: .seconds(5)))
     }
 
-    @Test func itsSuccessCloses() {
+    @Test func successOfTheProbeClosesTheBreaker() {
         var breaker = Self.opened()
         breaker.succeeded(breaker.probe(.seconds(11)))
         #expect(breaker.isClosed)
@@ -80,7 +80,7 @@ import Testing
         #expect(breaker.isClosed)
     }
 
-    @Test func itsFailureOpensAnew() {
+    @Test func failureOfTheProbeOpensTheBreakerAgain() {
         var breaker = Self.opened()
         breaker.failed(breaker.probe(.seconds(11)), isCounted: true, now: .seconds(14))
         #expect(breaker.permission(now: .seconds(14)) == .refused(retryAfter: .seconds(10)))
@@ -135,7 +135,7 @@ import Testing
 
     // MARK: Late answers
 
-    @Test func aLateSuccessDoesNotClose() {
+    @Test func lateSuccessDoesNotCloseTheCircuit() {
         var breaker = CircuitBreaker(ChappieCircuitBreakerPolicy(failureThreshold: 2, openDuration: .seconds(10)))
         let slow = breaker.allowed()
         for _ in 0..<2 { breaker.failed(breaker.allowed(), isCounted: true, now: .zero) }
@@ -149,7 +149,7 @@ import Testing
         #expect(!breaker.isClosed)
     }
 
-    @Test func aLateFailureDoesNotProlong() {
+    @Test func lateFailuresDoNotExtendOrReopenTheCircuit() {
         var breaker = CircuitBreaker(ChappieCircuitBreakerPolicy(failureThreshold: 2, openDuration: .seconds(10)))
         let slow = (0..<5).map { _ in breaker.allowed() }
         for _ in 0..<2 { breaker.failed(breaker.allowed(), isCounted: true, now: .zero) }
@@ -190,7 +190,7 @@ import Testing
 
     /// Many requests at once, answered in any order: the allowed, refused and probing ones keep to the rules.
     @Test(arguments: 0..<40 as Range<UInt64>)
-    func anyOrderOfAnswersKeepsTheRules(seed: UInt64) {
+    func rulesHoldForConcurrentRequestsInAnyOrder(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var breaker = CircuitBreaker(ChappieCircuitBreakerPolicy(failureThreshold: 3, openDuration: .seconds(5)))
         var pending: [(ticket: CircuitBreaker.Ticket, isProbe: Bool)] = []

@@ -21,13 +21,13 @@ import Testing
         #expect(found.count == 200)
     }
 
-    @Test func theBorderBetweenTypeAndContentCounts() {
+    @Test func boundaryBetweenTypeAndContentChangesTheFingerprint() {
         let bytes = (0..<64).map { UInt8($0) }
         let found = Set((0...64).map { Self.fingerprint(Array(bytes[..<$0]), Array(bytes[$0...])) })
         #expect(found.count == 65)
     }
 
-    @Test func everyBitCounts() {
+    @Test func everyChangedBitChangesTheFingerprint() {
         for count in [1, 7, 8, 9, 15, 16, 17, 24, 25, 31, 32, 40, 47, 100] {
             let content = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 37) }
             var found: Set<UInt64> = [Self.fingerprint([1], content)]

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct FailureClassificationTests {
     @Test(arguments: 100..<600)
-    func upgradeStatus(statusCode: Int) {
+    func statusCodeOfTheUpgradeDeterminesTheFailureClass(statusCode: Int) {
         let expected: FailureClass =
             switch statusCode {
             case 401: .credential
@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: 100..<600)
-    func httpStatusAndErrorEvent(statusCode: Int) {
+    func statusCodeOfTheResponseDeterminesTheFailureClass(statusCode: Int) {
         let expected: FailureClass =
             switch statusCode {
             case 401: .credential
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: [Int.min, -1, 0, 99, 600, 1_000, Int.max])
-    func statusCodesOutOfRange(statusCode: Int) {
+    func statusCodesOutOfRangeAreFinal(statusCode: Int) {
         let facts = RefusalFacts(statusCode: statusCode)
         #expect(AttemptFailure.upgradeStatus(facts).failureClass == .definite)
         #expect(AttemptFailure.httpStatus(facts).failureClass == .fatal)
@@ -78,7 +78,7 @@ import Testing
     ]
 
     @Test(arguments: codes)
-    func codesInBand(code: String, expected: FailureClass) {
+    func errorCodeInAnEventDeterminesTheFailureClass(code: String, expected: FailureClass) {
         let facts = RefusalFacts(errorCode: code)
         #expect(AttemptFailure.responseFailed(facts).failureClass == expected)
         // Without a status code an error event is final for the response, unless its code has another class.
@@ -124,7 +124,7 @@ import Testing
         #expect(AttemptFailure.errorEvent(unknown).failureClass == .fatal)
     }
 
-    @Test func aUsageLimitIsOneWhateverTheStatusCode() {
+    @Test func usageLimitIsClassifiedWithAnyStatusCode() {
         let spent = RefusalFacts(statusCode: 429, usageLimit: UsageLimitFacts())
         let named = RefusalFacts(statusCode: 403, errorCode: "usage_not_included")
         for facts in [spent, named] {
@@ -143,12 +143,12 @@ import Testing
     }
 
     @Test(arguments: [0, 999, 1000, 1001, 1004, 1005, 1006, 1011, 1012, 1013, 1014, 1015, 3000, 4000, 4999, 65535])
-    func transientCloseCodes(code: UInt16) {
+    func otherCloseCodesAreTransient(code: UInt16) {
         #expect(AttemptFailure.closed(code: code, beforeFirstEvent: true).failureClass == .transient)
         #expect(AttemptFailure.closed(code: code, beforeFirstEvent: false).failureClass == .transient)
     }
 
-    @Test func otherCloseCodes() {
+    @Test func protocolPolicyAndSizeCloseCodesHaveTheirFailureClass() {
         #expect(AttemptFailure.closed(code: 1008, beforeFirstEvent: true).failureClass == .definite)
         #expect(AttemptFailure.closed(code: 1008, beforeFirstEvent: false).failureClass == .transient)
         for beforeFirstEvent in [true, false] {
@@ -169,7 +169,7 @@ import Testing
     ]
 
     @Test(arguments: plain)
-    func failuresOfTheStream(failure: AttemptFailure, expected: FailureClass) {
+    func streamFailureHasItsFailureClass(failure: AttemptFailure, expected: FailureClass) {
         #expect(failure.failureClass == expected)
     }
 
@@ -196,7 +196,7 @@ import Testing
     ]
 
     @Test(arguments: causes)
-    func causesThatMeanTheSameInEveryPhase(cause: TransportFailure.Cause, expected: FailureClass) {
+    func causeHasTheSameClassInEveryPhase(cause: TransportFailure.Cause, expected: FailureClass) {
         for phase in TransportFailure.Phase.allCases {
             let failure = AttemptFailure.transport(TransportFailure(phase: phase, cause: cause))
             #expect(failure.failureClass == expected)
@@ -204,7 +204,7 @@ import Testing
     }
 
     @Test(arguments: TransportFailure.Phase.allCases)
-    func causesThatDependOnThePhase(phase: TransportFailure.Phase) {
+    func timeoutsAndLossesAreClassifiedByPhase(phase: TransportFailure.Phase) {
         let early: [TransportFailure.Phase] = [.resolve, .connect, .proxy, .tls, .upgrade]
         let timeout = AttemptFailure.transport(TransportFailure(phase: phase, cause: .timedOut))
         #expect(timeout.failureClass == (early.contains(phase) ? .probable : .transient))

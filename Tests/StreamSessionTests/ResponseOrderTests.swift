@@ -546,7 +546,7 @@ import Testing
         #expect(order.mentioned(responseID: "b") == .violation(.responseRestarted))
     }
 
-    @Test func aBeginningThatComesAgainBehindOutputIsRemembered() {
+    @Test func repeatedBeginningAfterOutputIsARestart() {
         var order = Self.begun()
         order.rewound()
         order.rewound(to: 0)
@@ -613,7 +613,7 @@ import Testing
         #expect(!order.hasSeen(.itemContinued))
     }
 
-    @Test func anItemsNameDecidesOverItsIndex() {
+    @Test func itemIdentifierTakesPrecedenceOverItsIndex() {
         var order = ResponseOrder()
         #expect(order.created(responseID: "a") == .fine)
         #expect(order.place(of: 7, at: 5) == 5)

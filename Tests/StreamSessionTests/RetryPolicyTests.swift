@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: [1.5, .infinity, .greatestFiniteMagnitude] as [Double])
-    func aFractionAboveOneIsOne(fraction: Double) {
+    func jitterFractionIsAtMostOne(fraction: Double) {
         #expect(BackoffSchedule().delay(beforeRetry: 1, fraction: fraction) == .milliseconds(220))
     }
 
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: [Int.min, -1, 0, 3, Int.max])
-    func thereIsNoOtherRetry(retry: Int) {
+    func throttledRetryOutsideTheLimitIsNotAllowed(retry: Int) {
         #expect(ChappieRateLimitBackoffPolicy().delay(beforeRetry: retry, after: Self.throttled()) == nil)
     }
 
@@ -138,7 +138,7 @@ import Testing
     }
 
     @Test(arguments: [FailureClass.transient, .server])
-    func theWholeBudgetOfATransport(failureClass: FailureClass) {
+    func retriesOfATransportEndAtItsLimit(failureClass: FailureClass) {
         #expect(self.delay(failureClass, .webSocket, 1) == .milliseconds(200))
         #expect(self.delay(failureClass, .webSocket, 3) == .milliseconds(800))
         #expect(self.delay(failureClass, .webSocket, 4) == nil)
@@ -174,7 +174,7 @@ import Testing
             (.endedEarly, .httpSSE), (.closed(code: 1011, beforeFirstEvent: false), .webSocket),
             (.responseFailed(RefusalFacts(errorCode: "server_error")), .httpSSE), (.timeout(.idle), .httpSSE),
         ] as [(AttemptFailure, ChappieTransportKind)])
-    func everythingElseVariesByTenPerCent(failure: AttemptFailure, transport: ChappieTransportKind) {
+    func otherDelaysVaryByTenPercent(failure: AttemptFailure, transport: ChappieTransportKind) {
         let retry = RetryPolicy.Retry(of: failure.failureClass, on: transport, number: 2)
         #expect(self.policy.delay(before: retry, after: failure, fraction: 0) == .milliseconds(360))
         #expect(self.policy.delay(before: retry, after: failure, fraction: 1) == .milliseconds(440))
@@ -193,7 +193,7 @@ import Testing
         #expect(policy.retryLimit(on: .httpSSE) == 0)
     }
 
-    @Test func theDefaults() {
+    @Test func defaultPolicyHasDocumentedValues() {
         let policy = RetryPolicy()
         #expect(policy.streaming.prefersWebSocket)
         #expect(policy.streaming.fallsBackToHTTPSSE)

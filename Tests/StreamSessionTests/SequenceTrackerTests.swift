@@ -103,7 +103,7 @@ import Testing
         #expect(tracker.received(6, fingerprint: 6) == .gap(expected: 5, found: 6))
     }
 
-    @Test func anEventThatIsRepeatedIsKnownBeforeItIsTakenIn() {
+    @Test func repeatedEventIsRecognisedBeforeItIsReceived() {
         for isResumable in [true, false] {
             var tracker = SequenceTracker(isResumable: isResumable)
             for number in 0..<9 { _ = tracker.received(number, fingerprint: UInt64(number)) }
@@ -254,7 +254,7 @@ import Testing
     }
 
     @Test(arguments: [-1, 0, 1])
-    func theWindowHasAnEnd(excess: Int) {
+    func numbersBeforeTheWindowAreForgotten(excess: Int) {
         var tracker = SequenceTracker(isResumable: true)
         let count = SequenceTracker.windowSize + excess
         for number in 0..<count { _ = tracker.received(number, fingerprint: UInt64(number)) }
@@ -278,7 +278,7 @@ import Testing
         #expect(tracker.received(5_000 - 1_024, fingerprint: 1) == .forgotten)
     }
 
-    @Test func aFingerprintOfZeroIsOneLikeAnyOther() {
+    @Test func fingerprintOfZeroIsCompared() {
         var tracker = SequenceTracker(isResumable: true)
         _ = tracker.received(0, fingerprint: 0)
         _ = tracker.received(1, fingerprint: 5)

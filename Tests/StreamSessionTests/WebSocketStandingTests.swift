@@ -4,7 +4,7 @@ import Testing
 @Suite struct WebSocketStandingTests {
     private static let adaptive = ChappieStreamingTransportPolicy.Fallback.adaptive(cooldown: .seconds(60))
 
-    @Test func aVerdictIsForLifeByDefault() {
+    @Test func condemnedWebSocketsStayCondemnedByDefault() {
         var standing = WebSocketStanding()
         #expect(!standing.isCondemned)
         standing.condemned(now: .zero)
@@ -14,7 +14,7 @@ import Testing
         #expect(standing.isCondemned)
     }
 
-    @Test func anAdaptiveOneIsLookedAtAgainAfterEachCooldown() {
+    @Test func adaptiveFallbackProbesAfterEachCooldown() {
         var standing = WebSocketStanding(fallback: Self.adaptive)
         Self.expectProbe(&standing, at: .seconds(100), false)
         standing.condemned(now: .seconds(100))
@@ -39,7 +39,7 @@ import Testing
         #expect(standing.isCondemned)
     }
 
-    @Test func twoRacesLostToAFailureThatIsProbablyThereToStay() {
+    @Test func twoProbableFailuresInARowCondemnWebSockets() {
         var standing = WebSocketStanding()
         standing.raceFailed(.probable, now: .zero)
         standing.established()
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: FailureClass.allCases)
-    func oneLostRace(failureClass: FailureClass) {
+    func lostRaceCondemnsByItsFailureClass(failureClass: FailureClass) {
         var standing = WebSocketStanding()
         standing.raceFailed(failureClass, now: .zero)
         #expect(standing.isCondemned == (failureClass == .definite))

@@ -82,7 +82,7 @@ struct AnswerPerformance {
             self.schedule(self.answer.bytes[event.range], as: .text, event)
         }
         guard case .event(let json, let hints) = self.tail else { return }
-        defer { self.sayMore() }
+        defer { self.sendEventsAfterFault() }
         self.pause()
         let limit = self.connection.request.limits.messageByteCount
         guard json.count <= limit else {
@@ -111,7 +111,7 @@ struct AnswerPerformance {
             writer.append(json[...])
             hints = hintsOfTail
             endOfTail = writer.bytes.count
-            if self.world.random.chance(50) { self.saysMore(in: &writer) }
+            if self.world.random.chance(50) { self.appendEventsAfterFault(to: &writer) }
         }
         if self.tail == nil, self.world.random.chance(20) {
             writer.append(Array("[DONE]".utf8)[...])
@@ -140,13 +140,13 @@ struct AnswerPerformance {
     ].map { Array($0.utf8) }
 
     /// Continues after a failed answer, like a server that has not noticed it; the further events are ignored.
-    private mutating func saysMore(in writer: inout EventStreamWriter) {
+    private mutating func appendEventsAfterFault(to writer: inout EventStreamWriter) {
         self.world.note(.eventsAfterFault)
         for event in self.eventsAfterTail { writer.append(self.answer.bytes[event.range]) }
     }
 
     /// The same on a WebSocket.
-    private mutating func sayMore() {
+    private mutating func sendEventsAfterFault() {
         guard self.world.random.chance(50) else { return }
         for event in self.eventsAfterTail {
             let payload = TimelineItem.Payload(kind: .text, bytes: self.answer.bytes[event.range])

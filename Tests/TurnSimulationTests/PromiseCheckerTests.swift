@@ -156,7 +156,7 @@ import Testing
     // MARK: Untrue answers
 
     @Test(arguments: [Refutation.connection, .response])
-    func readingOnBehindWhatIsUntrueIsFound(_ refutation: Refutation) {
+    func readingAfterARefutationIsFound(_ refutation: Refutation) {
         var checker = Self.answered(upTo: ContentSize())
         checker.handed(on: 0, upTo: ContentSize(), isComplete: false, refutation: refutation)
         checker.asked(0)

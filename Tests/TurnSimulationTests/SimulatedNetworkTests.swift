@@ -9,7 +9,7 @@ import Testing
 @Suite struct SimulatedNetworkTests {
     private static let body = Array(#"{"background":true,"store":true,"input":"hi"}"#.utf8)
 
-    @Test func aKeptResponseGoesOnBehindANumber() async {
+    @Test func keptResponseContinuesAfterASequenceNumber() async {
         let coverage = await Self.simulate(seeds: 0..<400) { world, transport in
             world.checker.began(PromiseChecker.Limits())
             let first = await Self.read(transport.connect(Self.request(.post(body: Self.body))))

@@ -39,7 +39,7 @@ import Testing
         #expect(!traces[0].isEmpty)
     }
 
-    @Test func theNumberOfJobsDoesNotChangeWhatIsMet() async {
+    @Test func twoJobsSimulateAllTurns() async {
         var run = SimulationRun(turnCount: 200, seed: 7)
         run.jobCount = 2
         #expect(await run.run().coverage.turnCount >= 200)

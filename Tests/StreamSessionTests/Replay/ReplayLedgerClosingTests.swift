@@ -57,7 +57,7 @@ import Testing
         ("Hello world【4:0†a.txt】 ", "Hello world"), ("【1†x】", ""), ("é【1†x】", "é"),
         ("It ran.", "It ran in the container."), ("\u{FFFD}\u{FFFD} ax", "😀 ax"), ("a\u{FFFD}\u{FFFD}", "a😀"),
     ])
-    func whatServersRewriteIsTheSame(_ streamed: String, _ closing: String) {
+    func knownServerRewritesOfTextAreNoDivergence(_ streamed: String, _ closing: String) {
         let ledger = Self.ledger((streamed, .text(0)))
         #expect(Self.close(ledger, closing) == .rewritten)
         if !closing.isEmpty { #expect(Self.close(ledger, all: [closing]) == .rewritten) }
@@ -68,7 +68,7 @@ import Testing
         ("Hello world", "Hello[1] world"), (" Hello", "Hello"), ("a b", "ab"), ("Hello〔4†〕", "Hello"),
         ("Hello【4†source", "Hello"), ("\u{FFFD} ax", "😀 ax"), ("\u{FFFD}\u{FFFD}", "éé"),
     ])
-    func whatOnlyLooksLikeThatDiffers(_ streamed: String, _ closing: String) {
+    func similarLookingChangesOfTextDiffer(_ streamed: String, _ closing: String) {
         #expect(Self.close(Self.ledger((streamed, .text(0))), closing) == .differs)
     }
 

@@ -34,7 +34,7 @@ import Testing
         #expect(ledger.verifiedByteCount == 100_000)
     }
 
-    @Test func slotsFarApartTakeNoMoreThanTheirNumbers() {
+    @Test func memoryOfDistantSlotsIsBoundedByTheirCount() {
         var ledger = ReplayLedger()
         for index in 0..<1_000 {
             _ = ledger.admit("a", in: .text(index.isMultiple(of: 2) ? .min : .max, part: index * 7_777_777))

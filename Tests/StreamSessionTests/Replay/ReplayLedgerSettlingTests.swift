@@ -19,7 +19,7 @@ import Testing
         #expect(ledger.finish() == .whole)
     }
 
-    @Test func settlingAddsUp() {
+    @Test func settledItemsAccumulateOverReplays() {
         var ledger = ReplayLedger()
         _ = ledger.admit("a", in: .text(0))
         _ = ledger.admit("b", in: .text(1))

@@ -67,7 +67,7 @@ import Testing
         #expect(ledger.deliveredText == "Hello")
     }
 
-    @Test func aDivergenceStays() {
+    @Test func divergenceIsPermanent() {
         var ledger = ReplayLedger()
         _ = ledger.admit("a", in: .message)
         ledger.beginReplay()
@@ -205,7 +205,7 @@ import Testing
         #expect(ledger.admit("cd", in: .text(0)) == .diverged)
     }
 
-    @Test func onlyTextIsDeliveredText() {
+    @Test func deliveredTextContainsOnlyTextSlots() {
         var ledger = ReplayLedger()
         for (index, kind) in ReplaySlot.Kind.allCases.enumerated() {
             _ = ledger.admit("\(kind)", in: ReplaySlot(kind, outputIndex: index))

@@ -62,7 +62,7 @@ import Testing
         #expect(ledger.admitToolCall(call) == .diverged)
     }
 
-    @Test func callsThatShareAPositionAreToldApart() {
+    @Test func callsAtTheSamePositionAreDistinguishedByTheirArguments() {
         var ledger = ReplayLedger()
         #expect(ledger.admitToolCall(.weather(0)) == .deliver(from: 0))
         #expect(ledger.admitToolCall(.weather(0, arguments: "{}")) == .deliver(from: 0))

@@ -16,7 +16,7 @@ import Testing
         #expect(ReplayRunLog().byteCount == 0)
     }
 
-    @Test func everyKindAndEveryPositionComesBack() {
+    @Test func runsOfAnyKindAndPositionAreReadBack() {
         let positions = [0, 1, -1, 63, 64, -64, -65, 65_535, Int.max, Int.min, 0, Int.min, Int.max, -1]
         var log = ReplayRunLog()
         var runs: [ReplayRunLog.Run] = []
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: [1, 127, 128, 16_383, 16_384, 1 << 32, Int.max])
-    func everyLengthComesBack(length: Int) {
+    func runsOfAnyLengthAreReadBack(length: Int) {
         var log = ReplayRunLog()
         log.append(ReplayRunLog.Run(slot: .text(1), end: length))
         log.append(ReplayRunLog.Run(slot: .text(2), end: length))

@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func theUpgradeMayWin() {
+    @Test func upgradeThatOpensFirstWins() {
         var machine = Self.race()
         #expect(machine.opened(attempt: 1) == .send)
         #expect(machine.ready(attempt: 2) == .ignore)
@@ -126,7 +126,7 @@ import Testing
         #expect(machine.opened(attempt: 1) == .send)
     }
 
-    @Test func whenBothHaveFailedHTTPIsTriedAgain() {
+    @Test func httpIsRetriedAfterBothAttemptsHaveFailed() {
         var machine = Self.race()
         #expect(machine.failed(Self.slow, attempt: 1, jitter: 0) == .ignore)
         let action = machine.failed(Self.refused, attempt: 2, jitter: 0.5)

@@ -76,7 +76,7 @@ import Testing
         #expect(machine.completed(attempt: 2) == .finish)
     }
 
-    @Test func aNumberBehindItMakesTheCursorGoodAgain() {
+    @Test func numberedEventAfterAnUnnumberedOneRestoresTheCursor() {
         var machine = Self.background(upTo: 1)
         _ = machine.numbered(nil, fingerprint: 0, attempt: 1)
         _ = machine.deltaReceived("Hel", attempt: 1)
@@ -117,7 +117,7 @@ import Testing
     // MARK: Policies
 
     @Test(arguments: ChappieRecoveryPolicy.allCases)
-    func recoveryWithoutDeliveredOutput(recovery: ChappieRecoveryPolicy) {
+    func requestWithoutOutputIsSentAgainUnlessRecoveryIsNever(recovery: ChappieRecoveryPolicy) {
         var turn = Self.turn(recovery)
         turn.open()
         turn.fail(Self.reset)
@@ -185,7 +185,7 @@ import Testing
     }
 
     @Test(arguments: ChappieRecoveryPolicy.allCases)
-    func aKeptResponse(recovery: ChappieRecoveryPolicy) {
+    func keptResponseIsResumedUnlessRecoveryIsNever(recovery: ChappieRecoveryPolicy) {
         var machine = Self.background(upTo: 1, recovery: recovery)
         _ = machine.deltaReceived("Hello", attempt: 1)
         let cursor = ResumeCursor(responseID: "resp_1", lastSequenceNumber: 1)
@@ -224,7 +224,7 @@ import Testing
         #expect(machine.failed(failure, attempt: 1, jitter: 0.5) == .wait(.milliseconds(200), then: next))
     }
 
-    @Test func afterAnEventItCostsARetry() {
+    @Test func lentConnectionThatFailsAfterAnEventCostsARetry() {
         var machine = Self.lent()
         machine.eventReceived(attempt: 1)
         #expect(machine.failed(Self.reset, attempt: 1, jitter: 0.5) != .ignore)

@@ -110,7 +110,7 @@ import Testing
 
     // MARK: Fallback
 
-    @Test func theWholeBudgetOfTheWebSocketAndThenOfHTTP() {
+    @Test func webSocketRetriesAreExhaustedBeforeHTTPIsTried() {
         var turn = ScriptedTurn()
         for _ in 1...12 {
             turn.open()

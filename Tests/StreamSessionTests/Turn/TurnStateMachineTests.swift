@@ -210,7 +210,7 @@ import Testing
         #expect(machine.failed(.endedEarly, attempt: 1, jitter: 0) == .ignore)
     }
 
-    @Test func inputsBeforeTheBeginningAreMistakes() async {
+    @Test func inputsBeforeTheStartEndTheProcess() async {
         await #expect(processExitsWith: .failure) {
             var machine = TurnStateMachine(policy: RetryPolicy())
             _ = machine.opened(attempt: 1)
