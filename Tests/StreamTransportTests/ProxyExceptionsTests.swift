@@ -27,7 +27,7 @@ import Testing
         Example("a, *", "example.com", true), Example("*:443", "example.com", true),
         Example("*:443", "example.com", false, port: 80),
     ])
-    func anAsteriskIsEverything(_ example: Example) { Self.expect(example) }
+    func asteriskMatchesEveryHost(_ example: Example) { Self.expect(example) }
 
     @Test(arguments: [
         Example("example.com", "example.com", true), Example("example.com", "www.example.com", true),
@@ -41,7 +41,7 @@ import Testing
         Example("localhost", "localhost", true), Example("localhost", "127.0.0.1", false),
         Example("exam*.com", "example.com", false), Example("http://example.com", "example.com", false),
     ])
-    func aNameStandsForTheNamesBelowIt(_ example: Example) { Self.expect(example) }
+    func nameMatchesItsSubdomains(_ example: Example) { Self.expect(example) }
 
     @Test(arguments: [
         Example("a.com,b.com", "b.com", true), Example("a.com , b.com", "a.com", true),
@@ -60,7 +60,7 @@ import Testing
         Example("[::1]:443", "::1", true), Example("[::1]:443", "::1", false, port: 80),
         Example("10.0.0.0/8:443", "10.1.1.1", true), Example("10.0.0.0/8:443", "10.1.1.1", false, port: 80),
     ])
-    func aPortNarrowsAnEntry(_ example: Example) { Self.expect(example) }
+    func entryWithAPortMatchesOnlyThatPort(_ example: Example) { Self.expect(example) }
 
     @Test(arguments: [
         Example("10.0.0.1", "10.0.0.1", true), Example("10.0.0.1", "10.0.0.10", false),
@@ -92,7 +92,7 @@ import Testing
     func blocksHoldTheirAddresses(_ example: Example) { Self.expect(example) }
 
     /// A length says how many bits count, at every length of both families.
-    @Test func theBitBehindTheLengthDoesNotCount() {
+    @Test func onlyBitsWithinThePrefixLengthAreCompared() {
         for length in 1...32 {
             let last = UInt32(1) << (32 - UInt32(length))
             let inside = Self.address(last ^ last >> 1)

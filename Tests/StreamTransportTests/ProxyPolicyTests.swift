@@ -43,7 +43,7 @@ import Testing
         Example(["HTTPS_PROXY": "own", "all_proxy": "all"], secure: "own", plain: "all"),
         Example(["HTTP_PROXY": "own", "ALL_PROXY": "all"], secure: "all", plain: "own"),
     ])
-    func lowerCaseAndTheSchemesOwnCountFirst(_ example: Example) throws { try Self.expect(example) }
+    func lowerCaseAndSchemeVariablesTakePrecedence(_ example: Example) throws { try Self.expect(example) }
 
     @Test(arguments: [
         Example(["https_proxy": "", "HTTPS_PROXY": "a", "ALL_PROXY": "b"], plain: "b"),
@@ -61,7 +61,7 @@ import Testing
         Example(["REQUEST_METHOD": "GET", "HTTP_PROXY": "evil", "ALL_PROXY": "b"], secure: "b", plain: "b"),
         Example(["REQUEST_METHOD": "GET", "HTTPS_PROXY": "a"], secure: "a"),
     ])
-    func aFieldOfACGIRequestIsNoProxy(_ example: Example) throws { try Self.expect(example) }
+    func cgiProxyFieldIsIgnored(_ example: Example) throws { try Self.expect(example) }
 
     @Test(arguments: [
         Example(["ALL_PROXY": "a", "NO_PROXY": "example.com"]),
@@ -73,7 +73,7 @@ import Testing
         // An unused URL is not checked.
         Example(["ALL_PROXY": "socks4://a", "NO_PROXY": "*"]),
     ])
-    func exceptionsAreDirect(_ example: Example) throws { try Self.expect(example) }
+    func hostsInNoProxyAreConnectedToDirectly(_ example: Example) throws { try Self.expect(example) }
 
     @Test func aURLThatCannotBeUsedFailsWhereItWouldBeUsed() throws {
         let policy = ProxyPolicy.environment(["HTTPS_PROXY": "socks4://canary:canary@h:1", "HTTP_PROXY": "a"])

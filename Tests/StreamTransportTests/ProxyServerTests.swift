@@ -135,7 +135,7 @@ import Testing
     }
 
     @Test(arguments: ["canary", "ftp", "file", "", "user:canary", "socks5 ", "socks6", "httpss"])
-    func anyOtherSchemeIsNot(_ scheme: String) {
+    func otherProxySchemesAreRefused(_ scheme: String) {
         #expect(Self.fault(in: "\(scheme)://h:1") == "the scheme of its URL is not http, https, socks5 or socks5h")
     }
 
@@ -150,7 +150,7 @@ import Testing
         "http://u:canary%0d%0a@h", "http://u:canary%00@h", "http://u:canary%7F@h", "http://u:canary%1f@h",
         "http://u:can\tary@h",
     ])
-    func whatIsNoURLIsRefusedWithoutItsWords(_ url: String) throws {
+    func invalidURLIsRefusedWithoutRepeatingItsText(_ url: String) throws {
         for scheme in ["http", "https", "socks5", "socks5h"] {
             let url = url.hasPrefix("http:") ? scheme + url.dropFirst("http".count) : url
             // A colon is where the password begins for `http` and `https` alone.
