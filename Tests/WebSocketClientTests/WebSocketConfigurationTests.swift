@@ -38,7 +38,7 @@ import Testing
         "ftp://example.org/", "mailto:a@example.org", "ws:///path", "ws://example.org:0/", "ws://example.org:70000/",
         "wss://exa%20mple.org/", "file:///etc/passwd", "example.org",
     ])
-    func anAddressThatIsNoneOfAWebSocketIsRefused(url: String) async throws {
+    func invalidWebSocketURLIsRefused(url: String) async throws {
         let fixture = try WebSocketFixture([.established()], url: url)
         let error = await fixture.errorOfOpening()
         guard case .invalidArgument(let fault) = error else { return #expect(error == .notOpen) }

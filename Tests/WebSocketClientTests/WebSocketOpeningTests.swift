@@ -6,7 +6,7 @@ import Testing
 @testable import WebSocketClient
 
 @Suite(.timeLimit(.minutes(10))) struct WebSocketOpeningTests {
-    @Test func theAgreementIsThatOfTheAnswer() async throws {
+    @Test func connectionHasTheNegotiatedSubprotocolCompressionAndFields() async throws {
         var fixture = try WebSocketFixture([
             .established(
                 [HTTPField("Sec-WebSocket-Protocol", "v1.chat"), HTTPField("X-Node", "n1")], isCompressed: true)
@@ -71,7 +71,7 @@ import Testing
     }
 
     /// The rest of a body that never comes is not waited for without limit.
-    @Test func aRefusalThatDoesNotEndIsTakenAsItIs() async throws {
+    @Test func refusalWithAnUnfinishedBodyIsReportedAfterALimit() async throws {
         let fixture = try WebSocketFixture([
             .opened(ResponseHead(statusCode: 503)), .message(.body, Array("busy".utf8)),
         ])

@@ -21,7 +21,7 @@ import Testing
         #expect(connection.report.firstMessage != nil)
     }
 
-    @Test func aMessageIsLentWithoutACopy() async throws {
+    @Test func withNextMessageLendsTheBytes() async throws {
         let fixture = try WebSocketFixture([
             .established(), .text("lent"), .message(.binary, [1, 2, 3]), .closed(1000),
         ])
@@ -85,7 +85,7 @@ import Testing
 
     /// A fault that is found when its message is read counts, whatever close frame has arrived behind it.
     @Test(arguments: Self.faults, [false, true])
-    func faultyMessageFailsAConnectionThatIsClosedBehindIt(
+    func invalidMessageBeforeACloseFrameFailsTheConnection(
         fault: (cause: TransportFailure.Cause, tag: String), programCloses: Bool
     ) async throws {
         let fixture = try WebSocketFixture(
@@ -113,7 +113,9 @@ import Testing
 
     /// The engine's words are about responses and their events.
     @Test(arguments: Self.words)
-    func errorsSpeakOfAWebSocket(cause: TransportFailure.Cause, phase: TransportFailure.Phase) async throws {
+    func errorDescriptionsDoNotMentionResponsesOrEvents(cause: TransportFailure.Cause, phase: TransportFailure.Phase)
+        async throws
+    {
         let failure = ScriptedEvent.ended(.failed(TransportFailure(phase: phase, cause: cause)))
         let fixture = try WebSocketFixture(phase == .stream ? [.established(), failure] : [failure])
         var error = phase == .stream ? nil : await fixture.errorOfOpening()
@@ -131,7 +133,7 @@ import Testing
     ]
 
     @Test(arguments: Self.ends)
-    func anEndIsAnErrorOrNone(
+    func onlyAnAbnormalCloseEndsReceivingWithAnError(
         code: UInt16, peerBegan: Bool?, initiator: WebSocketClose.Initiator, isNormal: Bool
     ) async throws {
         let fixture = try WebSocketFixture(

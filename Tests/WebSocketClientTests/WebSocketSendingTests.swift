@@ -38,7 +38,7 @@ import Testing
         #expect(try await connection.receive() == .text("still here"))
     }
 
-    @Test func aPingHasItsRoundTrip() async throws {
+    @Test func pingReturnsItsRoundTripTime() async throws {
         let fixture = try WebSocketFixture([.established()], roundTrip: .measured(.milliseconds(7)))
         let connection = try await fixture.open()
         #expect(try await connection.ping() == .milliseconds(7))
@@ -116,7 +116,7 @@ import Testing
     ]
 
     @Test(arguments: Self.reasons)
-    func aReasonHasAtMost123Bytes(_ reason: String, code: Int?, isAllowed: Bool) async throws {
+    func closeReasonOfMoreThan123BytesIsRefused(_ reason: String, code: Int?, isAllowed: Bool) async throws {
         let fixture = try WebSocketFixture([.established(), .closed(1000)], peerBeganClosing: false)
         let connection = try await fixture.open()
         do {
