@@ -341,14 +341,14 @@ interop-model: install ### Stream from a real model, made on the spot and served
 
 autobahn: autobahn-client ## Run the WebSocket conformance suite, over ws and wss
 	@Scripts/autobahn.sh
-	@Scripts/autobahn.sh --tls
+	@Scripts/autobahn.sh --tls --swap
 
 autobahn-quick: autobahn-client ### The same over ws without what takes long: half a minute
 	@Scripts/autobahn.sh --check
 
 autobahn-full: autobahn-client ### The same with every case, over ws and wss: half an hour
 	@Scripts/autobahn.sh --full
-	@Scripts/autobahn.sh --full --tls
+	@Scripts/autobahn.sh --full --tls --swap
 
 # With the flags of the build that is tested, so that nothing else has to be built.
 autobahn-client: install

@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
 # Runs the Autobahn WebSocket suite against our client, an echo client named autobahn-client, and prints a table.
-# Usage: Scripts/autobahn.sh [--check | --full] [--tls]
+# Usage: Scripts/autobahn.sh [--check | --full] [--tls] [--swap]
 #
 # Without --full, only the smaller messages of the compression groups; with --check, in a minute at most, also only the
 # smaller ones of group 9. With --tls, over wss, with a certificate made for the run. The suite's own Python takes most
 # of the time, so two of its servers run side by side, each with every second part of the cases.
+#
+# The client reads half of the cases in the borrowed form (`withNextMessage`) and half as `messages`; with --swap, the
+# other way round. A run without --swap and one with it read each case of a selection in both forms.
 #
 # AUTOBAHN_CLIENT names another client to judge; CHAPPIE_PEERS_DIR is where the suite is kept.
 set -euo pipefail
@@ -14,6 +17,7 @@ readonly server_count=2
 selection=quick
 time_limit=900
 scheme=ws
+client_options=()
 for argument in "$@"; do
     case $argument in
         --check) selection=check ;;
@@ -22,8 +26,9 @@ for argument in "$@"; do
             time_limit=3600
             ;;
         --tls) scheme=wss ;;
+        --swap) client_options+=(--lends odd) ;;
         -h | --help)
-            sed -n '2,9s/^# \{0,1\}//p' "$0"
+            sed -n '2,12s/^# \{0,1\}//p' "$0"
             exit 0
             ;;
         *)
@@ -45,11 +50,10 @@ Scripts/setup-autobahn.sh "$suite"
 output=$PWD/.build/autobahn/$scheme
 rm -rf "$output"
 mkdir -p "$output"
-client_options=()
 if [[ $scheme == wss ]]; then
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=127.0.0.1 \
         -addext subjectAltName=IP:127.0.0.1 -keyout "$output/key.pem" -out "$output/certificate.pem" 2>"$output/openssl.log"
-    client_options=(--ca-file "$output/certificate.pem")
+    client_options+=(--ca-file "$output/certificate.pem")
 fi
 
 servers=()

@@ -1,5 +1,8 @@
 // Echoes what the Autobahn test suite's fuzzing server sends, case after case, through the product WebSocketClient.
-// Usage: autobahn-client --url ws://127.0.0.1:9001 --agent NAME [--cases N-M] [--ca-file FILE]
+// Usage: autobahn-client --url ws://127.0.0.1:9001 --agent NAME [--cases N-M] [--ca-file FILE] [--lends even|odd]
+//
+// The cases with even numbers are read in the borrowed form, the others as `messages`; with `--lends odd` it is the
+// other way round, so that two runs read each case in both forms.
 
 import Foundation
 import WebSocketClient
@@ -10,11 +13,22 @@ struct AutobahnClient {
     let agent: String
     let cases: ClosedRange<Int>?
     let tls: ChappieTLSPolicy
+    let lends: Lends
+
+    /// The numbers of the cases that are read in the borrowed form.
+    enum Lends: String {
+        case even
+        case odd
+
+        func contains(_ number: Int) -> Bool { number.isMultiple(of: 2) == (self == .even) }
+    }
 
     static func main() async {
         guard let client = Self(arguments: CommandLine.arguments) else {
             FileHandle.standardError.write(
-                Data("usage: autobahn-client --url URL --agent NAME [--cases N-M] [--ca-file FILE]\n".utf8))
+                Data(
+                    ("usage: autobahn-client --url URL --agent NAME [--cases N-M] [--ca-file FILE] "
+                        + "[--lends even|odd]\n").utf8))
             exit(64)
         }
         exit(await client.run() ? 0 : 1)
@@ -25,11 +39,12 @@ struct AutobahnClient {
         for index in stride(from: 1, to: arguments.count - 1, by: 2) {
             options[arguments[index]] = arguments[index + 1]
         }
-        guard let text = options["--url"], let url = URL(string: text), let agent = options["--agent"] else {
-            return nil
-        }
+        guard let text = options["--url"], let url = URL(string: text), let agent = options["--agent"],
+            let lends = Lends(rawValue: options["--lends"] ?? Lends.even.rawValue)
+        else { return nil }
         self.url = url
         self.agent = agent
+        self.lends = lends
         self.cases = options["--cases"].flatMap { range in
             let bounds = range.split(separator: "-").compactMap { Int($0) }
             return bounds.count == 2 && bounds[0] <= bounds[1] ? bounds[0]...bounds[1] : nil
@@ -43,7 +58,7 @@ struct AutobahnClient {
             return false
         }
         for number in self.cases ?? 1...count {
-            await self.echo("/runCase?case=\(number)&agent=\(self.agent)", lends: number.isMultiple(of: 2))
+            await self.echo("/runCase?case=\(number)&agent=\(self.agent)", lends: self.lends.contains(number))
         }
         // A question of its own: when it is answered, the server has seen the end of the last case.
         _ = await self.caseCount()
@@ -59,7 +74,7 @@ struct AutobahnClient {
         return Int(text)
     }
 
-    /// Sends every message back until the server ends the case: every other case in the borrowed form.
+    /// Sends every message back until the server ends the case.
     private func echo(_ target: String, lends: Bool = false) async {
         do {
             let connection = try await self.connect(target)
