@@ -32,14 +32,17 @@ struct WebSocketEcho {
                 _ = await connection.wait(for: nil)
                 continue
             }
+            // A text that is not UTF-8 is no message: its consumer fails the connection.
+            if case .payload(let payload) = event, payload.kind == .text,
+                String(validating: payload.bytes, as: UTF8.self) == nil
+            {
+                connection.fail(code: 1007)
+                continue
+            }
             reported.append(Reported(event))
             switch event {
             case .payload(let payload):
-                if payload.kind == .text, String(validating: payload.bytes, as: UTF8.self) == nil {
-                    connection.fail(code: 1007)
-                } else {
-                    connection.send(Array(payload.bytes), as: payload.kind == .text ? .text : .binary)
-                }
+                connection.send(Array(payload.bytes), as: payload.kind == .text ? .text : .binary)
             case .ended:
                 return reported
             case .ready, .pong, .opened:

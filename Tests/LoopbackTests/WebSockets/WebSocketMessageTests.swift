@@ -146,47 +146,6 @@ import WebSocketClient
 
     // MARK: Bad data
 
-    @Test(arguments: [false, true])
-    func textThatIsNotUTF8IsRefused(inFragments: Bool) async throws {
-        let opened = try await OpenedWebSocket(to: RawServer())
-        opened.peer.writeText("good")
-        opened.peer.write(
-            inFragments
-                ? RawPeer.frame(1, [0x61, 0xF0], isFinal: false) + RawPeer.frame(0, [0x9F])
-                : RawPeer.frame(1, [0x61, 0xFF]))
-        let (messages, error) = await opened.connection.messagesToEnd()
-        #expect(messages == [.text("good")])
-        #expect((error as? WebSocketError)?.tag == "ws.protocol-violation")
-        #expect(await opened.peer.readCloseCode() == 1007)
-    }
-
-    private static let violations: [(String, [UInt8], Int)] = [
-        ("a reserved bit", RawPeer.frame(1, [0x61], reserved: 2), 1002),
-        ("a reserved opcode", RawPeer.frame(3), 1002),
-        ("a masked frame", [0x81, 0x81, 0, 0, 0, 0, 0x61], 1002),
-        ("a continuation of nothing", RawPeer.frame(0, [0x61]), 1002),
-        ("a ping in fragments", RawPeer.frame(9, [0x61], isFinal: false), 1002),
-        ("a long ping", RawPeer.frame(9, [UInt8](repeating: 0, count: 126)), 1002),
-        ("a close frame of one byte", RawPeer.frame(8, [3]), 1002),
-        ("a close frame with 1005", RawPeer.frame(8, [0x03, 0xED]), 1002),
-        ("an endless length", [0x82, 127] + [UInt8](repeating: 0xFF, count: 8), 1002),
-    ]
-
-    @Test(arguments: Self.violations)
-    func aBrokenFrameFailsTheConnection(name: String, bytes: [UInt8], code: Int) async throws {
-        let opened = try await OpenedWebSocket(to: RawServer())
-        opened.peer.write(RawPeer.frame(1, Array("before".utf8)) + bytes)
-        let (messages, error) = await opened.connection.messagesToEnd()
-        #expect(messages == [.text("before")])
-        guard case .transport(let failure) = error as? WebSocketError else {
-
-            Issue.record("\(name): \(String(describing: error))")
-            return
-        }
-        #expect(failure.phase == .stream && failure.replaySafety == .outputDelivered)
-        #expect(await opened.peer.readCloseCode() == code)
-    }
-
     @Test func aMessageOverTheLimitFailsTheConnection() async throws {
         let opened = try await OpenedWebSocket(to: RawServer()) { $0.limits.messageByteCount = 1_000 }
         opened.peer.write(RawPeer.frame(2, [UInt8](repeating: 0, count: 1_000)))
