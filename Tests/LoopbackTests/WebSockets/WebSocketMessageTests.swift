@@ -146,14 +146,93 @@ import WebSocketClient
 
     // MARK: Bad data
 
-    @Test func aMessageOverTheLimitFailsTheConnection() async throws {
-        let opened = try await OpenedWebSocket(to: RawServer()) { $0.limits.messageByteCount = 1_000 }
-        opened.peer.write(RawPeer.frame(2, [UInt8](repeating: 0, count: 1_000)))
-        opened.peer.write(RawPeer.frame(2, [UInt8](repeating: 0, count: 1_001)))
-        let (messages, error) = await opened.connection.messagesToEnd()
-        #expect(messages.count == 1)
-        #expect((error as? WebSocketError)?.tag == "event.too-large")
+    /// A message of the limit, which is 1,000 bytes, and a longer one, which may have no end.
+    struct LimitedMessage: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        var isCompressed = false
+        let allowed: [UInt8]
+        let excessive: [UInt8]
+    }
+
+    private static let byteLimit = 1_000
+
+    /// A binary message of zeros in fragments of these lengths, with control frames between them.
+    private static func fragments(_ counts: [Int], isEnded: Bool, between: [UInt8] = []) -> [UInt8] {
+        counts.enumerated().flatMap { index, count in
+            RawPeer.frame(
+                index == 0 ? 2 : 0, [UInt8](repeating: 0, count: count), isFinal: isEnded && index == counts.count - 1)
+                + between
+        }
+    }
+
+    /// A compressed message in fragments of `size` bytes.
+    private static func compressed(_ payload: [UInt8], size: Int, isEnded: Bool) -> [UInt8] {
+        stride(from: 0, to: payload.count, by: size).flatMap { start in
+            let end = min(payload.count, start + size)
+            return RawPeer.frame(
+                start == 0 ? 2 : 0, Array(payload[start..<end]), isFinal: isEnded && end == payload.count,
+                reserved: start == 0 ? 4 : 0)
+        }
+    }
+
+    static func limitedMessages() throws -> [LimitedMessage] {
+        let single = [Int](repeating: 1, count: Self.byteLimit)
+        let endless = [Int](repeating: 1, count: 20 * Self.byteLimit)
+        let empty = [Int](repeating: 0, count: 20_000)
+        let ping = RawPeer.frame(9, [1])
+        return [
+            LimitedMessage(
+                testDescription: "one frame", allowed: Self.fragments([Self.byteLimit], isEnded: true),
+                excessive: Self.fragments([Self.byteLimit + 1], isEnded: true)),
+            LimitedMessage(
+                testDescription: "two fragments", allowed: Self.fragments([Self.byteLimit - 1, 1], isEnded: true),
+                excessive: Self.fragments([Self.byteLimit - 1, 2], isEnded: true)),
+            LimitedMessage(
+                testDescription: "endless fragments", allowed: Self.fragments(single, isEnded: true),
+                excessive: Self.fragments(endless, isEnded: false)),
+            LimitedMessage(
+                testDescription: "endless fragments around pings",
+                allowed: Self.fragments(single, isEnded: true, between: ping),
+                excessive: Self.fragments(endless, isEnded: false, between: ping)),
+            LimitedMessage(
+                testDescription: "empty fragments, whose number has no limit",
+                allowed: Self.fragments(empty + [Self.byteLimit], isEnded: true),
+                excessive: Self.fragments(empty + [Self.byteLimit + 1], isEnded: true)),
+            LimitedMessage(
+                testDescription: "endless compressed fragments", isCompressed: true,
+                allowed: Self.compressed(
+                    try RawCompression.message([UInt8](repeating: 0, count: Self.byteLimit)), size: 1, isEnded: true),
+                excessive: Self.compressed(try RawCompression.zeros(mebibytes: 4), size: 10, isEnded: false)),
+        ]
+    }
+
+    /// The limit is that of a message, inflated, whatever its fragments are, and before its end has come.
+    @Test(arguments: try Self.limitedMessages(), [false, true])
+    func aMessageOverTheLimitFailsTheConnection(message: LimitedMessage, isLent: Bool) async throws {
+        let opened = try await OpenedWebSocket(
+            to: RawServer(), answering: message.isCompressed ? ["Sec-WebSocket-Extensions: permessage-deflate"] : []
+        ) { configuration in
+            configuration.compression = message.isCompressed ? .enabled : .disabled
+            configuration.limits.messageByteCount = Self.byteLimit
+        }
+        let connection = opened.connection
+        opened.peer.write(message.allowed)
+        #expect(try await connection.receive() == .binary([UInt8](repeating: 0, count: Self.byteLimit)))
+        opened.peer.write(message.excessive)
+        let error = await #expect(throws: WebSocketError.self) {
+            if isLent {
+                _ = try await connection.withNextMessage { $1.byteCount }
+            } else {
+                _ = try await connection.receive()
+            }
+        }
+        guard case .transport(let failure) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(failure.tag == "event.too-large" && failure.details.limit == Self.byteLimit)
         #expect(await opened.peer.readCloseCode() == 1009)
+        #expect(connection.closed == nil && connection.report.receivedMessageCount == 1)
     }
 
     /// Some kilobytes that inflate to 64 MiB are given up at the limit.

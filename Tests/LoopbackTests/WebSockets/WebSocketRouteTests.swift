@@ -7,18 +7,24 @@ import Testing
 import WebSocketClient
 
 @Suite(.timeLimit(.minutes(10))) struct WebSocketRouteTests {
-    /// Opens a connection that fails, and answers the opening handshake with these bytes.
+    /// Opens a connection, answers the opening handshake with these bytes, and returns the error; nil if it opens.
     private static func error(
         answer: String, _ change: (inout WebSocketConfiguration) -> Void = { _ in }
+    ) async throws -> WebSocketError? {
+        try await Self.error(answering: { _ in answer }, change)
+    }
+
+    /// The same for an answer that is made from the head of the request.
+    private static func error(
+        answering answer: (String) -> String, _ change: (inout WebSocketConfiguration) -> Void = { _ in }
     ) async throws -> WebSocketError? {
         let server = try RawServer()
         let configuration = try WebSocketConfiguration.loopback(server, change)
         let opening = Task { try await WebSocketConnection.open(configuration) }
         let peer = try await server.accept()
-        _ = await peer.read(until: "\r\n\r\n")
-        peer.write(answer)
+        peer.write(answer(await peer.read(until: "\r\n\r\n")))
         do {
-            _ = try await opening.value
+            try await opening.value.cancel()
             return nil
         } catch {
             return error as? WebSocketError
@@ -49,19 +55,93 @@ import WebSocketClient
         #expect(refusal.value(of: "location") == "ws://127.0.0.1:1/other")
     }
 
-    private static let answers: [(String, String)] = [
-        ("SSH-2.0-OpenSSH\r\n\r\n", "http.not-http"),
-        (
+    /// An answer to the opening handshake, and the tag of its error.
+    struct Answer: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let tag: String
+        let text: @Sendable (_ request: String) -> String
+
+        init(_ description: String, _ tag: String, _ text: @escaping @Sendable (_ request: String) -> String) {
+            self.testDescription = description
+            self.tag = tag
+            self.text = text
+        }
+
+        /// The answer that accepts the handshake, with a line that HTTP does not allow.
+        init(line: String, _ description: String) {
+            self.init(description, "http.not-http") { RawPeer.acceptance(of: $0, [line]) }
+        }
+
+        /// An answer of status code 101 whose header section has no end.
+        init(endless part: String, _ description: String) {
+            self.init("endless \(description)", "http.header-section-too-large") { request in
+                // A CRLF is one character.
+                let head = RawPeer.acceptance(of: request).dropLast()
+                return head + String(repeating: part, count: 1_000_000 / part.utf8.count)
+            }
+        }
+    }
+
+    private static let answers = [
+        Answer("another protocol", "http.not-http") { _ in "SSH-2.0-OpenSSH\r\n\r\n" },
+        Answer("a status code of four digits", "http.not-http") {
+            RawPeer.acceptance(of: $0).replacingOccurrences(of: " 101 ", with: " 1010 ")
+        },
+        Answer("the key of another request", "ws.opening-handshake") { _ in
             "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                + "Sec-WebSocket-Accept: AAAAAAAAAAAAAAAAAAAAAAAAAAA=\r\n\r\n", "ws.opening-handshake"
-        ),
-        ("HTTP/1.1 101 Switching Protocols\r\n\r\n", "ws.opening-handshake"),
+                + "Sec-WebSocket-Accept: AAAAAAAAAAAAAAAAAAAAAAAAAAA=\r\n\r\n"
+        },
+        Answer("no fields", "ws.opening-handshake") { _ in "HTTP/1.1 101 Switching Protocols\r\n\r\n" },
+        Answer(line: "no colon", "a line without a colon"),
+        Answer(line: "X-Space : a", "white space before a colon"),
+        Answer(line: ": a", "a line without a name"),
+        Answer(line: "X(Y): a", "a name that is no token"),
+        Answer(line: "X: a\u{0}b", "NUL in a value"),
+        Answer(line: "X: a\u{1B}b", "a control character in a value"),
+        Answer(line: "X: a\rb", "a CR without LF"),
+        Answer("white space before the first line", "http.not-http") {
+            RawPeer.acceptance(of: $0).replacingOccurrences(of: "\r\nUpgrade:", with: "\r\n X: a\r\nUpgrade:")
+        },
+        Answer("a control character in the reason phrase", "http.not-http") {
+            RawPeer.acceptance(of: $0).replacingOccurrences(of: "Switching", with: "Switching\u{7}")
+        },
+        Answer("a refusal with a line without a colon", "http.not-http") { _ in
+            "HTTP/1.1 403 Forbidden\r\nno colon\r\nContent-Length: 0\r\n\r\n"
+        },
+        Answer(endless: "a", "name"),
+        Answer(endless: "X: a\r\n", "lines"),
+        Answer(endless: " a\r\n", "continuations of a line"),
+        Answer("an endless value", "http.header-section-too-large") {
+            RawPeer.acceptance(of: $0, ["X: " + String(repeating: "a", count: 1_000_000)])
+        },
+        Answer("an endless reason phrase", "http.header-section-too-large") { _ in
+            "HTTP/1.1 101 " + String(repeating: "a", count: 1_000_000)
+        },
+        Answer("endless interim responses", "http.header-section-too-large") { _ in
+            String(repeating: "HTTP/1.1 103 Early Hints\r\nX: a\r\n\r\n", count: 30_000)
+        },
     ]
 
     @Test(arguments: Self.answers)
-    func invalidHandshakeAnswerIsAServerError(answer: String, tag: String) async throws {
-        let error = try await Self.error(answer: answer)
-        #expect(error?.tag == tag && error?.category == .server)
+    func invalidHandshakeAnswerIsAServerError(answer: Answer) async throws {
+        let error = try await Self.error(answering: answer.text)
+        guard case .transport(let failure) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(failure.tag == answer.tag && error?.category == .server)
+        #expect(failure.phase == .upgrade && failure.replaySafety == .notSent)
+        if failure.code == .headerSectionTooLarge { #expect(failure.details.limit == 64 << 10) }
+    }
+
+    @Test(arguments: [(-1, nil), (0, nil), (1, "http.header-section-too-large")] as [(Int, String?)])
+    func headerSectionOfAnAnswerIsLimitedTo64KiB(excess: Int, tag: String?) async throws {
+        let error = try await Self.error(answering: { request in
+            let byteCount = RawPeer.acceptance(of: request, ["X: "]).utf8.count
+            let padding = String(repeating: "a", count: (64 << 10) + excess - byteCount)
+            return RawPeer.acceptance(of: request, ["X: \(padding)"])
+        })
+        #expect(error?.tag == tag)
     }
 
     /// A subprotocol that was not offered is none to speak (RFC 6455 section 4.1).
