@@ -176,7 +176,8 @@ def count_between_pauses(program, arguments, before, passes):
 def count_cold(program, arguments, before, passes):
     """Returns the cost of an event between two pauses, with the misses of simulated caches."""
     require_valgrind()
-    options = [f"--dump-before={PAUSE}", *CACHES]
+    # The program begins the simulation once its streams are open: cmachine_begin_simulation.
+    options = ["--instr-atstart=no", f"--dump-before={PAUSE}", *CACHES]
     total, events = profile(program, arguments, f"{before}+{passes}", options, part=".2", read=read_misses)
     if events <= 0:
         raise CountingError(f"{described(program, arguments)}: there are no events between the pauses")

@@ -28,6 +28,11 @@ class ColdBudgets(unittest.TestCase):
         self.assertEqual(self.compared(19_000, 500, 150, 90)[0], [])
         self.assertEqual(self.compared(20_000 * (1 + cold.TOLERANCES["instructions"]), 600, 200, 100)[0], [])
 
+    def test_one_more_line_of_each_stream_fails_and_less_than_half_of_one_does_not(self):
+        self.assertEqual(self.compared(20_000, 600, 200, 100.5)[0], [])
+        failures, _ = self.compared(20_000, 600, 200, 100.6)
+        self.assertEqual(failures, ["budgets: many streams: 100.6 misses, last level an event, and 100.0 are budgeted"])
+
     def test_each_figure_above_its_tolerance_fails(self):
         failures, output = self.compared(30_000, 800, 300, 150)
         self.assertEqual(len(failures), 4)

@@ -57,6 +57,8 @@ final class ChildProcess {
         return status
     }
 
+    var inputDescriptor: CInt { self.input.fileDescriptor }
+
     /// Writes one byte to its input.
     func nudge() throws { try self.input.write(contentsOf: Data([0])) }
 

@@ -1,14 +1,14 @@
-// `connection-cost --iterations N+N cold-400 WAY`: many streams that have an event a second each, for programs that
-// count instructions and cache misses.
+// `connection-cost --iterations N+N cold-5000 WAY`: many streams that have an event in turn, for programs that count
+// instructions and cache misses.
 import CMachine
 
 /// Reads streams whose memory has left the caches when their next event comes.
 ///
-/// The server paces the events by the clock, so that a run takes as long under callgrind as without it. A pass is an
-/// event on each stream, in about a second. It calls `cmachine_note_pause` after the passes before those that are
-/// counted, and again after these. An event or two are in flight at either moment, of thousands between them.
+/// The streams have their events in turn, one at a time: the next event is sent when the one before was read and the
+/// tasks and threads sleep again. No two events share a wake-up, whatever the speed of the machine, so that counts
+/// hardly differ from run to run. A pass is an event on each stream. No data is in flight at either pause.
 struct ColdIterations {
-    /// A workload, by its name: `cold-400`, or `cold-400-executor` for tasks on the service thread.
+    /// A workload, by its name: `cold-5000`, or `cold-5000-executor` for tasks on the service thread.
     struct Workload {
         let name: String
         let streamCount: Int
@@ -36,26 +36,23 @@ struct ColdIterations {
     /// Reads, and prints the number of events between the pauses as one line of JSON.
     func run() async throws {
         Descriptors.raiseLimit()
-        // Streams open one after the other, and the first ones run meanwhile.
-        let messageCount = self.countBefore + self.count + 100
-        let server = try StreamServer(.pace(messageCount: messageCount, perSecond: 1), isPinned: false)
+        let server = try StreamServer(.turns, isPinned: false)
+        guard let input = server.inputDescriptor else { throw WrongResultError("the server has no input") }
+        let turns = Turns(of: input)
         let crowd = try Crowd(
-            server, by: self.kind, onServiceThread: self.workload.isOnServiceThread, isPatient: true)
+            server, by: self.kind, onServiceThread: self.workload.isOnServiceThread, isPatient: true, turns: turns)
         let streamCount = self.workload.streamCount
         try await crowd.grow(to: streamCount)
-        try await Self.wait(for: self.countBefore * streamCount, of: crowd)
-        let before = crowd.deltaCount
+        // Threads that have opened streams end after 5 s without work, and free their caches of memory.
+        try await Task.sleep(for: .seconds(8))
+        // What opened the streams is not counted, and is several times as fast without the simulation of caches.
+        cmachine_begin_simulation()
+        try await turns.read(self.countBefore * streamCount)
         cmachine_note_pause()
-        try await Self.wait(for: self.count * streamCount, of: crowd)
-        let eventCount = crowd.deltaCount - before
+        try await turns.read(self.count * streamCount)
         cmachine_note_pause()
         crowd.cancel()
-        Line.print(#"{"workload":"\#(self.workload.name)","passes":1,"eventsPerPass":\#(eventCount)}"#)
-    }
-
-    /// Waits for more events, and wakes seldom, because the wake-ups are counted as well.
-    private static func wait(for eventCount: Int, of crowd: Crowd) async throws {
-        let last = crowd.deltaCount + eventCount
-        while crowd.deltaCount < last { try await Task.sleep(for: .milliseconds(200)) }
+        Line.print(
+            #"{"workload":"\#(self.workload.name)","passes":\#(self.count),"eventsPerPass":\#(streamCount)}"#)
     }
 }

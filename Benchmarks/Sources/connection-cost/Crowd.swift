@@ -13,13 +13,16 @@ final class Crowd {
     private let executor: (any TaskExecutor)?
     private let crowd = TaskCrowd<Int>()
     private let deltas = DeltaCount()
+    private let turns: Turns?
 
     /// Creates a crowd without streams, which are read by an interface that needs no actor.
     init(
-        _ server: StreamServer, by kind: Consumer.Kind = .events, onServiceThread: Bool = false, isPatient: Bool = false
+        _ server: StreamServer, by kind: Consumer.Kind = .events, onServiceThread: Bool = false,
+        isPatient: Bool = false, turns: Turns? = nil
     ) throws {
         self.server = server
         self.kind = kind
+        self.turns = turns
         self.instance = try Consumer(kind: kind, server: server, isPatient: isPatient).instance()
         self.executor = onServiceThread ? self.instance.executor : nil
     }
@@ -34,13 +37,14 @@ final class Crowd {
     func grow(to count: Int) async throws { try await self.crowd.grow(to: count) { self.read($0) } }
 
     private func read(_ arrival: AsyncStream<Bool>.Continuation) -> Task<Int, any Error> {
-        let (instance, kind, deltas) = (self.instance, self.kind, self.deltas)
+        let (instance, kind, deltas, turns) = (self.instance, self.kind, self.deltas, self.turns)
         let read = { @Sendable () async throws -> Int in
             var count = 0
             func take(_ event: ChappieStreamEvent) {
                 guard case .textDelta = event else { return }
                 count += 1
                 deltas.add()
+                turns?.take()
                 if count == 1 { arrival.yield(true) }
             }
             do {

@@ -13,6 +13,8 @@ final class StreamServer {
         case idle
         /// `messageCount` messages, `perSecond` of them a second, with the moment of sending in each.
         case pace(messageCount: Int, perSecond: Int)
+        /// A message of the next response whenever the client asks for one, with the moment of sending in it.
+        case turns
         /// None: messages of the client are compared, counted and dropped.
         case drop
 
@@ -21,6 +23,7 @@ final class StreamServer {
             case .flood(let count, let pause):
                 ["flood", "--messages", String(count), "--pause-after", String(pause)]
             case .idle: ["idle"]
+            case .turns: ["turns"]
             case .drop: ["drop"]
             case .pace(let count, let rate): ["pace", "--messages", String(count), "--rate", String(rate)]
             }
@@ -53,6 +56,9 @@ final class StreamServer {
     init(port: UInt16, certificatePath: String?) {
         (self.port, self.certificatePath, self.process) = (port, certificatePath, nil)
     }
+
+    /// The descriptor by which a byte asks for a message; nil when another program has started the server.
+    var inputDescriptor: CInt? { self.process?.inputDescriptor }
 
     /// Ends the pause of every response.
     func goOn() throws { try self.process?.nudge() }

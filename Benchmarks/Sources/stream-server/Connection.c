@@ -118,18 +118,18 @@ static bool may_end(const options *options) { return options->pause_after == 0 |
 // The next bytes of a response; false when there are none for the moment.
 static bool refill(connection *connection, const options *options, const script *script) {
     uint64_t count = options->message_count;
+    bool stays = options->mode == MODE_IDLE || options->mode == MODE_TURNS;
     block next = {0};
     if (!connection->has_begun) {
         if (options->mode == MODE_PACE && !pace_add(connection, options)) return false;
         next = script->start;
         connection->has_begun = true;
-    } else if (options->mode == MODE_IDLE && connection->sent_count == 0) {
+    } else if (stays && connection->sent_count == 0) {
         next = script->first;
         connection->sent_count = 1;
     } else if (options->mode == MODE_FLOOD && connection->sent_count < count) {
         next = next_messages(connection, options, &script->messages);
-    } else if (options->mode != MODE_IDLE && connection->sent_count >= count && !connection->has_ended
-               && may_end(options)) {
+    } else if (!stays && connection->sent_count >= count && !connection->has_ended && may_end(options)) {
         next = script->end;
         connection->has_ended = true;
     }

@@ -13,6 +13,7 @@ typedef enum {
     MODE_FLOOD, // the whole response as fast as the client reads
     MODE_IDLE,  // the beginning of a response alone
     MODE_PACE,  // a message at a time, with the moment in its text
+    MODE_TURNS, // a message at a time of all responses, when standard input asks for it
     MODE_DROP,  // none: messages are counted and dropped
 } mode;
 

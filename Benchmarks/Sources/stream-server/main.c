@@ -1,4 +1,4 @@
-// usage: stream-server flood|idle|pace|drop [--messages N] [--pause-after N] [--rate N] [--jitter] [--held N] [--tls FILE]
+// usage: stream-server flood|idle|pace|turns|drop [--messages N] [--pause-after N] [--rate N] [--jitter] [--held N] [--tls FILE]
 //            [--deflate] [--gzip] [--core N]
 //
 // Prints the port that it listens on at 127.0.0.1, and ends when its standard input ends. With --tls it writes its
@@ -6,7 +6,8 @@
 // with an event stream. Paced responses are not compressed, and begin when N have been requested with --held N; with
 // --jitter each interval has half to one and a half of its length. At its end the server prints the number of the paced
 // messages, the sum of their moments, modulo 2^64, and how many were a millisecond late or more. With --pause-after N a
-// flood stops after N messages, and again after the last: each time until a byte arrives on standard input. With drop, for
+// flood stops after N messages, and again after the last: each time until a byte arrives on standard input. With turns, a
+// response begins with one message, and each byte on standard input asks for a message of the next one. With drop, for
 // WebSockets without TLS, binary messages are compared with css_upload and dropped, and a text message is answered with
 // the number of those that have come since the last one, and of those that differed.
 #define _GNU_SOURCE
@@ -28,13 +29,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EVENT_COUNT = 512, LATE_NANOSECONDS = 1000000 };
+enum { EVENT_COUNT = 512, LATE_NANOSECONDS = 1000000, TURN_NANOSECONDS = 2000000 };
 
 static options settings = {.core = -1};
 static script content[FORM_COUNT];
 static SSL_CTX *tls_context;
 int poller;
 static connection *listed; // connections that standard input lets write
+static connection *next_turn; // the one of them whose turn it is; NULL: the first
 static uint64_t paced_count, paced_sum, late_count; // the paced messages, the sum of their moments, the late ones
 
 uint64_t moment(void) {
@@ -47,6 +49,7 @@ static void drop(connection *dropped) {
     for (connection **link = &listed; *link; link = &(*link)->next)
         if (*link == dropped) {
             *link = dropped->next;
+            if (next_turn == dropped) next_turn = dropped->next;
             break;
         }
     pace_remove(dropped);
@@ -64,7 +67,8 @@ static bool serve(connection *served) {
         served->state = STATE_HEAD;
     }
     if (!receive(served, &settings, content)) return false;
-    if (settings.pause_after > 0 && served->state == STATE_STREAM && !served->is_listed) {
+    bool is_led = settings.pause_after > 0 || settings.mode == MODE_TURNS;
+    if (is_led && served->state == STATE_STREAM && !served->is_listed) {
         served->is_listed = true;
         served->next = listed;
         listed = served;
@@ -94,6 +98,16 @@ static void write_to(connection *written) {
     if (!flush(written, &settings, content)) shutdown(written->descriptor, SHUT_RDWR);
 }
 
+// Writes the next message of a response, with the moment in its text; returns that moment.
+static uint64_t write_stamped(connection *due) {
+    uint8_t message[CSS_MESSAGE_SIZE], event[CSS_MESSAGE_SIZE + FORM_OVERHEAD];
+    uint64_t sent = moment();
+    css_stamped_message(due->sent_count++, sent, message);
+    say(due, event, write_delta(due->form, event, message));
+    write_to(due);
+    return sent;
+}
+
 // Gives every connection that is due its next message.
 static void tick(void) {
     double now = (double)moment();
@@ -107,21 +121,31 @@ static void tick(void) {
         pace_go_on(due, &settings);
         if (due->sent_count + 1 >= settings.message_count) pace_remove(due);
         if (due->sent_count >= settings.message_count) continue;
-        uint8_t message[CSS_MESSAGE_SIZE], event[CSS_MESSAGE_SIZE + FORM_OVERHEAD];
-        uint64_t sent = moment();
-        css_stamped_message(due->sent_count++, sent, message);
+        uint64_t sent = write_stamped(due);
         paced_count++;
         paced_sum += sent;
         if ((double)sent >= planned + LATE_NANOSECONDS) late_count++;
-        say(due, event, write_delta(due->form, event, message));
-        write_to(due);
     }
 }
 
-// Ends the pause of every connection; false at the end of standard input, which ends the server.
+// Gives the next connection a message, when the threads of the client, which has asked for it, are likely to be asleep.
+static void take_turn(void) {
+    const struct timespec rest = {.tv_nsec = TURN_NANOSECONDS};
+    nanosleep(&rest, NULL);
+    connection *taken = next_turn ? next_turn : listed;
+    if (!taken) return;
+    next_turn = taken->next;
+    write_stamped(taken);
+}
+
+// Ends the pause of every connection, or gives the next one its turn; false at the end of standard input, which ends the server.
 static bool go_on(void) {
     char byte;
     if (read(STDIN_FILENO, &byte, 1) <= 0) return false;
+    if (settings.mode == MODE_TURNS) {
+        take_turn();
+        return true;
+    }
     settings.permitted++;
     for (connection *paused = listed; paused; paused = paused->next) write_to(paused);
     return true;
@@ -140,9 +164,9 @@ static int listen_anywhere(void) {
 
 static bool read_options(int count, char **arguments) {
     if (count < 2) return false;
-    const char *modes[] = {"flood", "idle", "pace", "drop"};
+    const char *modes[] = {"flood", "idle", "pace", "turns", "drop"};
     int found = -1;
-    for (int index = 0; index < 4; index++)
+    for (int index = 0; index < 5; index++)
         if (strcmp(arguments[1], modes[index]) == 0) found = index;
     if (found < 0) return false;
     settings.mode = (mode)found;
@@ -210,8 +234,8 @@ int main(int count, char **arguments) {
     if (!read_options(count, arguments)) {
         fprintf(
             stderr,
-            "usage: stream-server flood|idle|pace|drop [--messages N] [--pause-after N] [--rate N] [--jitter] [--held N]\n"
-            "           [--tls FILE] [--deflate] [--gzip] [--core N]\n"
+            "usage: stream-server flood|idle|pace|turns|drop [--messages N] [--pause-after N] [--rate N] [--jitter]\n"
+            "           [--held N] [--tls FILE] [--deflate] [--gzip] [--core N]\n"
             "N messages are at most %d, or a multiple of it, unless they are paced. A flood of at most %d pauses\n"
             "behind fewer than all of them, and behind all.\n",
             CSS_BLOCK_COUNT, CSS_BLOCK_COUNT);

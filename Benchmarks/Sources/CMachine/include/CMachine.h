@@ -34,4 +34,7 @@ void cmachine_take_signals(void);
 /// Marks a pause: callgrind starts a new profile where this empty function is called.
 void cmachine_note_pause(void);
 
+/// Begins the simulation of a run under callgrind with --instr-atstart=no; does nothing in any other run.
+void cmachine_begin_simulation(void);
+
 #endif
