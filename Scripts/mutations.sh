@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Takes one safeguard out of the engine at a time, and expects the simulator to notice; of a walk over a server's words
-# that is no longer linear, what counts its instructions (Scripts/budgets.sh growth).
+# that is no longer linear, what counts its instructions (Scripts/budgets.sh growth), and of a needless cache line of
+# each stream, what counts misses (Scripts/budgets.sh cold).
 # Usage: Scripts/mutations.sh [NAME...]
 #        Scripts/mutations.sh check    whether every mutation still finds the text that it replaces
 #   NAME                  a mutation of the table; default all of them
@@ -264,6 +265,30 @@ EDITS
 <<<
 EDITS
             ;;
+        needless-line) # An event touches one more cache line of its stream, which no other access shares.
+            cat <<'EDITS'
+>>> Sources/LibwebsocketsTransport/Connection/ServiceConnection.swift
+    let service: Service
+
+    // The properties that each read
+---
+    let service: Service
+    private let needless = {
+        let words = UnsafeMutablePointer<UInt64>.allocate(capacity: 24)
+        words.initialize(repeating: 0, count: 24)
+        return words
+    }()
+
+    // The properties that each read
+<<<
+>>> Sources/LibwebsocketsTransport/Connection/ServiceConnection.swift
+            self.receivedFrames(UnsafeRawBufferPointer(bytes), of: &arrival, reserve: &reserve)
+---
+            self.needless[8] &+= 1
+            self.receivedFrames(UnsafeRawBufferPointer(bytes), of: &arrival, reserve: &reserve)
+<<<
+EDITS
+            ;;
         *)
             echo "no mutation is called $1" >&2
             return 1
@@ -274,12 +299,19 @@ EDITS
 readonly all=(comparison stale-attempt send-once remainder tool-calls catching-up short-replay sticky-cancel
     other-response unnumbered-gap repeated-number closing-rest closing-contradiction late-before-created
     late-after-created late-end shared-indices call-at-end progress output-ceiling restarted-response continued-item
-    budgets-at-hand null-members)
+    budgets-at-hand null-members needless-line)
 
 # The walks that notice a mutation; nothing where the simulator does.
 walks_of() {
     case $1 in
         null-members) echo "null" ;;
+    esac
+}
+
+# The rows of cold budgets that notice a mutation; nothing where something else does.
+rows_of() {
+    case $1 in
+        needless-line) echo "400 streams" ;;
     esac
 }
 
@@ -303,7 +335,7 @@ copy_tree() {
     mkdir -p "$work/tree/Benchmarks"
     rm -rf "$work"/tree/{Sources,Tests,Scripts} "$work"/tree/Benchmarks/{Sources,Runner}
     cp -a "$root"/{Sources,Tests,Scripts,Package.swift} "$work/tree/"
-    cp -a "$root"/Benchmarks/{Sources,Runner,budgets.tsv} "$work/tree/Benchmarks/"
+    cp -a "$root"/Benchmarks/{Sources,Runner,budgets.tsv,cold-budgets.tsv} "$work/tree/Benchmarks/"
 }
 
 build() {
@@ -323,6 +355,12 @@ simulate() { # TURNS SECONDS
 notices_growth() { # WALK
     if "$work/tree/Scripts/budgets.sh" growth "$1" >"$work/run.log" 2>&1; then return 1; fi
     grep -q 'NOT LINEAR\|a walk is not linear' "$work/run.log"
+}
+
+# Whether an event at many streams misses the last level of the caches more often.
+notices_miss() { # ROW
+    if "$work/tree/Scripts/budgets.sh" cold "$1" >"$work/run.log" 2>&1; then return 1; fi
+    grep -q 'misses, last level .*ABOVE THE BUDGET' "$work/run.log"
 }
 
 # Whether the simulator breaks its promise.
@@ -358,8 +396,11 @@ for name in "${selected[@]}"; do
     edits=$(edits_of "$name")
     (cd "$work/tree" && apply_edits <<<"$edits")
     walks=$(walks_of "$name")
+    rows=$(rows_of "$name")
     judge=(notices_growth "$walks")
-    if [[ -z $walks ]]; then
+    if [[ -n $rows ]]; then
+        judge=(notices_miss "$rows")
+    elif [[ -z $walks ]]; then
         build
         judge=(notices_violation)
     fi
