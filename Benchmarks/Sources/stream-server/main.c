@@ -1,5 +1,5 @@
-// usage: stream-server flood|idle|pace|turns|drop [--messages N] [--pause-after N] [--rate N] [--jitter] [--held N] [--tls FILE]
-//            [--deflate] [--gzip] [--core N]
+// usage: stream-server flood|idle|pace|turns|drop [--messages N] [--pause-after N] [--rate N] [--jitter] [--held N]
+//            [--tls FILE] [--deflate] [--gzip] [--core N]
 //
 // Prints the port that it listens on at 127.0.0.1, and ends when its standard input ends. With --tls it writes its
 // certificate to FILE. Over a WebSocket any message of the client requests a response; any other request is answered
