@@ -203,7 +203,7 @@ import Testing
         #expect(source.report.attemptCount == 1)
     }
 
-    /// The opposite direction, which is refused before a connection is opened, is in `RedirectTests`.
+    /// The opposite direction is in `EventSourceBadInputTests`.
     @Test func redirectFromHTTPToHTTPSIsFollowed() async throws {
         let server = try RawServer()
         let tls = try TLSServer()
