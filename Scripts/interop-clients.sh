@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The cases of Scripts/interop.sh with `chappie ws` and `chappie events`, which sources this file.
+# The cases of Scripts/interop.sh, which sources this file, with `chappie ws`, `chappie events` and the example
+# ModelContext.
 #
 # Usage: none of its own; see Scripts/interop.sh.
 # shellcheck disable=SC2154,SC2034 # Variables are shared with that file.
@@ -10,7 +11,7 @@ readonly client_cases=(
     ws-node-full ws-node-plain ws-node-binary
     events-sse-starlette-get events-sse-starlette-post
     events-aiohttp-get events-aiohttp-gzip events-aiohttp-busy events-aiohttp-post
-    events-mcp-session
+    events-mcp-session example-mcp-tools
 )
 
 # MARK: chappie ws against other people's servers
@@ -146,4 +147,31 @@ events-mcp-session() {
     speak_mcp announce announce
     wait "$listener"
     python3 "$programs/mcp_requests.py" check "$work" "$work/mcp.out"
+}
+
+# Has the example call a tool of the MCP server, and writes its messages to $work/TOOL.json; the server's facts go to
+# $work/TOOL.out. Usage: call_tool TOOL ARGUMENTS
+call_tool() {
+    local python
+    python=$(environment mcp)/bin/python
+    start "$1" "$python" "$programs/mcp_server.py"
+    timeout 60 "$model_context" "http://127.0.0.1:$(first_line "$1")/mcp" "$1" "$2" >"$work/$1.json" || {
+        # Its error.
+        tail -n 1 "$work/$1.json"
+        return 1
+    }
+}
+
+# The transport of the example ModelContext: the session, the list of tools, a call whose stream the server closes in
+# the middle of its progress, and one that fails.
+example-mcp-tools() {
+    # It is built where the command line is.
+    local model_context=${CHAPPIE%/*}/ModelContext
+    [[ -x $model_context ]] || {
+        printf 'no %s: run make interop\n' "$model_context"
+        return 1
+    }
+    call_tool pour '{"bottle": "sølv 🍾"}'
+    call_tool spill '{}'
+    python3 "$programs/mcp_tools.py" "$work"
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Holds `chappie serve`, `stream`, `sse`, `ws` and `events` against programs that other people wrote, on 127.0.0.1.
+# Holds `chappie serve`, `stream`, `sse`, `ws` and `events` against programs that other people wrote, on 127.0.0.1; the
+# example ModelContext as well.
 # Usage: Scripts/interop.sh [--models | CASE]...      (default: all but those of --models; --list names them)
 #
 # --models is the cases with a real model, made on the spot; what serves it is a download of hundreds of megabytes.
@@ -761,7 +762,7 @@ case ${1:-} in
         exit 0
         ;;
     -h | --help)
-        sed -n '2,7s/^# \{0,1\}//p' "$0"
+        sed -n '2,8s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
 esac

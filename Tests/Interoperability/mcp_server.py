@@ -3,7 +3,7 @@
 Usage: mcp_server.py       prints its port, then the facts of each request as JSON
 
 The tool `pour` reports its progress, closes its own stream in the middle, as the protocol allows since 2025-11-25, and
-goes on: the client gets the rest, and the result, with a GET.
+goes on: the client gets the rest, and the result, with a GET. The tool `spill` fails.
 """
 
 import asyncio
@@ -13,6 +13,7 @@ import socket
 
 import uvicorn
 from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.streamable_http import EventMessage, EventStore
 
 # In milliseconds.
@@ -56,6 +57,12 @@ async def pour(bottle: str, context: Context) -> str:
 
 
 @server.tool()
+async def spill() -> str:
+    """Fails."""
+    raise ToolError("the bottle is empty")
+
+
+@server.tool()
 async def announce(text: str, context: Context) -> str:
     """Sends a notification over the session's own stream."""
     await context.session.send_resource_updated(f"bottle://{text}")
@@ -78,6 +85,7 @@ def observed(application):
                     "request": [scope["method"], fields.get("last-event-id"), message["status"]],
                     "accept": fields.get("accept"),
                     "session": fields.get("mcp-session-id"),
+                    "version": fields.get("mcp-protocol-version"),
                     "type": answered.get("content-type"),
                     "opened": answered.get("mcp-session-id"),
                 }

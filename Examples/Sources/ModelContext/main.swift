@@ -24,7 +24,8 @@ func converse(_ endpoint: URL, tool: String?, arguments: String) async throws {
     ]
     if let tool {
         let name = String(decoding: try JSONEncoder().encode(tool), as: UTF8.self)
-        let parameters = #"{"name":\#(name),"arguments":\#(arguments)}"#
+        // With the token the server reports the progress of the call, if the tool does.
+        let parameters = #"{"name":\#(name),"arguments":\#(arguments),"_meta":{"progressToken":3}}"#
         requests.append(#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":\#(parameters)}"#)
     }
     for request in requests { try await transport.send(Data(request.utf8)) }
