@@ -19,33 +19,33 @@ public struct ChappieEventSequence: AsyncSequence, Sendable {
     /// The errors of a stream are those of the engine, of the program's own closures, and `CancellationError`.
     public typealias Failure = any Error
 
-    @usableFromInline let source: EventSource
+    @usableFromInline let reader: EventBatchReader
 
     /// Creates the sequence of a turn that is not read yet.
-    init(_ source: EventSource) { self.source = source }
+    init(_ reader: EventBatchReader) { self.reader = reader }
 
     /// Creates an iterator; only one may be used.
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self.source) }
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self.reader) }
 
     /// The iterator, which holds the events that were read and not taken.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        @usableFromInline let source: EventSource
+        @usableFromInline let reader: EventBatchReader
         @usableFromInline var batch: [ChappieStreamEvent] = []
         /// The position of the next event in the batch.
         @usableFromInline var position = 0
 
-        init(_ source: EventSource) { self.source = source }
+        init(_ reader: EventBatchReader) { self.reader = reader }
 
         /// Returns the next event, on the given actor; nil after `.completed`.
         @inlinable
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(any Error) -> ChappieStreamEvent? {
-            guard self.position < self.batch.count, !self.source.isCancelled else {
-                guard self.source.readsInSteps else { return try await self.refill(isolation: actor) }
+            guard self.position < self.batch.count, !self.reader.isCancelled else {
+                guard self.reader.readsInSteps else { return try await self.refill(isolation: actor) }
                 // The caller's function waits itself: one between would cost two changes of executors.
                 do {
-                    self.take(try await self.source.nextOfSequence(reusing: self.takeMemory()))
+                    self.take(try await self.reader.nextOfSequence(reusing: self.takeMemory()))
                 } catch {
                     self.end()
                     throw error
@@ -68,7 +68,7 @@ public struct ChappieEventSequence: AsyncSequence, Sendable {
             // The memory of events that were taken is not kept while the consumer waits.
             if self.position == self.batch.count { self.end() }
             do {
-                self.take(try await self.source.nextOfSequence())
+                self.take(try await self.reader.nextOfSequence())
             } catch {
                 self.end()
                 throw error
@@ -115,7 +115,7 @@ public struct ChappieEventSequence: AsyncSequence, Sendable {
 
 /// A turn as its event sequence reads it: when the sequence is dropped, so is the turn.
 @usableFromInline
-final class EventSource: Sendable {
+final class EventBatchReader: Sendable {
     /// A flag by which a handle tells its sequence that the turn was cancelled.
     final class Cancellation: Sendable {
         private let isSet = Atomic(false)

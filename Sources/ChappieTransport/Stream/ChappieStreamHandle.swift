@@ -84,7 +84,7 @@ public struct ChappieStreamHandle: Sendable {
     /// For one consumer.
     public let events: AsyncThrowingStream<ChappieStreamEvent, any Error>
     private let turn: any StreamedTurn
-    private let cancellation = EventSource.Cancellation()
+    private let cancellation = EventBatchReader.Cancellation()
 
     /// Creates a handle on a turn that is not read yet.
     package init<Turn: StreamedTurn>(turn: Turn) {
@@ -99,7 +99,7 @@ public struct ChappieStreamHandle: Sendable {
     /// For one consumer, which reads either this or `events`. While the stream has not ended, `cancel()` drops the
     /// events that were read and not taken.
     public func sequence() -> ChappieEventSequence {
-        ChappieEventSequence(self.source)
+        ChappieEventSequence(self.reader)
     }
 
     /// Returns the same events in batches: those that are ready, in order, and at least one.
@@ -108,12 +108,12 @@ public struct ChappieStreamHandle: Sendable {
     /// one element of `events`, with any number of events: use it for a consumer that has to be fast or runs on the
     /// main actor. Dropping this stream, or cancelling the task that reads it, closes the connection.
     public func batches() -> AsyncThrowingStream<[ChappieStreamEvent], any Error> {
-        let source = self.source
-        return AsyncThrowingStream { try await source.nextBatch() }
+        let reader = self.reader
+        return AsyncThrowingStream { try await reader.nextBatch() }
     }
 
-    /// The source keeps `events` alive, whose token closes the connection with the handle.
-    private var source: EventSource { EventSource(turn: self.turn, self.cancellation, keeping: self.events) }
+    /// The reader keeps `events` alive, whose token closes the connection with the handle.
+    private var reader: EventBatchReader { EventBatchReader(turn: self.turn, self.cancellation, keeping: self.events) }
 
     /// Ends the stream at once and closes the connection: a waiting consumer gets `CancellationError`.
     ///

@@ -97,15 +97,15 @@ public final class ChappieStreamingTransport: Sendable {
     ///
     /// No request is sent before it is read.
     public func events(_ request: ChappieTransportRequest) -> ChappieEventSequence {
-        ChappieEventSequence(EventSource(turn: self.turn(request)))
+        ChappieEventSequence(EventBatchReader(turn: self.turn(request)))
     }
 
     /// Returns the events of one response in batches: those that are ready, in order, and at least one.
     ///
     /// A batch costs as much as a single element of `stream(_:)`; otherwise they behave the same.
     public func batches(_ request: ChappieTransportRequest) -> AsyncThrowingStream<[ChappieStreamEvent], any Error> {
-        let source = EventSource(turn: self.turn(request))
-        return AsyncThrowingStream { try await source.nextBatch() }
+        let reader = EventBatchReader(turn: self.turn(request))
+        return AsyncThrowingStream { try await reader.nextBatch() }
     }
 
     /// Returns the events, with a handle that can cancel the stream and report on it.

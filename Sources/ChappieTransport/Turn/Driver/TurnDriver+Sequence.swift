@@ -3,7 +3,7 @@ import StreamTransport
 /// The steps of a turn that an event sequence reads.
 ///
 /// They serve the middle of a response, where nothing is to be done but to read and to wait; `work` does all else. They
-/// are synchronous: the one function that waits is the sequence's (`EventSource.nextOfSequence(reusing:)`).
+/// are synchronous: the one function that waits is the sequence's (`EventBatchReader.nextOfSequence(reusing:)`).
 extension TurnDriver {
     /// Always true: every turn of the engine can be read in steps.
     package var readsInSteps: Bool { true }
