@@ -65,22 +65,31 @@ import Testing
         #expect(sum == 499_500)
     }
 
-    /// A task that is always ready does not keep the thread from its commands.
-    @Test func commandsAreHeardBesideATaskThatNeverSleeps() async {
-        let pool = ServicePool()
-        let service = pool.service(among: 1)
-        let isOver = LockedValue(false)
-        let task = Task(executorPreference: service) {
-            var count = 0
-            while !isOver.withLock({ $0 }) {
-                await Task.yield()
-                count += 1
+    /// The time for jobs in a round ends between two turns of a task that is always ready.
+    @Test func commandsArePerformedBetweenTheTurnsOfAReadyTask() async {
+        let service = ServicePool().service(among: 1)
+        let turnLimit = 100
+        let turns = await withTaskExecutorPreference(service) {
+            let isHeard = LockedValue(false)
+            // The job is posted when the thread has ended, and performed as a command.
+            let poster = SystemThread.start {
+                Task(executorPreference: service) { isHeard.withLock { $0 = true } }
             }
-            return count
+            poster?.join()
+            for turn in 0..<turnLimit {
+                if isHeard.withLock({ $0 }) { return turn }
+                Self.holdThread(forNanoseconds: Service.jobNanoseconds)
+                await Task.yield()
+            }
+            return turnLimit
         }
-        await pool.finishClosing(within: .seconds(1))
-        isOver.withLock { $0 = true }
-        #expect(await task.value >= 0)
+        #expect(turns < turnLimit)
+    }
+
+    /// Keeps the current thread from anything else.
+    private static func holdThread(forNanoseconds nanoseconds: Int64) {
+        let end = Moment.now.advanced(byNanoseconds: nanoseconds)
+        while Moment.now < end {}
     }
 
     @Test func aTaskOnTheThreadMayWaitForItsConnectionsToClose() async {
