@@ -92,6 +92,30 @@ import Testing
         while Moment.now < end {}
     }
 
+    #if DEBUG
+        @Test func warningIsGivenForTheFirstLongJob() {
+            var warning = LongJobWarning()
+            #expect(warning.text(after: LongJobWarning.limit - 1) == nil)
+            #expect(warning.text(after: LongJobWarning.limit)?.contains("for 100 ms") == true)
+            #expect(warning.text(after: LongJobWarning.limit + 1) == nil)
+        }
+
+        @Test func tasksThatHoldTheThreadAreReportedOnceInADebugBuild() async throws {
+            let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+                await withTaskExecutorPreference(ServicePool().service(among: 1)) {
+                    for _ in 0..<3 {
+                        ServiceJobTests.holdThread(forNanoseconds: LongJobWarning.limit)
+                        // The end of a job.
+                        await Task.yield()
+                    }
+                }
+            }
+            let output = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+            let warnings = output.split(separator: "\n").filter { $0.contains("a task held a service thread for ") }
+            #expect(warnings.count == 1, "\(output)")
+        }
+    #endif
+
     @Test func aTaskOnTheThreadMayWaitForItsConnectionsToClose() async {
         let pool = ServicePool()
         await withTaskExecutorPreference(pool.service(among: 1)) {

@@ -43,7 +43,8 @@ public final class ChappieStreamingTransport: Sendable {
     ///
     /// While such a task computes, the thread serves no socket, of any instance: after 1 ms of work in a round the
     /// sockets come first, and a task is interrupted only where it suspends. Tasks that compute for longer belong on
-    /// the global executor, and a task must not block here, least of all to wait for another stream.
+    /// the global executor, and a task must not block here, least of all to wait for another stream. A debug
+    /// build writes a warning to standard error about the first task that holds the thread for 100 ms.
     ///
     /// With `serviceThreadCount` above 1 each access returns the next thread's, and a connection that is opened there
     /// stays there. The thread starts with the first access or connection. May be used from any task.

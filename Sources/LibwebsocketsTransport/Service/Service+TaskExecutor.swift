@@ -7,7 +7,7 @@ import StreamTransport
 extension Service: TaskExecutor {
     /// The time for which a round runs jobs, in nanoseconds; then the sockets come first.
     ///
-    /// A job is not interrupted, so that a round lasts as long as its last job besides.
+    /// A job is not interrupted, so that a round lasts as long as its last job besides; a debug build warns of a long one.
     static let jobNanoseconds: Int64 = 1_000_000
 
     /// Queues a job; any thread may call it.
@@ -40,9 +40,18 @@ extension Service: TaskExecutor {
         while count < self.jobs.count {
             let job = self.jobs[count]
             count += 1
-            job.runSynchronously(on: self.asUnownedTaskExecutor())
+            self.run(job)
             if count < self.jobs.count, Moment.now >= end { break }
         }
         self.jobs.removeFirst(count)
+    }
+
+    @inline(__always)
+    private func run(_ job: UnownedJob) {
+        #if DEBUG
+            let start = Moment.now
+            defer { LongJobWarning.jobEnded(begunAt: start) }
+        #endif
+        job.runSynchronously(on: self.asUnownedTaskExecutor())
     }
 }
