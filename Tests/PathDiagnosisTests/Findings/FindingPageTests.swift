@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct FindingPageTests {
     private static func page() throws -> String {
-        let root = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
+        let root = URL(filePath: #filePath).appending(path: "../../../..").standardizedFileURL
         let path = "Sources/ChappieDiagnosis/ChappieDiagnosis.docc/Findings.md"
         return try String(contentsOf: root.appending(path: path), encoding: .utf8)
     }

@@ -10,7 +10,7 @@ import Testing
     /// Reads the files in the folder.
     private static func files() throws -> [[UInt8]] {
         let folder = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../Sources/ChappieTestServer/Scenarios").standardized
+            .appending(path: "../../../Sources/ChappieTestServer/Scenarios").standardized
         return try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".json") }
             .map { [UInt8](try Data(contentsOf: folder.appending(path: $0))) }
     }

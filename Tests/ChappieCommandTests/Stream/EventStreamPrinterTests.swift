@@ -33,7 +33,7 @@ private struct PrintedLine: Decodable {
 }
 
 private let sharedFile = URL(filePath: #filePath).deletingLastPathComponent()
-    .appending(path: "../../../shared/sse-vectors.jsonl")
+    .appending(path: "../../../../shared/sse-vectors.jsonl")
 
 private func sharedVectors() throws -> [SharedVector] {
     guard let text = try? String(contentsOf: sharedFile, encoding: .utf8) else {

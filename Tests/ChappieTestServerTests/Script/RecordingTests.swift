@@ -7,7 +7,7 @@ import Testing
 @Suite struct RecordingTests {
     /// Recordings beside the checkout when they are there, else one made by hand.
     private func recordings() throws -> [[String]] {
-        let checkout = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../..").standardizedFileURL
+        let checkout = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../../..").standardizedFileURL
         let folder = checkout.appendingPathComponent("shared/recordings")
         let files = (try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)) ?? []
         let texts = try files.filter { $0.pathExtension == "jsonl" }.map { try String(contentsOf: $0, encoding: .utf8) }
