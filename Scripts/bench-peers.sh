@@ -348,12 +348,14 @@ started=$SECONDS
 measure_parsers || status=1
 if is_asked end_to_end; then measure_clients || status=1; fi
 if is_asked typical; then measure_typical || status=1; fi
+# Typical traffic has a bar for the start of the command line.
+if [[ $filter == typical ]]; then filter='first-text/cold chappie'; fi
 if is_asked first_text; then
     swift build --configuration release --product chappie >&2
     build recovery-figures empty-program
     python3 "$sources/first_text.py" --bin "$bin" --python "$python" ${results:+--results "$results"} \
         --filter "$filter" --chappie "$(swift build --configuration release --show-bin-path)/chappie" \
-        --codex "$(find "$cache/python" -path '*/codex_cli_bin/bin/codex' -print -quit)" || status=1
+        --codex "$(find "$cache" -path '*/codex_cli_bin/bin/codex' -print -quit)" || status=1
 fi
 log "Measured in $((SECONDS - started)) s"
 exit "$status"

@@ -256,20 +256,23 @@ class Peer:
 def write_bar(results, workload, peers):
     """Appends the ratios of MESSAGES to the fastest peer that does not decode, a round each, with their bar."""
     own = next((peer for peer in peers if peer.client == MESSAGES and peer.rounds), None)
-    others = [peer for peer in peers if peer.client.subject != OWN and not peer.client.decodes and peer.rounds]
+    asked = [peer for peer in peers if peer.client.subject != OWN and not peer.client.decodes]
+    others = [peer for peer in asked if peer.rounds]
+    measure = "throughput beside the fastest peer without JSON"
     if not own:
         return
     if not others:
-        results.missing(f"{OWN}, {MESSAGES.way}", f"{workload}: no verdict: no peer that does not decode")
+        results.missing(f"{OWN}, {MESSAGES.way}", f"{workload}: no verdict: no peer that does not decode",
+                        bar=measure if asked else None)
         return
     middle = statistics.median
     best = max(others, key=lambda peer: middle(run for runs in peer.rounds.values() for run in runs))
     ratios = [middle(runs) / middle(best.rounds[turn]) for turn, runs in own.rounds.items() if turn in best.rounds]
     if not ratios:
-        results.missing(f"{OWN}, {MESSAGES.way}", f"{workload}: no verdict: no round in common")
+        results.missing(f"{OWN}, {MESSAGES.way}", f"{workload}: no verdict: no round in common", bar=measure)
         return
     results.figure(group="end-to-end", workload=workload, subject=OWN, way=MESSAGES.way,
-                   measure="throughput beside the fastest peer without JSON", unit="×", better="higher", runs=ratios,
+                   measure=measure, unit="×", better="higher", runs=ratios,
                    bar={"atLeast": LEAST_RATIO})
     report(f"{OWN}, {MESSAGES.way}, beside {best.client.subject}, {best.client.way}", ratios, "×")
     verdict = "ok" if middle(ratios) >= LEAST_RATIO else "MISSED"

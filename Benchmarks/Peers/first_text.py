@@ -226,7 +226,8 @@ def measure(options, results, subjects, workload, recording, folder):
                        measure="time beside an empty program", unit="×", better="lower", runs=ratios,
                        bar={"atMost": START_LIMIT})
     elif STREAM in subjects and workload in EMPTY.workloads:
-        results.missing(EMPTY.name, f"first-text {workload}: no verdict: time beside an empty program")
+        bar = "time beside an empty program"
+        results.missing(EMPTY.name, f"first-text {workload}: no verdict: {bar}", bar=bar)
 
 
 def record(options, results, subject, workload, runs):
@@ -260,6 +261,15 @@ def name_of(subject, workload):
     return f"first-text/{workload} {subject.name}, {subject.way}"
 
 
+def chosen(workload, wanted):
+    """Returns the subjects that a filter selects, with those that are measured in the same rounds."""
+    found = [subject for subject in SUBJECTS if workload in subject.workloads and wanted in name_of(subject, workload)]
+    # This package has its turn beside its peers, and the empty program beside the command line, for its bar.
+    beside = ([OWN] if found else []) + ([EMPTY] if STREAM in found else [])
+    return [subject for subject in SUBJECTS
+            if subject in found or subject in beside and workload in subject.workloads]
+
+
 def main():
     if sys.argv[1:] == ["--names"]:
         print(*names(), sep="\n")
@@ -272,14 +282,9 @@ def main():
         recording = folder / "answer.jsonl"
         write_recording(recording)
         for workload in SCENARIOS:
-            chosen = [subject for subject in SUBJECTS
-                      if workload in subject.workloads and options.filter in name_of(subject, workload)]
-            if chosen:
+            if subjects := chosen(workload, options.filter):
                 print(f"first-text {workload}", flush=True)
-                # This package is measured in the same rounds as its peers.
-                if OWN not in chosen and workload in OWN.workloads:
-                    chosen.insert(0, OWN)
-                measure(options, results, chosen, workload, recording, folder)
+                measure(options, results, subjects, workload, recording, folder)
 
 
 if __name__ == "__main__":

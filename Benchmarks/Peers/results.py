@@ -49,10 +49,10 @@ class Results:
             self.append({**figure, "turn": turn})
         return found
 
-    def missing(self, subject, why):
-        """Names a subject without a figure, and the reason."""
+    def missing(self, subject, why, bar=None):
+        """Names a subject without a figure, and the reason; `bar` is the bar that has no verdict because of it."""
         why = " ".join(str(why).split())[:300]
-        self.append({"missing": {"subject": subject, "why": why}})
+        self.append({"missing": {"subject": subject, "why": why} | ({"bar": bar} if bar else {})})
         print(f"  {subject}: MISSING: {why}", flush=True)
 
 

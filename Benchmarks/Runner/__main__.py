@@ -54,7 +54,7 @@ def run(given: argparse.Namespace) -> int:
     results.save(given.output / "results.json")
     print(table.text(results))
     write_report(results, given.output / "report.html")
-    return 1 if results.missed or results.failures else 0
+    return 1 if results.missed or results.unjudged or results.failures else 0
 
 
 def write_report(results: Results, path: pathlib.Path) -> None:

@@ -9,7 +9,7 @@ Each program is called as `PROGRAM --results FILE [FILTER]`, and appends each fi
 `atLeast` or `atMost`, and `quantile` where it applies to a run other than the median. `decodes` (whether the JSON of
 each event is decoded) and `version` are those of a peer. `turn` is the number of the round, in a figure that is
 measured in rounds with others. A line {"missing": {"subject": "…", "why": "…"}} names a subject without a figure, and
-the reason.
+the reason; with "bar" it names a bar that has no verdict because of it.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ def read_lines(path: pathlib.Path) -> Lines:
 def read_missing(value: object) -> dict:
     if not isinstance(value, dict) or not all(isinstance(value.get(name), str) for name in ["subject", "why"]):
         raise ValueError("'missing' needs 'subject' and 'why'")
-    return {"subject": value["subject"], "why": value["why"]}
+    return {name: value[name] for name in ["subject", "why", "bar"] if isinstance(value.get(name), str)}
 
 
 def merged(figures: list[Figure]) -> list[Figure]:

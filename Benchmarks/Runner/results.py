@@ -37,6 +37,11 @@ class Results:
         """The figures whose bars are missed."""
         return [figure for figure in self.figures if figure.is_held is False]
 
+    @property
+    def unjudged(self) -> list[dict]:
+        """The missing subjects because of which a bar has no verdict."""
+        return [item for item in self.missing if "bar" in item]
+
     def take(self, found: list[Figure]) -> None:
         """Adds the figures of the programs, one of each key, and the peers' versions."""
         self.figures = figures.merged(found)

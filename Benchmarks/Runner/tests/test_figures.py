@@ -79,6 +79,11 @@ class Lines(unittest.TestCase):
         self.assertEqual(lines.figures[0].runs, [1, 2])
         self.assertEqual(lines.missing, [{"subject": "x", "why": "y"}])
 
+    def test_a_bar_without_a_verdict_is_told_from_other_missing_figures(self):
+        self.path.write_text('{"missing":{"subject":"x","why":"y","bar":"b"}}\n{"missing":{"subject":"z","why":"y"}}\n')
+        results = Results(missing=figures.read_lines(self.path).missing)
+        self.assertEqual(results.unjudged, [{"subject": "x", "why": "y", "bar": "b"}])
+
     def test_a_broken_line_is_named_and_the_others_are_read(self):
         broken = {
             "cut": self.GOOD[:40], "no object": "[]\n", "no runs": self.GOOD.replace("[1,2]", "[]"),

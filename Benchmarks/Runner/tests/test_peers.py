@@ -52,6 +52,13 @@ class Clients(unittest.TestCase):
         self.assertEqual(list(chosen("end-to-end/sse-plain-1")), ["sse-plain-1"])
         self.assertEqual(chosen("first-text"), {})
 
+    def test_the_command_line_is_measured_beside_the_empty_program_of_its_bar(self):
+        first_text = module("first_text")
+        self.assertEqual(first_text.chosen("cold", "first-text/cold chappie"),
+                         [first_text.OWN, first_text.EMPTY, first_text.STREAM])
+        self.assertEqual(first_text.chosen("refused-upgrade", "process included")[0], first_text.STREAM)
+        self.assertEqual(first_text.chosen("warm", "first-text/cold chappie"), [])
+
     def test_messages_are_held_against_the_fastest_peer_that_does_not_decode(self):
         end_to_end = module("end_to_end")
         named = {f"{client.subject}, {client.way}": client for client in end_to_end.CLIENTS}

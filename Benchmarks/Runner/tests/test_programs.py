@@ -80,6 +80,15 @@ class Runs(unittest.TestCase):
         self.assertIn("not quiet", results.warnings[0])
         self.assertTrue((output / "report.html").exists())
 
+    def test_a_bar_without_a_verdict_fails_the_run_and_a_missing_peer_alone_does_not(self):
+        words = ["run", "--programs", str(self.folder), "--output", str(self.folder / "out"), "--load-before", "0"]
+        for bar, status in [(',"bar":"b"', 1), ("", 0)]:
+            missing = f'{{"missing":{{"subject":"x","why":"y"{bar}}}}}'
+            self.program("one", f"echo '{LINE % ''}' >>\"$2\"; echo '{missing}' >>\"$2\"")
+            with mock.patch.object(programs, "ALL", ["one"]), contextlib.redirect_stderr(io.StringIO()), \
+                    contextlib.redirect_stdout(io.StringIO()):
+                self.assertEqual(command.main(words), status)
+
     def test_a_filter_that_no_figure_has_in_its_name_is_an_error(self):
         self.program("none", "exit 2")
         words = ["run", "--programs", str(self.folder), "--output", str(self.folder / "out"), "--filter", "x",

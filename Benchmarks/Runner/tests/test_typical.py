@@ -131,6 +131,28 @@ class Measurements(unittest.TestCase):
         missing = [line["missing"] for line in lines if "missing" in line]
         bars = [bar for bar in self.typical.BARS if bar.workload == "websocket-plain-100x50"]
         self.assertEqual([line["subject"] for line in missing], ["machine, epoll"] * len(bars))
+        self.assertEqual([line["bar"] for line in missing], ["processor-time beside raw epoll"] * len(bars))
+
+    def test_a_filter_that_leaves_a_program_out_does_not_ask_for_a_verdict(self):
+        measurement = self.typical.Measurement(self.workload("websocket-plain-100x50"), [self.typical.EVENTS])
+        measurement.take(self.typical.EVENTS, 1, {"processor-time": [12]}, "1")
+        with unittest.mock.patch("builtins.print"):
+            measurement.write(module("results").Results(str(self.file)))
+        lines = [json.loads(line) for line in self.file.read_text().splitlines()]
+        missing = [line["missing"] for line in lines if "missing" in line]
+        self.assertNotEqual(missing, [])
+        self.assertEqual([line for line in missing if "bar" in line], [])
+
+    def test_batches_have_a_bar_beside_raw_epoll_in_a_flood(self):
+        measurement = self.typical.Measurement(self.workload("flood-plain-1"))
+        measurement.take(self.typical.FLOOR, 1, {"processor-time": [100]}, "1")
+        measurement.take(self.typical.BATCHES, 1, {"processor-time": [130]}, "")
+        with unittest.mock.patch("builtins.print"):
+            measurement.write(module("results").Results(str(self.file)))
+        lines = [json.loads(line) for line in self.file.read_text().splitlines()]
+        [bar] = [line for line in lines if line.get("bar")]
+        self.assertEqual((bar["way"], bar["measure"], bar["runs"], bar["bar"]),
+                         ("batches()", "processor-time beside raw epoll", [1.3], {"atMost": 1.2}))
 
     def test_a_server_that_is_late_is_named(self):
         measurement = self.typical.Measurement(self.workload("sse-plain-100x50"))
