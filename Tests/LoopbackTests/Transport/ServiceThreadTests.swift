@@ -76,6 +76,25 @@ import Testing
         }
     }
 
+    /// A task that is always ready, and takes all of the time for jobs, does not keep the thread from its sockets.
+    @Test func socketsAreReadBetweenTheTurnsOfAReadyTask() async throws {
+        let executor = try #require(LibwebsocketsTransport().consumerExecutor)
+        let (connection, peer) = try await RawServer().connectWebSocket()
+        let received = await withTaskExecutorPreference(executor) { () -> Reported? in
+            peer.writeFrame(opcode: 1, Array("news".utf8))
+            // A thread that never reads would take all turns.
+            for _ in 0..<2_000 {
+                if let event = connection.next() { return Reported(event) }
+                let end = Moment.now.advanced(byNanoseconds: Service.jobNanoseconds)
+                while Moment.now < end {}
+                await Task.yield()
+            }
+            return nil
+        }
+        #expect(received == .text("news"))
+        connection.cancel()
+    }
+
     @Test(arguments: Wire.allCases, [1, 4])
     func turnsRunOnEveryThread(over wire: Wire, threads: Int) async throws {
         try await withServer(.init(model: .scripted(LoopbackTurn.model))) { server in
