@@ -406,12 +406,10 @@ private let badInput = [
         }
     }
 
-    /// Returns the source of `Module/File`, in whatever folder of the module it is.
+    /// Returns the source of `Folder/File`, in whatever folder of that folder it is.
     private static func source(of name: String) throws -> String {
-        let parts = name.split(separator: "/", maxSplits: 1).map(String.init)
-        let path = Self.files?.first { path in
-            path.hasPrefix(parts[0] + "/") && path.hasSuffix("/" + (parts.last ?? "") + ".swift")
-        }
+        let end = name.lastIndex(of: "/") ?? name.startIndex
+        let path = Self.files?.first { $0.hasPrefix(name[..<end] + "/") && $0.hasSuffix(name[end...] + ".swift") }
         return try String(
             contentsOf: Self.tests.appending(path: try #require(path, "\(name) is no file")), encoding: .utf8)
     }
