@@ -4,16 +4,27 @@ import Testing
 
 /// The lateness of deadlines, none of which is early.
 ///
-/// A busy machine delays some of them, never most of them: medians are judged.
+/// A busy machine delays some of them, never most of them: medians are judged. A machine that is so busy that it delays
+/// every wake-up delays plain sleeps as well, and their lateness is allowed besides.
 @Suite(.timeLimit(.minutes(10))) struct TransportDeadlineTests {
     private static let lateness = Duration.milliseconds(30)
 
     private static func expectOnTime(
         _ durations: [Duration], limit: Duration, sourceLocation: SourceLocation = #_sourceLocation
-    ) {
+    ) async {
         let sorted = durations.sorted()
         #expect(sorted[0] >= limit, sourceLocation: sourceLocation)
-        #expect(sorted[sorted.count / 2] < limit + Self.lateness, sourceLocation: sourceLocation)
+        // Several threads have to wake up one after another for a deadline, and one for a sleep.
+        let allowed = Self.lateness + (await Self.latenessOfSleeps()) * 10
+        #expect(sorted[sorted.count / 2] < limit + allowed, sourceLocation: sourceLocation)
+    }
+
+    /// Returns the median lateness of plain sleeps at this time.
+    private static func latenessOfSleeps() async -> Duration {
+        let length = Duration.milliseconds(10)
+        var late: [Duration] = []
+        for _ in 0..<9 { late.append(await Self.measure { try? await Task.sleep(for: length) } - length) }
+        return late.sorted()[late.count / 2]
     }
 
     private static func measure(_ body: () async throws -> Void) async rethrows -> Duration {
@@ -32,7 +43,7 @@ import Testing
                     #expect(await connection.wait(for: .milliseconds(milliseconds)) == .deadlinePassed)
                 })
         }
-        Self.expectOnTime(durations, limit: .milliseconds(milliseconds))
+        await Self.expectOnTime(durations, limit: .milliseconds(milliseconds))
         connection.cancel()
         withExtendedLifetime(peer) {}
     }
@@ -57,7 +68,7 @@ import Testing
             durations.append(
                 await Self.measure { #expect(await connection.wait(for: .milliseconds(20)) == .deadlinePassed) })
         }
-        Self.expectOnTime(durations, limit: .milliseconds(20))
+        await Self.expectOnTime(durations, limit: .milliseconds(20))
         connection.cancel()
     }
 
@@ -77,7 +88,7 @@ import Testing
             durations.append(
                 await Self.measure { #expect(await connection.wait(for: .milliseconds(230)) == .deadlinePassed) })
         }
-        Self.expectOnTime(durations, limit: .milliseconds(230))
+        await Self.expectOnTime(durations, limit: .milliseconds(230))
         connection.cancel()
     }
 
@@ -98,7 +109,7 @@ import Testing
             }
             var late: [Duration] = []
             for await (limit, duration) in group { late.append(duration - limit) }
-            Self.expectOnTime(late, limit: .zero)
+            await Self.expectOnTime(late, limit: .zero)
         }
         for connection in connections { connection.cancel() }
     }
@@ -119,7 +130,7 @@ import Testing
             #expect(await peer.readFrame() == RawPeer.Frame(opcode: 9, payload: []))
             #expect(await peer.readToEnd().end == .end)
         }
-        Self.expectOnTime(durations, limit: .milliseconds(100))
+        await Self.expectOnTime(durations, limit: .milliseconds(100))
     }
 
     @Test func aPeerThatSpeaksIsNotDead() async throws {
@@ -149,7 +160,7 @@ import Testing
             #expect(await peer.readFrame()?.opcode == 8)
             #expect(await peer.readToEnd().end == .end)
         }
-        Self.expectOnTime(durations, limit: .milliseconds(50))
+        await Self.expectOnTime(durations, limit: .milliseconds(50))
     }
 
     @Test(arguments: [false, true])
@@ -166,7 +177,7 @@ import Testing
             durations.append(.now - start)
             withExtendedLifetime(peer) {}
         }
-        Self.expectOnTime(durations, limit: .milliseconds(150))
+        await Self.expectOnTime(durations, limit: .milliseconds(150))
     }
 
     @Test func aConsumerThatIsBehindDoesNotCondemnThePeer() async throws {
