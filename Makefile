@@ -332,7 +332,7 @@ http-oracle: install ### Hold the reader of HTTP responses against h11, and cut 
 interop: install ## Run client and server against other people's programs
 	@Scripts/install.sh interop
 	@swift build $(BUILD_FLAGS) --product chappie
-	@swift build $(BUILD_FLAGS) --package-path Examples --scratch-path .build --product ModelContext
+	@swift build $(BUILD_FLAGS) --package-path Examples --scratch-path .build
 	@Scripts/interop.sh
 
 interop-model: install ### Stream from a real model, made on the spot and served by transformers; installs torch
