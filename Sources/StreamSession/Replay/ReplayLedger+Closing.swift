@@ -76,8 +76,7 @@ extension ReplayLedger {
 
     /// Returns whether a text has closed a slot in the current attempt: a delta of it comes too late.
     package func isClosed(_ slot: ReplaySlot) -> Bool {
-        guard !self.closed.isEmpty, let slot = slot.shifted(by: self.settledItemCount) else { return false }
-        return self.hasClosed(slot)
+        slot.shifted(by: self.settledItemCount).map { self.hasClosed($0) } ?? false
     }
 
     private func hasClosed(_ slot: ReplaySlot) -> Bool { self.closed[slot.outputIndex]?.contains(slot) == true }

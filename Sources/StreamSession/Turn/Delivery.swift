@@ -175,10 +175,13 @@ package struct Delivery: ~Copyable, Sendable {
     /// Judges a delta by its slot and its item's name; `shape` is shared by deltas of one slot and one item only, and 0
     /// when it is unknown.
     package mutating func judge(deltaIn slot: ReplaySlot, name: UInt64, shape: UInt = 0) -> ResponseOrder.Verdict {
+        self.isDeltaBehindClosing = !self.ledger.closed.isEmpty && self.hasClosed(slot, name: name)
+        return self.order.delta(in: slot, name: name, shape: shape, isBehindClosing: self.isDeltaBehindClosing)
+    }
+
+    private func hasClosed(_ slot: ReplaySlot, name: UInt64) -> Bool {
         let place = self.order.place(of: name, at: slot.outputIndex)
-        let isBehind = self.ledger.isClosed(ReplaySlot(slot.kind, outputIndex: place, partIndex: slot.partIndex))
-        self.isDeltaBehindClosing = isBehind
-        return self.order.delta(in: slot, name: name, shape: shape, isBehindClosing: isBehind)
+        return self.ledger.isClosed(ReplaySlot(slot.kind, outputIndex: place, partIndex: slot.partIndex))
     }
 
     /// Returns whether the delta that was judged last is of a slot that a text has closed, so that it comes too late.
