@@ -3,8 +3,8 @@ import PlatformC
 /// An instant of the clock that also advances while the machine is asleep, in nanoseconds.
 ///
 /// It is what events are timed with: 8 bytes and plain arithmetic, where `ContinuousClock.Instant` and `Duration` have
-/// 128 bits, and their arithmetic is a function call. Arithmetic saturates, at 292 years from the clock's zero. It is comparable
-/// with other moments of the same process only.
+/// 128 bits, and their arithmetic is a function call. Arithmetic saturates, at 292 years from the clock's zero. It is
+/// comparable with other moments of the same process only.
 @usableFromInline package struct Moment: Comparable, Hashable, Sendable {
     /// The time since the clock's zero, in nanoseconds.
     @usableFromInline package let nanoseconds: Int64

@@ -22,7 +22,8 @@ package protocol OwnedWebSocket: TransportConnection {
 
     /// Sends a ping, and returns the time until its pong, which may take at most `limit`.
     ///
-    /// While reading is paused, pongs are not read: the limit begins again when it continues.
+    /// Time in which reading was paused, or the process stopped, does not count, because no pong is read then: the limit
+    /// begins again behind it.
     func roundTrip(within limit: Duration) async -> RoundTrip
 
     /// Starts the closing handshake with this code, or with none, and drops the connection when the peer does not

@@ -66,7 +66,7 @@ package struct TransportRequest: Sendable {
 
 /// The origin and the target of a request (RFC 9110 section 4).
 package struct TransportEndpoint: Sendable, Hashable {
-    /// The longest target of a request for a response that the server has named, in bytes; it has the server's name.
+    /// The longest target of a request for a kept response, in bytes: the identifier in it comes from the server.
     package static let targetByteCountLimit = 2_000
 
     /// True for `https` and `wss`.

@@ -1,4 +1,4 @@
-// What callgrind notices: an empty function that it sees when it is called, and a request to it.
+// Marks for callgrind: an empty function whose calls it sees, and a request to it.
 #include "CMachine.h"
 
 // Where the header of valgrind is missing, nothing is counted either.

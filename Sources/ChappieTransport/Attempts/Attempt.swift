@@ -98,7 +98,7 @@ struct Attempt {
 
     /// Takes the next event if it is a text message that has arrived; any other stays for `nextEvent()`.
     mutating func nextMessage() -> InboundPayload? {
-        guard let event = self.connection.next() else { return nil }
+        guard let event = self.nextEvent() else { return nil }
         guard case .payload(let message) = event, case .text = message.kind else {
             self.eventBehindRun = event
             return nil

@@ -1,5 +1,7 @@
-// The only tables of error codes, status codes and close codes: the engine's reaction to a code and the caller's guidance
-// come from the same row. Immutable values without an owner; no message text.
+// The tables of error codes, status codes and close codes: the engine's reaction to a code and the caller's guidance come
+// from the same row. Only the reaction to an answer to the upgrade, and to a close before the first event, is another
+// one (`FailureClassification.swift`), as both concern the WebSocket itself. Immutable values without an owner; no message
+// text.
 
 /// The meaning of a peer's code: of an error code or error type of the Responses API, an HTTP status code, or a close
 /// code.

@@ -45,7 +45,7 @@ struct ColdIterations {
         try await crowd.grow(to: streamCount)
         // Threads that have opened streams end after 5 s without work, and free their caches of memory.
         try await Task.sleep(for: .seconds(8))
-        // What opened the streams is not counted, and is several times as fast without the simulation of caches.
+        // The opening of the streams is not counted, and is several times as fast without the simulation of caches.
         cmachine_begin_simulation()
         try await turns.read(self.countBefore * streamCount)
         cmachine_note_pause()
