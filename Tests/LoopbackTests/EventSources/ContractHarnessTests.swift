@@ -156,7 +156,7 @@ import Testing
     ]
 
     @Test(arguments: Self.lines.indices, ["\n", "\r\n", "\r"])
-    func lineEndsAreAlike(_ index: Int, _ terminator: String) async throws {
+    func everyLineTerminatorMakesTheSameEvents(_ index: Int, _ terminator: String) async throws {
         let line = Self.lines[index]
         let bytes = Array(line.text.replacing("\n", with: terminator).utf8)
         for size in [bytes.count, 1, 2] {
@@ -210,7 +210,7 @@ import Testing
     }
 
     @Test(arguments: [301, 307], [[], ["Location: "]])
-    func redirectsToNowhereAreErrors(_ statusCode: Int, _ fields: [String]) async throws {
+    func redirectWithoutALocationIsAnError(_ statusCode: Int, _ fields: [String]) async throws {
         let server = try RawServer()
         let outcome = EventSource.loopback(try server.eventsURL).reading()
         try await server.request().answer("\(statusCode) Moved", fields)
@@ -351,7 +351,7 @@ import Testing
     }
 
     /// A message that is cut is discarded, and the next stream works.
-    @Test func newConnectionWorks() async throws {
+    @Test func cutMessageIsDiscardedAndTheNextStreamIsRead() async throws {
         let server = try RawServer()
         let outcome = EventSource.loopback(try server.eventsURL).reading()
         try await server.request().stream("id: abc\ndata: Hello\n\nid: def\ndata: Goodbye")

@@ -35,6 +35,7 @@ struct OpenedWebSocket {
     func settle(receiving least: Int = 0) async throws {
         var before = WebSocketConnection.Counts(self.connection)
         while true {
+            try Task.checkCancellation()
             // Rounds of the loop, in each of which it would read or write on if it could.
             for _ in 0..<3 { try await RawServer.fence() }
             let now = WebSocketConnection.Counts(self.connection)

@@ -26,8 +26,8 @@ import WebSocketClient
         do {
             try await opening.value.cancel()
             return nil
-        } catch {
-            return error as? WebSocketError
+        } catch let error as WebSocketError {
+            return error
         }
     }
 
