@@ -111,15 +111,7 @@ package struct ResponseOrder: Sendable {
     private var runningName: UInt64 = 0
     /// The shape of the last delta, which other deltas of the slot and the item share; 0 when it has none.
     private var runningShape: UInt = 0
-    /// The fingerprint of each item's identifier, by the index at which it was announced.
-    private var itemNames: [Int: UInt64] = [:]
-    /// All of them.
-    private var names: Set<UInt64> = []
-    /// The index of the item with an identifier: that of its last announcement, or else of its first delta or closing
-    /// text.
-    ///
-    /// An item that was only done has none: some servers give all items one identifier.
-    private var places: [UInt64: Int] = [:]
+    private var itemNames = ItemNames()
     /// Indicates whether output was this response's own: where items are named, output with a name that no earlier
     /// response had.
     private var hasOwnOutput = false
@@ -163,7 +155,7 @@ package struct ResponseOrder: Sendable {
             namesItems: self.hasOutput ? !self.itemNames.isEmpty && !isOdd : nil, countsByOne: countsByOne,
             createsResponses: self.wasCreated)
         var earlier = self.earlier
-        earlier.add(self.names, habits: habits, endID: self.endID)
+        earlier.add(self.itemNames.all, habits: habits, endID: self.endID)
         return earlier
     }
 
@@ -178,7 +170,7 @@ package struct ResponseOrder: Sendable {
 
     /// Returns the index of the item that an event with this name and index belongs to.
     package func place(of name: UInt64, at outputIndex: Int) -> Int {
-        name == 0 || outputIndex < 0 ? outputIndex : self.places[name] ?? outputIndex
+        name == 0 || outputIndex < 0 ? outputIndex : self.itemNames.place(of: name) ?? outputIndex
     }
 
     /// Returns whether only an event's index identifies its item, and no item was announced there.
@@ -312,18 +304,18 @@ package struct ResponseOrder: Sendable {
                 order.strange.announced(name)
             }
             // Recorded of a server: a finished message is announced and finished once more, at another index.
-            if name != 0, order.names.contains(name), order.itemNames[outputIndex] != name {
+            if name != 0, order.itemNames.contains(name), order.itemNames[outputIndex] != name {
                 _ = order.repeats.insert(outputIndex)
             }
             guard order.added.insert(outputIndex) else {
                 if order.isOther(name, at: outputIndex) { return .violation(.otherResponse) }
                 if order.isWritten(name, at: outputIndex) { _ = order.begunAgain.insert(outputIndex) }
-                order.itemNames[outputIndex] = nil
-                order.announce(name, at: outputIndex)
+                order.itemNames.removeName(at: outputIndex)
+                order.itemNames.announce(name, at: outputIndex)
                 return order.tolerate(.itemAddedAgain)
             }
             if !order.done.contains(outputIndex) { order.openItemCount += 1 }
-            order.announce(name, at: outputIndex)
+            order.itemNames.announce(name, at: outputIndex)
             return .fine
         }
     }
@@ -443,12 +435,12 @@ package struct ResponseOrder: Sendable {
         if case .complete(let names) = end { listed = names }
         if self.hasOpenItem {
             // Many such ends may come, so only what this one lists is searched.
-            let items = listed.compactMap { self.places[$0] }.filter(self.added.contains)
+            let items = listed.compactMap(self.itemNames.place(of:)).filter(self.added.contains)
             return self.strange.hasCome || !items.isEmpty && items.allSatisfy(self.done.contains)
         }
         guard case .complete = end else { return false }
         let names = Set(listed)
-        let isOwn = self.itemNames.contains { self.added.contains($0.key) && names.contains($0.value) }
+        let isOwn = self.itemNames.containsItem { self.added.contains($0) && names.contains($1) }
         return isOwn ? self.strange.hasMessage(beside: names) : self.strange.isEvidence
     }
 
@@ -479,7 +471,7 @@ package struct ResponseOrder: Sendable {
             // Some servers give every response the same identifier.
             self.responseID.map({ !$0.utf8.elementsEqual(previous.utf8) }) ?? !self.hasOutput
         else { return false }
-        return names.contains { $0 != 0 && self.earlier.contains($0) && !self.names.contains($0) }
+        return names.contains { $0 != 0 && self.earlier.contains($0) && !self.itemNames.contains($0) }
     }
 
     /// Returns whether an announcement is a repeated one of the previous response.
@@ -498,7 +490,7 @@ package struct ResponseOrder: Sendable {
     ///
     /// Identifiers that were not announced are no evidence: some servers change them from event to event.
     private mutating func takesTurns(_ name: UInt64, kind: ReplaySlot.Kind, at outputIndex: Int) -> Bool {
-        guard self.names.contains(name), !self.asides.contains(outputIndex) else { return false }
+        guard self.itemNames.contains(name), !self.asides.contains(outputIndex) else { return false }
         return self.writers.takesTurns(name, kind: kind, at: outputIndex)
     }
 
@@ -523,14 +515,6 @@ package struct ResponseOrder: Sendable {
             && self.written.contains(outputIndex) && !self.done.contains(outputIndex)
     }
 
-    /// Records an item that is announced, or named by its first output.
-    private mutating func announce(_ name: UInt64, at outputIndex: Int, isDone: Bool = false) {
-        guard name != 0 else { return }
-        self.itemNames[outputIndex] = name
-        self.names.insert(name)
-        if !isDone { self.places[name] = outputIndex }
-    }
-
     /// Returns a verdict for output that does not belong to this response; nil when there is no evidence of that.
     ///
     /// A response that ends without output under its own names may have had output that was dropped here.
@@ -539,10 +523,10 @@ package struct ResponseOrder: Sendable {
         let isUnknown =
             name == 0
             ? known != nil || !self.added.contains(outputIndex)
-            : self.earlier.contains(name) && !self.names.contains(name)
+            : self.earlier.contains(name) && !self.itemNames.contains(name)
         // A response without any announcement may be one of a server that announces none.
         let isUnannounced =
-            self.hasAnnounced && !self.added.contains(outputIndex) && (name == 0 || !self.names.contains(name))
+            self.hasAnnounced && !self.added.contains(outputIndex) && (name == 0 || !self.itemNames.contains(name))
         if self.earlier.namesItems && isUnknown || self.earlier.announcesItems && isUnannounced {
             self.hasDroppedOutput = true
             if !isUnknown || name == 0 && !self.earlier.namesItems { self.hasDroppedUnknown = true }
@@ -553,7 +537,7 @@ package struct ResponseOrder: Sendable {
         if self.hasAnnounced, isRenamed || !self.added.contains(outputIndex) { self.strange.came() }
         guard name != 0 else { return nil }
         if known == nil {
-            self.announce(name, at: outputIndex, isDone: isDone)
+            self.itemNames.announce(name, at: outputIndex, isDone: isDone)
         } else if known != name {
             // A server that changes identifiers does so from the beginning on.
             if self.isOther(name, at: outputIndex) { return .violation(.otherResponse) }
