@@ -13,8 +13,6 @@ package struct ErrorMeaning: Sendable, Equatable {
     package let failureClass: FailureClass
     /// The facts for the caller.
     package let facts: ErrorFacts
-    /// Indicates whether it has precedence over a status code; otherwise the status code decides where there is one.
-    package let outranksStatusCode: Bool
 
     /// Looks up the meaning of a name; nil when the table has no row for it that counts.
     ///
@@ -22,7 +20,7 @@ package struct ErrorMeaning: Sendable, Equatable {
     ///   - name: a code or a type, as the server spells it.
     ///   - hasStatusCode: whether the error has a status code as well.
     package init?(_ name: String?, hasStatusCode: Bool) {
-        guard let meaning = name.flatMap({ Self.table[$0] }), meaning.outranksStatusCode || !hasStatusCode else {
+        guard let name, let meaning = Self.table[name] ?? (hasStatusCode ? nil : Self.outrankedTable[name]) else {
             return nil
         }
         self = meaning
@@ -37,10 +35,12 @@ package struct ErrorMeaning: Sendable, Equatable {
     }
 
     /// Returns whether a code or a type means that a plan, a quota or a budget is used up, rather than too high a rate.
-    package static func isUsageLimit(_ name: String) -> Bool { Self.table[name]?.failureClass == .usageLimit }
+    package static func isUsageLimit(_ name: String) -> Bool {
+        Self(name, hasStatusCode: false)?.failureClass == .usageLimit
+    }
 
     /// All codes and types that have a row, sorted.
-    package static var names: [String] { Self.table.keys.sorted() }
+    package static var names: [String] { [Self.table, Self.outrankedTable].flatMap(\.keys).sorted() }
 
     /// The response that a request continues is unknown to the server, or no longer stored.
     static let forgottenResponse = "previous_response_not_found"
@@ -87,23 +87,26 @@ package struct ErrorMeaning: Sendable, Equatable {
     /// Creates a row; the guidance is that of the class unless it is given.
     private init(
         _ failureClass: FailureClass, _ category: ChappieErrorCategory, retry: ChappieRetryGuidance? = nil,
-        requiresUserAction: Bool = false, shouldReport: Bool = false, outranksStatusCode: Bool = true
+        requiresUserAction: Bool = false, shouldReport: Bool = false
     ) {
         self.failureClass = failureClass
         self.facts = ErrorFacts(
             category, retry ?? ChappieRetryGuidance(after: failureClass), requiresUserAction: requiresUserAction,
             shouldReport: shouldReport)
-        self.outranksStatusCode = outranksStatusCode
     }
 
-    private static let table: [String: Self] = {
+    private static let table: [String: Self] = Self.meanings(of: Self.rows)
+    private static let outrankedTable: [String: Self] = Self.meanings(of: Self.outrankedRows)
+
+    private static func meanings(of rows: [([String], Self)]) -> [String: Self] {
         var table: [String: Self] = [:]
-        for (names, meaning) in Self.rows {
+        for (names, meaning) in rows {
             for name in names { table[name] = meaning }
         }
         return table
-    }()
+    }
 
+    /// The names with precedence over a status code.
     private static let rows: [([String], Self)] = [
         // Another connection, with all of the input, may succeed.
         ([Self.forgottenResponse, "websocket_connection_limit_reached"], Self(.transient, .server)),
@@ -130,14 +133,18 @@ package struct ErrorMeaning: Sendable, Equatable {
             ], Self(.fatal, .validation, requiresUserAction: true)
         ),
         (["invalid_stream_id", Self.unknownModel], Self(.fatal, .validation, shouldReport: true)),
+    ]
+
+    /// The names that count without a status code only.
+    private static let outrankedRows: [([String], Self)] = [
         // The server of the image may answer the next request.
-        (["failed_to_download_image"], Self(.server, .validation, outranksStatusCode: false)),
+        (["failed_to_download_image"], Self(.server, .validation)),
 
         // Types are families of errors: a status code beside them is more precise.
-        (["invalid_request_error"], Self(.fatal, .validation, shouldReport: true, outranksStatusCode: false)),
-        (["not_found_error"], Self(.fatal, .validation, requiresUserAction: true, outranksStatusCode: false)),
-        (["permission_error"], Self(.fatal, .permission, requiresUserAction: true, outranksStatusCode: false)),
-        (["authentication_error"], Self(.credential, .auth, outranksStatusCode: false)),
-        (["rate_limit_error"], Self(.throttle, .rateLimit, outranksStatusCode: false)),
+        (["invalid_request_error"], Self(.fatal, .validation, shouldReport: true)),
+        (["not_found_error"], Self(.fatal, .validation, requiresUserAction: true)),
+        (["permission_error"], Self(.fatal, .permission, requiresUserAction: true)),
+        (["authentication_error"], Self(.credential, .auth)),
+        (["rate_limit_error"], Self(.throttle, .rateLimit)),
     ]
 }
