@@ -279,7 +279,7 @@ extension LibwebsocketsConnection: OwnedWebSocket {
                 try await Task.sleep(for: max(.milliseconds(10), limit))
                 // The pong may wait in the socket behind a pause of reading, or a stop of the process, which ends a sleep
                 // late.
-                let wasStopped = Moment.now - start > limit + Service.latenessOfStop
+                let wasStopped = Moment.now - start > limit + Moment.latenessOfStop
                 if !wasStopped, let before, before == arena.resumeCount { return answer.resolve(.timedOut) }
             }
         }

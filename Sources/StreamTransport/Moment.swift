@@ -38,6 +38,11 @@ import PlatformC
         return overflows ? (start.nanoseconds < 0 ? .max : .min) : difference
     }
 
+    /// The lateness of a check that shows that the process was stopped, or the machine asleep.
+    ///
+    /// A process that runs is late by milliseconds, and a busy one by less than this.
+    package static let latenessOfStop = Duration.seconds(1)
+
     /// The time since the clock's zero.
     package var sinceZero: Duration { self - Moment(nanoseconds: 0) }
 

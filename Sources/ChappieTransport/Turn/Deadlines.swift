@@ -91,15 +91,10 @@ struct Deadlines {
     @inline(never)
     private func search(for attempt: inout Attempt?, hedgeDelay: Duration?, at now: Duration) -> Found? {
         guard let deadline = self.next(of: attempt, hedgeDelay: hedgeDelay, at: now) else { return nil }
-        guard deadline.kind.isSilence, deadline.remaining < .zero - Self.latenessOfStop else { return deadline }
+        guard deadline.kind.isSilence, deadline.remaining < .zero - Moment.latenessOfStop else { return deadline }
         attempt?.wentOn = now
         return self.next(of: attempt, hedgeDelay: hedgeDelay, at: now)
     }
-
-    /// The lateness of a check that shows that the process was stopped, or the machine asleep.
-    ///
-    /// A process that runs is late by milliseconds, and a busy one by less than this.
-    private static let latenessOfStop = Duration.seconds(1)
 
     private func next(of attempt: Attempt?, hedgeDelay: Duration?, at now: Duration) -> Found? {
         guard let attempt else { return nil }

@@ -233,7 +233,7 @@ final class Service: @unchecked Sendable {
     private func look(at id: ConnectionID, _ now: Moment) {
         guard let connection = self.connections[id] else { return }
         // The process has just resumed: the timer fires as well, and lets the sockets be read first.
-        if let due = connection.lookDeadline, now - due > Self.latenessOfStop { return }
+        if let due = connection.lookDeadline, now - due > Moment.latenessOfStop { return }
         let next = connection.look(at: now)
         connection.settle()
         self.expect(connection, by: next)
@@ -241,7 +241,7 @@ final class Service: @unchecked Sendable {
 
     private func timerFired() {
         let now = Moment.now
-        let isLate = self.timerDeadline.map { now - $0 > Self.latenessOfStop } ?? false
+        let isLate = self.timerDeadline.map { now - $0 > Moment.latenessOfStop } ?? false
         // A thread that is late again was not stopped: its sockets keep it busy, and deadlines count.
         let wasStopped = isLate && !self.isTimerLate
         self.isTimerLate = isLate
@@ -260,9 +260,7 @@ final class Service: @unchecked Sendable {
     /// The time after which unused memory is freed, at the next deadline of any connection.
     private static let releaseInterval = Duration.seconds(5)
 
-    /// The lateness of the timer that shows that the process was stopped, or the machine asleep.
-    static let latenessOfStop = Duration.seconds(1)
-    /// The time for which the sockets are then read before deadlines are judged: some rounds of the loop.
+    /// The time for which the sockets are read behind a stop before deadlines are judged: some rounds of the loop.
     private static let timeToReadFirst = Duration.milliseconds(250)
 
     /// Postpones due deadlines: bytes that arrived before them lie in the sockets, and the loop may not have read them
