@@ -79,12 +79,8 @@ final class InboundArena: Sendable {
         var coding: PayloadCoding = .none
         /// The other counters and times.
         var statistics = TransportStatistics()
-        /// The end, which stays known when the consumer has taken it.
-        var announcedEnd: TransportEnd?
-        /// The callers that wait for the end, by their numbers.
-        var watchers: [Int: CheckedContinuation<TransportEnd?, Never>] = [:]
-        /// The number of callers that have waited for it so far.
-        var watcherCount = 0
+        /// The end for callers other than the consumer.
+        var announced = AnnouncedEnd()
 
         /// Indicates whether the consumer has something to take.
         var hasNews: Bool { self.oldest != nil || self.hasEdge || self.end != nil }
@@ -107,11 +103,9 @@ final class InboundArena: Sendable {
         }
 
         /// Notes the end; returns the callers that wait for it.
-        mutating func announce(_ end: TransportEnd) -> [CheckedContinuation<TransportEnd?, Never>] {
+        mutating func announce(_ end: TransportEnd) -> [AnnouncedEnd.Watcher] {
             self.hasEnded = true
-            self.announcedEnd = end
-            defer { self.watchers = [:] }
-            return Array(self.watchers.values)
+            return self.announced.announce(end)
         }
 
         /// Returns a buffer with room for `byteCount` bytes; `reserve` is used when no other has room.
@@ -315,25 +309,22 @@ final class InboundArena: Sendable {
     ///
     /// Events before the end may still be unread.
     func announcedEnd() async -> TransportEnd? {
-        let number = self.state.withLock { state in
-            state.watcherCount += 1
-            return state.watcherCount
-        }
+        let number = self.state.withLock { $0.announced.nextNumber() }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isKnown: Bool
                 let end: TransportEnd?
                 (isKnown, end) = self.state.withLock { state in
-                    if let end = state.announcedEnd { return (true, end) }
+                    if let end = state.announced.end { return (true, end) }
                     // Under the lock, so that the handler below cannot run between this check and the suspension.
                     if Task.isCancelled { return (true, nil) }
-                    state.watchers[number] = continuation
+                    state.announced.add(continuation, number: number)
                     return (false, nil)
                 }
                 if isKnown { continuation.resume(returning: end) }
             }
         } onCancel: {
-            self.state.withLock { $0.watchers.removeValue(forKey: number) }?.resume(returning: nil)
+            self.state.withLock { $0.announced.remove(number: number) }?.resume(returning: nil)
         }
     }
 
@@ -342,7 +333,7 @@ final class InboundArena: Sendable {
     /// Returns true when this was the first.
     @discardableResult
     func finish(_ end: TransportEnd) -> Bool {
-        var watchers: [CheckedContinuation<TransportEnd?, Never>] = []
+        var watchers: [AnnouncedEnd.Watcher] = []
         let isFirst = self.state.withLock { state in
             guard !state.hasEnded else { return false }
             state.end = end
@@ -358,7 +349,7 @@ final class InboundArena: Sendable {
 
     /// Ends the exchange and resumes the waiter at once; unread events are discarded.
     func abort(_ end: TransportEnd) {
-        var watchers: [CheckedContinuation<TransportEnd?, Never>] = []
+        var watchers: [AnnouncedEnd.Watcher] = []
         let waiter: Waiter? = self.state.withLock { state in
             // Bytes that arrive after the end are dropped, and have to be read for that.
             state.backPressure.end(discardingBuffers: !state.hasEnded)
