@@ -93,26 +93,46 @@ import Testing
     }
 
     #if DEBUG
-        @Test func warningIsGivenForTheFirstLongJob() {
+        @Test func warningIsGivenForTheFirstLongJobOfEachKind() {
+            let limit = LongJobWarning.limit
             var warning = LongJobWarning()
-            #expect(warning.text(after: LongJobWarning.limit - 1) == nil)
-            #expect(warning.text(after: LongJobWarning.limit)?.contains("for 100 ms") == true)
-            #expect(warning.text(after: LongJobWarning.limit + 1) == nil)
+            #expect(warning.text(after: .init(elapsed: limit - 1, processor: limit - 1)) == nil)
+            // The time of a job that waits, or that is stopped, is not its work.
+            let blocked = warning.text(after: .init(elapsed: limit, processor: limit - 1))
+            #expect(blocked?.contains("blocked a service thread for 100 ms, unless") == true)
+            #expect(warning.text(after: .init(elapsed: limit, processor: limit - 1)) == nil)
+            let computed = warning.text(after: .init(elapsed: limit, processor: limit))
+            #expect(computed?.contains("computed on a service thread for 100 ms.") == true)
+            #expect(warning.text(after: .init(elapsed: limit, processor: limit)) == nil)
         }
 
         @Test func tasksThatHoldTheThreadAreReportedOnceInADebugBuild() async throws {
             let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
                 await withTaskExecutorPreference(ServicePool().service(among: 1)) {
-                    for _ in 0..<3 {
-                        ServiceJobTests.holdThread(forNanoseconds: LongJobWarning.limit)
+                    for _ in 0..<2 {
+                        ServiceJobTests.compute(forNanoseconds: LongJobWarning.limit)
                         // The end of a job.
+                        await Task.yield()
+                        ServiceJobTests.block(forNanoseconds: LongJobWarning.limit)
                         await Task.yield()
                     }
                 }
             }
             let output = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
-            let warnings = output.split(separator: "\n").filter { $0.contains("a task held a service thread for ") }
-            #expect(warnings.count == 1, "\(output)")
+            for fact in ["a task computed on a service thread for ", "a task blocked a service thread for "] {
+                #expect(output.split(separator: "\n").count { $0.contains(fact) } == 1, "\(output)")
+            }
+        }
+
+        /// Uses that much time of a processor.
+        private static func compute(forNanoseconds nanoseconds: Int64) {
+            let start = LongJobWarning.Time.now
+            while (LongJobWarning.Time.now - start).processor < nanoseconds {}
+        }
+
+        /// Waits for another thread, which takes that long.
+        private static func block(forNanoseconds nanoseconds: Int64) {
+            SystemThread.start { Self.holdThread(forNanoseconds: nanoseconds) }?.join()
         }
     #endif
 

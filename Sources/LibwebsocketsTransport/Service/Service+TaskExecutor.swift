@@ -49,7 +49,7 @@ extension Service: TaskExecutor {
     @inline(__always)
     private func run(_ job: UnownedJob) {
         #if DEBUG
-            let start = Moment.now
+            let start = LongJobWarning.Time.now
             defer { LongJobWarning.jobEnded(begunAt: start) }
         #endif
         job.runSynchronously(on: self.asUnownedTaskExecutor())
