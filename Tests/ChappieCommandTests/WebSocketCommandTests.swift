@@ -132,6 +132,12 @@ import Testing
         #expect(!line.contains("words"))
     }
 
+    @Test func interruptionHasNoCategory() {
+        #expect(self.text.failed(CancellationError()) == .init())
+        let line = #"{"type":"error","tag":"cancelled","retryable":true,"safeDescription":"Interrupted."}"#
+        #expect(self.json.failed(CancellationError()) == .init(output: line + "\n"))
+    }
+
     private static func lines(of error: WebSocketError) -> String {
         error.lines.text(style: TerminalStyle(isColored: false), width: nil)
     }

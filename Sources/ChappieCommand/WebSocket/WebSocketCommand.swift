@@ -65,8 +65,13 @@ struct WebSocketCommand {
             if case .closed(let close) = error { try self.print(printer.closed(close)) }
             try self.print(printer.failed(error))
             throw error
-        } catch DescriptorError.interrupted {
-            throw CancellationError()
+        } catch let error as DescriptorError {
+            // The input cannot be read, or the output not written, which may end in the middle of a line.
+            throw error
+        } catch {
+            // A failure of this write could not be reported.
+            try? self.print(printer.failed(error))
+            throw error
         }
     }
 

@@ -80,15 +80,16 @@ struct WebSocketPrinter: Sendable {
         return Printed(note: "\(side) with code \(close.code)\(reason)")
     }
 
-    /// Returns the line about an error; its sentence is printed by the console.
-    func failed(_ error: WebSocketError) -> Printed {
+    /// Returns the line about an error or an interruption; its sentence is printed by the console.
+    func failed(_ error: any Error) -> Printed {
         guard self.printsJSON else { return Printed() }
+        let facts = FailureFacts(error)
         return self.line("error") { line in
-            line.add("tag", error.tag)
-            line.add("category", error.category.rawValue)
-            line.add("retryable", error.isRetryable)
-            line.add("safeDescription", error.safeDescription)
-            line.add("serverMessage", error.refusalMessage)
+            line.add("tag", facts.tag)
+            line.add("category", facts.category?.rawValue)
+            line.add("retryable", facts.isRetryable)
+            line.add("safeDescription", facts.safeDescription)
+            line.add("serverMessage", (error as? WebSocketError)?.refusalMessage)
         }
     }
 

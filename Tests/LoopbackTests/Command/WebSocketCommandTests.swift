@@ -56,6 +56,23 @@ import Testing
         #expect(result.status == 69)
     }
 
+    @Test func jsonOutputOfAnInterruptedCommandEndsWithAnError() async throws {
+        let server = try RawServer()
+        let words = ["ws", "ws://127.0.0.1:\(server.port)/", "--no-compression", "--json", "--keep-open"]
+        let child = try ChildProcess(CommandProgram.path, words, environment: ["NO_PROXY": "*"])
+        let peer = try await server.accept()
+        await peer.acceptWebSocket()
+        peer.writeText("a")
+        #expect(await child.hasLine(containing: #"{"type":"text","text":"a"}"#))
+        child.send(SIGINT)
+        #expect(await peer.readCloseCode() == 1001)
+        peer.close()
+        #expect(
+            await child.allOutput().split(separator: "\n").last
+                == #"{"type":"error","tag":"cancelled","retryable":true,"safeDescription":"Interrupted."}"#)
+        #expect(await child.status() == 130)
+    }
+
     @Test func textThatIsNotUTF8IsAFailureAlsoInFrontOfAClose() async throws {
         let (outcome, peer) = try await Self.start(["--keep-open"], input: "")
         await peer.acceptWebSocket()
