@@ -295,9 +295,9 @@ measure_typical() {
     python3 "$sources/typical.py" --bin "$bin" --native "$native" ${results:+--results "$results"} --filter "$filter"
 }
 
-# Whether the filter is about what a script measures. Usage: is_asked SCRIPT
+# Whether a filter is about what a script measures. Usage: is_asked SCRIPT FILTER
 is_asked() {
-    [[ $(python3 "$sources/$1.py" --names) == *"$filter"* ]]
+    [[ $(python3 "$sources/$1.py" --names) == *"$2"* ]]
 }
 
 # MARK: Running
@@ -331,6 +331,7 @@ while (($# > 0)); do
         *) filter=$1 && shift ;;
     esac
 done
+readonly results filter
 
 if [[ $(names) != *"$filter"* ]]; then
     log "bench-peers.sh: nothing is called like '$filter'"
@@ -341,20 +342,21 @@ if [[ $(names_of_pypi) == *"$filter"* ]]; then
     set_up_python
     set_up_playwright
 fi
-if is_asked end_to_end || is_asked typical; then build_native; fi
+if is_asked end_to_end "$filter" || is_asked typical "$filter"; then build_native; fi
 export PLAYWRIGHT_BUNDLE=$cache/$playwright/utilsBundle.js
 bin=$(benchmarks --show-bin-path)
 started=$SECONDS
 measure_parsers || status=1
-if is_asked end_to_end; then measure_clients || status=1; fi
-if is_asked typical; then measure_typical || status=1; fi
+if is_asked end_to_end "$filter"; then measure_clients || status=1; fi
+if is_asked typical "$filter"; then measure_typical || status=1; fi
 # Typical traffic has a bar for the start of the command line.
-if [[ $filter == typical ]]; then filter='first-text/cold chappie'; fi
-if is_asked first_text; then
+first_text_filter=$filter
+if [[ $filter == typical ]]; then first_text_filter='first-text/cold chappie'; fi
+if is_asked first_text "$first_text_filter"; then
     swift build --configuration release --product chappie >&2
     build recovery-figures empty-program
     python3 "$sources/first_text.py" --bin "$bin" --python "$python" ${results:+--results "$results"} \
-        --filter "$filter" --chappie "$(swift build --configuration release --show-bin-path)/chappie" \
+        --filter "$first_text_filter" --chappie "$(swift build --configuration release --show-bin-path)/chappie" \
         --codex "$(find "$cache" -path '*/codex_cli_bin/bin/codex' -print -quit)" || status=1
 fi
 log "Measured in $((SECONDS - started)) s"
