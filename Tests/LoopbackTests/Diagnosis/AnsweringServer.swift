@@ -18,7 +18,7 @@ final class AnsweringServer: Sendable {
         let server = try RawServer()
         self.server = server
         self.task = Task {
-            while let peer = try? await server.accept(), !Task.isCancelled {
+            while let peer = try? await server.accept(within: nil), !Task.isCancelled {
                 Task {
                     let head = await peer.read(until: "\r\n\r\n")
                     guard head.hasSuffix("\r\n\r\n") else { return }

@@ -46,7 +46,7 @@ import Testing
             let server = try RawServer()
             self.server = server
             self.task = Task {
-                while let peer = try? await server.accept(), !Task.isCancelled {
+                while let peer = try? await server.accept(within: nil), !Task.isCancelled {
                     Task {
                         guard case .bytes(let bytes) = await peer.receive() else { return }
                         // A head without content is one read on loopback.

@@ -200,7 +200,7 @@ import Testing
         let proxy = try RawServer()
         let answering = Task {
             var asked: [String] = []
-            while !Task.isCancelled, let peer = try? await proxy.accept() {
+            while !Task.isCancelled, let peer = try? await proxy.accept(within: nil) {
                 asked.append(await peer.read(until: "\r\n\r\n"))
                 peer.write(answer.text)
                 peer.close()
@@ -252,7 +252,7 @@ import Testing
         let proxy = try RawServer()
         let answering = Task {
             var asked: [UInt8] = []
-            while !Task.isCancelled, let peer = try? await proxy.accept() {
+            while !Task.isCancelled, let peer = try? await proxy.accept(within: nil) {
                 for answer in answers {
                     guard case .bytes(let bytes) = await peer.receive() else { break }
                     asked += bytes

@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import StreamTransport
+import Testing
 
 /// A listening socket on the loopback interface, without a protocol: the test writes and reads every byte.
 ///
@@ -11,6 +12,16 @@ final class RawServer: Sendable {
         let call: String
         let code: Int32
     }
+
+    /// A client has not connected in time.
+    struct NoConnection: Error, CustomStringConvertible {
+        var description: String { "No client has connected to the raw server within \(RawServer.patience)." }
+    }
+
+    /// The time after which a wait for a client fails its test, which would otherwise hang as long as its suite may run.
+    ///
+    /// No test that works waits nearly as long, on a busy machine either.
+    static let patience = Duration.seconds(60)
 
     let port: UInt16
     private let descriptor: CInt
@@ -73,13 +84,28 @@ final class RawServer: Sendable {
     }
 
     /// The next connection.
-    func accept() async throws -> RawPeer {
-        let (descriptor, code) = await self.queue.blocking {
+    ///
+    /// `patience` is the time to wait for it, and for anything that the client sends on it; nil is for a server that
+    /// runs beside a test.
+    func accept(within patience: Duration? = RawServer.patience) async throws -> RawPeer {
+        let (isReady, descriptor, code) = await self.queue.blocking { () -> (Bool, CInt, Int32) in
+            guard Self.awaitInput(of: self.descriptor, within: patience) else { return (false, -1, 0) }
             let descriptor = Glibc.accept(self.descriptor, nil, nil)
-            return (descriptor, errno)
+            return (true, descriptor, errno)
         }
+        guard isReady else { throw NoConnection() }
         guard descriptor >= 0 else { throw Failure(call: "accept", code: code) }
-        return RawPeer(descriptor: descriptor)
+        return RawPeer(descriptor: descriptor, patience: patience)
+    }
+
+    /// Blocks until a socket has a connection, bytes or an end; returns false when it has none within the time.
+    static func awaitInput(of descriptor: CInt, within limit: Duration?) -> Bool {
+        let milliseconds = limit.map { CInt($0 / .milliseconds(1)) } ?? -1
+        var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        while true {
+            let count = poll(&waiting, 1, milliseconds)
+            if count >= 0 || errno != EINTR { return count != 0 }
+        }
     }
 }
 
@@ -145,13 +171,16 @@ final class RawPeer: Sendable {
     }
 
     private let descriptor: CInt
+    /// The time after which a read without a result fails the test; nil for none.
+    private let patience: Duration?
     private let queue = DispatchQueue(label: "raw peer")
     /// The bytes that were read beyond the requested ones.
     private let rest = LockedValue<[UInt8]>([])
     private let isOpen = LockedValue(true)
 
-    init(descriptor: CInt) {
+    init(descriptor: CInt, patience: Duration? = RawServer.patience) {
         self.descriptor = descriptor
+        self.patience = patience
         var isOn: CInt = 1
         setsockopt(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY, &isOn, socklen_t(MemoryLayout<CInt>.size))
     }
@@ -167,7 +196,11 @@ final class RawPeer: Sendable {
 
     /// Returns the next bytes, with the time of their arrival.
     func receiveTimed() async -> (Received, ContinuousClock.Instant) {
-        await self.queue.blocking { (self.receiveBlocking(), .now) }
+        let (received, moment) = await self.queue.blocking { (self.receiveBlocking(), ContinuousClock.now) }
+        if let patience, received == .failed(ETIMEDOUT) {
+            Issue.record("The other end of a raw connection has neither sent a byte nor closed it within \(patience).")
+        }
+        return (received, moment)
     }
 
     /// Reads until the bytes end in `suffix`; what was read without it when the connection ends before.
@@ -280,6 +313,7 @@ final class RawPeer: Sendable {
             return rest
         }
         if !rest.isEmpty { return .bytes(rest) }
+        guard RawServer.awaitInput(of: self.descriptor, within: self.patience) else { return .failed(ETIMEDOUT) }
         var buffer = [UInt8](repeating: 0, count: 65536)
         let count = recv(self.descriptor, &buffer, buffer.count, 0)
         if count > 0 { return .bytes(Array(buffer[..<count])) }
