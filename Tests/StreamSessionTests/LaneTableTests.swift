@@ -177,7 +177,7 @@ extension LaneTable {
     }
 
     /// A server may answer a steering message with an unrequested response.
-    @Test func leavingASteeredLaneAbandonsItUntilItsNextEnd() {
+    @Test func laneOfADepartedMemberThatSteeredIsAbandonedUntilItsNextResponseEnds() {
         var (table, members) = Self.table("a", "b")
         _ = table.requested(members[0])
         _ = table.steered(members[0])

@@ -156,7 +156,7 @@ import Testing
     // MARK: Untrue answers
 
     @Test(arguments: [Refutation.connection, .response])
-    func readingAfterARefutationIsFound(_ refutation: Refutation) {
+    func turnThatGoesOnAfterAnUntrueAnswerIsFound(_ refutation: Refutation) {
         var checker = Self.answered(upTo: ContentSize())
         checker.handed(on: 0, upTo: ContentSize(), isComplete: false, refutation: refutation)
         checker.asked(0)

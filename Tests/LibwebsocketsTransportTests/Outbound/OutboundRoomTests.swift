@@ -110,7 +110,7 @@ import Testing
     }
 
     /// The sender goes on on the main actor, behind the close: its message is refused, and not left behind.
-    @MainActor @Test func aSenderThatGoesOnBehindTheCloseIsRefused() async {
+    @MainActor @Test func waitingSenderThatResumesAfterTheCloseIsRefused() async {
         let room = OutboundRoom(byteCountLimit: 100)
         let order = LockedValue<[String]>([])
         let note = { @Sendable (event: String) in order.withLock { $0.append(event) } }

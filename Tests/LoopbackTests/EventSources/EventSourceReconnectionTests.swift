@@ -1,11 +1,11 @@
 // The table "Reconnecting" of EventSource.md, row by row. Without a suite's name, a test is in this file; the others
-// are in EventSourceRuleTests (Rule), EventSourceWayTests (Way) and EventSourceBadInputTests (BadInput).
+// are in EventSourceRuleTests (Rule), EventSourceRouteTests (Route) and EventSourceBadInputTests (BadInput).
 //
 // Connections that end are established again
 //   in any way of ending           Rule.streamIsReestablishedHoweverItEnds
 //   connections that fail          Rule.connectionThatBreaksBeforeAnAnswerIsReestablished,
 //                                  Rule.serverThatIsUnreachableIsTriedAgain
-//   not where it would be futile   Way.serverThatIsNotTrustedEndsIt,
+//   not where it would be futile   Route.serverThatIsNotTrustedEndsIt,
 //                                  BadInput.requestIsRepeatedBehindABadAnswerUnlessThatIsFutile
 // The reconnection time
 //   3 s, and up to 20 % more       reconnectionTimeHasJitter
@@ -26,9 +26,9 @@
 // Redirects
 //   at most 20                     redirectsAreFollowed20Times
 //   never from https to http       BadInput.redirectFromHTTPSToHTTPIsNotFollowed
-//   credentials                    Way.redirectToAnotherOriginIsFollowedWithoutCredentials,
-//                                  Way.credentialsDoNotComeBackWithTheFirstOrigin
-//   permanent ones                 Way.redirectToAnotherOriginIsFollowedWithoutCredentials,
+//   credentials                    Route.redirectToAnotherOriginIsFollowedWithoutCredentials,
+//                                  Route.credentialsDoNotComeBackWithTheFirstOrigin
+//   permanent ones                 Route.redirectToAnotherOriginIsFollowedWithoutCredentials,
 //                                  permanentRedirectIsRememberedOnlyBehindAStream
 
 import EventSource

@@ -5,7 +5,7 @@ import StreamTransport
 import Testing
 
 /// Redirects, compression, proxies and TLS of event sources, over real sockets.
-@Suite(.timeLimit(.minutes(10))) struct EventSourceWayTests {
+@Suite(.timeLimit(.minutes(10))) struct EventSourceRouteTests {
     // MARK: Redirects
 
     @Test(arguments: [301, 302, 303, 307, 308])
