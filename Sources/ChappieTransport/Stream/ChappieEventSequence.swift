@@ -170,7 +170,7 @@ final class EventBatchReader: Sendable {
             case .wait(let connection, let nanoseconds):
                 step = self.turn.stepOfSequence(after: await connection.wait(forNanoseconds: nanoseconds))
             case .pause:
-                await TurnDriver.letOthersWork()
+                await OtherTasks.run()
                 step = self.turn.stepOfSequence(after: Task.isCancelled ? .cancelled : .ready)
             case .other: return try await self.turn.nextOfSequence()
             }

@@ -29,11 +29,11 @@ final class ProgramQuestions: Sendable {
         interrupt?()
     }
 
-    /// Returns the result of a closure, or `CancellationError` once the questions or the waiting task are given up.
-    func result<Value: Sendable>(of body: @escaping @Sendable () async throws -> Value) async -> Result<
-        Value, any Error
-    > {
-        await self.result(of: ProgramTask(body))
+    /// Waits; returns false when the questions or the waiting task are given up meanwhile.
+    func sleep(for duration: Duration) async -> Bool {
+        let sleep = self.clock.sleep
+        guard case .success = await self.result(of: ProgramTask({ try await sleep(duration) })) else { return false }
+        return true
     }
 
     /// Returns the result of a closure.

@@ -59,23 +59,27 @@ package enum UntypedEvent {
         }
     }
 
-    /// Returns an object without a type, with the type of its server-sent event added, if that is one of the Responses
-    /// API's; nil otherwise.
+    /// Passes on an object without a type, with the type of its server-sent event added; returns false if that is not
+    /// one of the Responses API's.
     ///
-    /// The last `ResponseEventDecoder.paddingByteCount` bytes are zeros.
-    package static func adding(type: UnsafeRawBufferPointer, to json: UnsafeRawBufferPointer) -> [UInt8]? {
+    /// Behind the bytes that `body` gets there are as many others as a decoder needs.
+    package static func with(
+        _ type: UnsafeRawBufferPointer, addedTo json: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Void
+    ) -> Bool {
         let name = unsafe Array(type)
         let object = unsafe Array(json)
         let isName = name.allSatisfy {
             (0x61...0x7A).contains($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "_")
         }
         guard isName, name.starts(with: "response.".utf8), let brace = object.firstIndex(of: UInt8(ascii: "{")) else {
-            return nil
+            return false
         }
         let members = object[(brace + 1)...]
         let isEmpty = members.first { !" \t\r\n".utf8.contains($0) } == UInt8(ascii: "}")
         let event = Array(#"{"type":""#.utf8) + name + Array((isEmpty ? "\"" : "\",").utf8) + members
-        return event + repeatElement(0, count: ResponseEventDecoder.paddingByteCount)
+        let padded = event + repeatElement(0, count: ResponseEventDecoder.paddingByteCount)
+        unsafe padded.withUnsafeBytes { unsafe body(UnsafeRawBufferPointer(rebasing: $0.prefix(event.count))) }
+        return true
     }
 
     private static func hasError(_ root: JSONDocumentValue) -> Bool {

@@ -95,6 +95,15 @@ extension EventReader {
             serverRequestID: self.evidence.requestID, at: now)
     }
 
+    /// Reports that the stream continues over HTTP.
+    mutating func noteFallback(
+        because tag: String, _ rung: TurnStateMachine.Opening.Rung, _ recorder: TurnRecorder
+    ) {
+        recorder.fellBack(because: tag, attemptCount: self.machine.attemptCount)
+        self.report(
+            ChappieDiagnostic(kind: .fellBack, transport: .httpSSE, reason: tag, rung: ChappieRecoveryRung(rung)))
+    }
+
     private func circumstances(of attempts: AttemptPair, at now: Duration) -> FailureEvidence.Circumstances {
         FailureEvidence.Circumstances(
             attempt: attempts.current, statistics: attempts.current.map { attempts.statistics(of: $0) },

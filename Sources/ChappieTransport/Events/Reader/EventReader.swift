@@ -144,6 +144,13 @@ struct EventReader: ~Copyable {
         self.decoder = ResponseEventDecoder(maximumByteCount: limits.eventByteCount)
     }
 
+    /// Begins the reading of a turn that may run.
+    mutating func begin(_ sender: RequestSender) {
+        self.lane = sender.outgoing.streamID
+        self.redaction.add(sender.credential)
+        self.isKept = sender.isKept
+    }
+
     /// Begins the answer of an attempt.
     mutating func begin(_ attempt: Attempt) {
         self.end = nil

@@ -5,29 +5,19 @@ import TransportSurface
 
 /// The performance of the actions that the state machine returns.
 extension TurnDriver {
-    /// The remaining work of a step.
-    enum Remainder {
-        /// The step is done.
-        case nothing
-        /// The connection is read, or waited for.
-        case receive
-        /// The remaining action takes time.
-        case action
-    }
-
-    /// Performs the next action, unless it takes time.
+    /// Performs the next action, unless it takes time; returns false for such a one, and when there is none.
     ///
-    /// Its result is the next action, if that is known already. It is not part of an asynchronous function: their
-    /// variables are memory that a waiting task keeps, and with actions among them that was 11 KiB a stream.
+    /// It is not part of an asynchronous function: their variables are memory that a waiting task keeps, and with
+    /// actions among them that was 11 KiB a stream.
     @inline(never)
-    func performNow() -> Remainder {
-        guard let action = self.action.take() else { return .receive }
+    func performNow() -> Bool {
+        guard let action = self.action.take() else { return false }
         if case .open(let opening) = action, case .fallBack(let failure) = opening.reason {
-            self.fellBack(because: failure.tag, opening.rung)
+            self.reader.noteFallback(because: failure.tag, opening.rung, self.recorder)
         }
         if self.sender?.takesTime(action) == true {
             self.action = action
-            return .action
+            return false
         }
         switch action {
         case .open(let opening):
@@ -46,9 +36,9 @@ extension TurnDriver {
             if let other = self.takeOther(outcome: "kept") { self.sender?.keep(other) }
         case .finish: self.finish()
         case .fail(let failure): self.fail(failure)
-        case .receive, .ignore, .deliver, .wait, .refreshCredential: return .receive
+        case .receive, .ignore, .deliver, .wait, .refreshCredential: return false
         }
-        return .nothing
+        return true
     }
 
     /// Performs an action that takes time.
@@ -86,12 +76,26 @@ extension TurnDriver {
     func notSent(_ failure: RequestSender.Failure) {
         switch failure {
         case .stopped: self.stop()
-        case .unanswered(let error): self.endUnanswered(error)
+        case .unanswered where self.shared.isGivenUp: self.stop()
+        case .unanswered(let error) where error is ProgramQuestions.TotalPassedError: self.endLate()
+        case .unanswered(let error):
+            self.closeAttempt(outcome: "cancelled")
+            self.end(error)
         case .refused(let error):
             self.closeAttempt(outcome: "request.refused")
             self.end(ChappieClientError.refusal(error))
         case .untried(let error), .toolFailed(let error): self.end(error)
         }
+    }
+
+    /// Ends the turn because its time was over before the program had answered.
+    private func endLate() {
+        let failure = AttemptFailure.timeout(.total)
+        let error = self.reader.error(for: failure, of: self.attempts, at: self.now)
+        // The program was slow, rather than the server.
+        self.control.abandonTicket()
+        self.closeAttempt(outcome: failure.tag)
+        self.end(error)
     }
 
     // MARK: Opening
@@ -125,13 +129,6 @@ extension TurnDriver {
         self.recorder.began(other, isHedge: true)
     }
 
-    /// Reports that the stream continues over HTTP.
-    func fellBack(because tag: String, _ rung: TurnStateMachine.Opening.Rung) {
-        self.recorder.fellBack(because: tag, attemptCount: self.reader.machine.attemptCount)
-        self.reader.report(
-            ChappieDiagnostic(kind: .fellBack, transport: .httpSSE, reason: tag, rung: ChappieRecoveryRung(rung)))
-    }
-
     // MARK: Sending
 
     /// Gives the request to the attempt's WebSocket.
@@ -146,7 +143,8 @@ extension TurnDriver {
     private func release() {
         if let hedge = self.attempts.readHedge() {
             self.reader.continues(with: hedge)
-            self.fellBack(because: self.attempts.otherRefusal?.tag ?? "upgrade.slow", hedge.rung)
+            let tag = self.attempts.otherRefusal?.tag ?? "upgrade.slow"
+            self.reader.noteFallback(because: tag, hedge.rung, self.recorder)
         }
         self.attempts.current?.requestedAt = self.now
         self.attempts.current?.connection.release()
@@ -156,9 +154,7 @@ extension TurnDriver {
 
     // MARK: Waiting
 
-    private func wait(
-        _ delay: Duration, before opening: TurnStateMachine.Opening
-    ) async throws(RequestSender.Failure) {
+    private func wait(_ delay: Duration, before opening: TurnStateMachine.Opening) async throws(RequestSender.Failure) {
         // Such a wait is useless, and its end would hide the reason for it.
         if self.deadlines.isOver(at: self.now + delay) {
             return self.action = self.reader.machine.delayOutlastsTurn(attempt: opening.attempt)
@@ -168,10 +164,7 @@ extension TurnDriver {
             // The consumer gets the delay's diagnostic before the delay begins.
             if self.reader.queue.count > 0 { return self.action = .wait(delay, then: opening) }
         }
-        let sleep = self.engine.clock.sleep
-        guard case .success = await self.control.questions.result(of: { try await sleep(delay) }) else {
-            throw .stopped
-        }
+        guard await self.control.questions.sleep(for: delay) else { throw .stopped }
         self.action =
             self.deadlines.isOver(at: self.now)
             ? self.reader.machine.failed(.timeout(.total), attempt: opening.attempt, jitter: 0)

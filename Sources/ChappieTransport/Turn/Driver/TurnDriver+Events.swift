@@ -13,19 +13,15 @@ extension TurnDriver {
             unsafe try self.follow(reading, of: json, attempt: attempt)
         } catch {
             if case .missingType = error, let type = unsafe type,
-                let event = unsafe UntypedEvent.adding(type: type, to: json)
+                unsafe UntypedEvent.with(type, addedTo: json, { unsafe self.receivedEvent($0, attempt: attempt) })
             {
-                return unsafe event.withUnsafeBytes { bytes in
-                    let count = bytes.count - ResponseEventDecoder.paddingByteCount
-                    unsafe self.receivedEvent(UnsafeRawBufferPointer(rebasing: bytes[..<count]), attempt: attempt)
-                }
+                return
             }
             unsafe self.failed(toDecode: error, json, attempt: attempt)
         }
     }
 
-    /// Handles a message, and those behind it as long as they are only output, up to 64 KiB: the events of a step are in
-    /// memory together.
+    /// Handles a message, and those behind it as long as they are only output, up to 64 KiB, which are in memory together.
     func receivedMessages(_ first: InboundPayload, attempt: Int) {
         var message = first
         // The total budget is checked before each message: the consumer's time counts as well.
@@ -136,11 +132,10 @@ extension TurnDriver {
         if self.reader.meter.takeProgress() { self.attempts.current?.progressed(at: self.reader.meter.time) }
     }
 
-    /// Records that the consumer has taken the last event of a batch, after any time for the earlier ones.
+    /// Counts the last event of a batch as read when the consumer has taken it, because its time is not the server's.
     ///
-    /// None of that time is the server's: it counts as if the event had been read at this time. It is a separate
-    /// function, because its caller runs for every event.
-    /// - Returns: this time, if it was needed; nil otherwise.
+    /// It returns the present time, if that was needed. It is a separate function, because its caller runs for every
+    /// event.
     @inline(never)
     @discardableResult
     func tookLastOfBatch() -> Moment? {

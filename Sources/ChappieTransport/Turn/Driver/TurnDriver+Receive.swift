@@ -9,11 +9,12 @@ extension TurnDriver {
     /// Handles one event of the connection, after a wait if necessary.
     nonisolated(nonsending) func receive() async {
         guard let wait = self.receiveNow() else {
-            if self.reader.meter.isSliceOverInPlace() { await self.endSlice() }
-            return
+            guard self.reader.meter.isSliceOverInPlace() else { return }
+            self.beginSlice()
+            return await OtherTasks.run()
         }
         self.reader.meter.restartSlice()
-        switch await self.outcome(of: wait) {
+        switch await wait.outcome(on: self.engine.transport) {
         case .ready: return
         case .cancelled: self.stop()
         case .deadlinePassed:
@@ -22,18 +23,7 @@ extension TurnDriver {
         }
     }
 
-    /// Waits.
-    ///
-    /// Each wait is the end of a branch, because what followed both would need a change of executors.
-    nonisolated(nonsending) private func outcome(of wait: ConnectionWait) async -> TransportWaitOutcome {
-        guard let other = wait.other else { return await wait.connection.wait(forNanoseconds: wait.nanoseconds) }
-        return await self.engine.transport.wait(
-            for: [wait.connection, other], atMost: wait.nanoseconds.map { .nanoseconds($0) })
-    }
-
-    /// Handles one available event; returns the necessary wait when there is none.
-    ///
-    /// `now` is the present time if the caller knows it.
+    /// Handles one available event, or returns the necessary wait; `now` is the present time if the caller knows it.
     @inline(never)
     func receiveNow(at now: Moment? = nil) -> ConnectionWait? {
         guard let connection = self.attempts.current?.connection else { return nil }
@@ -103,8 +93,7 @@ extension TurnDriver {
         }
     }
 
-    /// Checks whether a time limit has passed although events come: signs of life do not count for a model without
-    /// output.
+    /// Checks whether a time limit has passed although events come: a model without output makes no progress.
     func checkProgress() {
         guard let deadline = self.nearestDeadline(at: self.moment), deadline.nanoseconds <= 0 else { return }
         self.passed(deadline.kind)
@@ -112,30 +101,10 @@ extension TurnDriver {
         if deadline.kind == .stall { self.checkProgress() }
     }
 
-    /// Checks the budgets and lets other tasks work, once in a while, although there is still data to read.
-    ///
-    /// All budgets apply to a peer that never pauses.
-    nonisolated(nonsending) private func endSlice() async {
-        self.beginSlice()
-        await Self.letOthersWork()
-    }
-
-    /// Begins the next slice with a check of the budgets.
+    /// Begins the next slice with a check of the budgets, all of which apply to a peer that never pauses.
     func beginSlice() {
         self.reader.meter.restartSlice()
         self.checkProgress()
-    }
-
-    /// Lets other tasks work, once.
-    ///
-    /// Not inlined: the size of a `CheckedContinuation` is known only at run time, and its caller would allocate for it
-    /// with every event.
-    @inline(never)
-    nonisolated(nonsending) static func letOthersWork() async {
-        // `Task.yield` bypasses the hook with which programs keep their tasks on one thread.
-        await withCheckedContinuation { continuation in
-            Task.detached { continuation.resume() }
-        }
     }
 
     // MARK: Head
@@ -181,18 +150,15 @@ extension TurnDriver {
         }
     }
 
-    /// Parses a piece of an event stream.
-    ///
-    /// Events behind the end of the attempt are stale, and the state machine ignores them.
+    /// Parses a piece of an event stream; events behind the end of the attempt are stale, and ignored.
     private func receivedEventStream(_ bytes: UnsafeRawBufferPointer, attempt: Int) {
         do {
             unsafe try self.parser.parse(bytes) { item in
                 guard case .event(let event) = unsafe item else { return }
                 // Five letters: of the types of a response's events, only `error` has that length.
-                if unsafe event.type.count == 5, unsafe event.type.elementsEqual("error".utf8) {
-                    guard let error = unsafe UntypedEvent(dataOfError: event.data) else {
-                        return unsafe self.receivedEvent(event.data, attempt: attempt)
-                    }
+                if unsafe event.type.count == 5, unsafe event.type.elementsEqual("error".utf8),
+                    let error = unsafe UntypedEvent(dataOfError: event.data)
+                {
                     return unsafe self.received(error, json: event.data, attempt: attempt)
                 }
                 guard unsafe !event.data.isEmpty else { return }
@@ -251,7 +217,7 @@ extension TurnDriver {
         }
         guard let other = self.attempts.continueWithOther() else { return }
         self.reader.continues(with: other)
-        if other.transport == .httpSSE { self.fellBack(because: failure.tag, other.rung) }
+        if other.transport == .httpSSE { self.reader.noteFallback(because: failure.tag, other.rung, self.recorder) }
         self.engine.raceEnded(self.reader.machine)
     }
 

@@ -46,40 +46,34 @@ import TransportSurface
         self.control = TurnControl(engine, requestID: self.identity.requestID, resuming: request.resumption)
         self.shared = self.control.shared
         self.ticket = TurnTicket(engine, self.control)
-        let watch = RequestWatch(configuration, identity: self.identity)
-        self.recorder = TurnRecorder(watch, report: self.control.report)
+        self.recorder = TurnRecorder(
+            RequestWatch(configuration, identity: self.identity), report: self.control.report)
         self.deadlines = Deadlines(
             request.timeouts?.bounded ?? configuration.timeouts,
-            tellsOfStalls: configuration.reportsDiagnostics || watch.isLogging)
+            tellsOfStalls: configuration.reportsDiagnostics || self.recorder.isLogging)
         self.attempts = AttemptPair(self.shared)
         self.reader = EventReader(engine, request, requestID: self.identity.requestID, self.control.steering)
         self.parser = EventStreamParser(maximumEventByteCount: configuration.limits.eventByteCount)
     }
 
-    /// Cleans up, as the stream may be dropped before the end of its turn.
+    /// The stream may be dropped before the end of its turn.
     deinit {
         self.control.abandonTicket()
         guard self.outcome == nil, let startedAt = self.deadlines.startedAt else { return }
         self.recorder.cancelled(after: self.now - startedAt, self.reader.facts)
     }
 
-    /// Removes the credentials of the turn from the server's text.
-    ///
-    /// It belongs to the stream's one consumer.
+    /// Removes the credentials of the turn from the server's text; for the stream's one consumer.
     package var redaction: SecretRedaction { self.reader.redaction }
 
-    /// The result of the complete response; nil before, and when its items are too large to be kept.
-    ///
-    /// It belongs to the stream's one consumer.
+    /// The result of the complete response, for the stream's one consumer; nil before, and when its items are too large.
     package var completedResponse: CompletedResponse? {
         self.reader.completedResponse(of: self.sender?.outgoing)
     }
 
     // MARK: The consumer
 
-    /// Returns the next event; nil after `.completed`.
-    ///
-    /// It runs where its caller does: a ready event is returned without a change of executors.
+    /// Returns the next event, a ready one without a change of executors; nil after `.completed`.
     nonisolated(nonsending) package func next() async throws -> ChappieStreamEvent? {
         var event = ChappieStreamEvent.completed
         switch self.shared.takeReady(into: &event) {
@@ -96,19 +90,15 @@ import TransportSurface
         }
     }
 
-    /// Returns the events that are ready, in order and at least one; nil after the batch with `.completed`.
-    ///
-    /// When none is ready, it returns those of the next step: up to 64 KiB of available messages, and the one that
-    /// exceeds this. It and `next()` take from the same queue.
+    /// Returns the events that are ready, or those of the next step: up to 64 KiB of available messages, and the one
+    /// that exceeds this; nil after the batch with `.completed`.
     nonisolated(nonsending) package func nextBatch() async throws -> [ChappieStreamEvent]? {
         try await self.work(isCancelled: self.beginReading()) {
             self.shared.withLock { $0.takeAll(orOf: &self.reader.queue) }
         }
     }
 
-    /// Returns the next events for a sequence that hands them out one by one.
-    ///
-    /// Of a response that can be resumed it is one event, so that `resumePoint` is exact behind each.
+    /// Returns the next events for a sequence: one if the response can be resumed, so that `resumePoint` is exact.
     nonisolated(nonsending) package func nextOfSequence() async throws -> [ChappieStreamEvent]? {
         try await self.work(isCancelled: self.beginReading()) {
             self.shared.withLock { $0.takeAll(orOf: &self.reader.queue, oneByOne: self.reader.isKept) }
@@ -150,12 +140,72 @@ import TransportSurface
     nonisolated(nonsending) private func advance() async {
         if self.shared.isGivenUp { return self.stop() }
         guard self.deadlines.startedAt != nil else { return await self.begin() }
-        switch self.performNow() {
-        case .nothing: break
-        case .receive: await self.receive()
-        case .action: await self.performAction()
+        if !self.performNow() {
+            if self.action == nil { await self.receive() } else { await self.performAction() }
         }
         self.noteReplaySafety()
+    }
+
+    // MARK: The consumer, in steps
+
+    // They serve the middle of a response, where nothing is to be done but to read and to wait; `work` does all else.
+    // They are synchronous: the one function that waits is `EventBatchReader.nextOfSequence(reusing:)`.
+
+    package var readsInSteps: Bool { true }
+
+    /// Indicates whether nothing is to be done but to read one connection, and to wait for it.
+    private var isInTheMiddle: Bool {
+        self.action == nil && self.outcome == nil && self.deadlines.startedAt != nil && !self.attempts.isRace
+    }
+
+    package func beginStepOfSequence(reusing memory: consuming [ChappieStreamEvent]) -> SequenceStep {
+        guard self.isInTheMiddle else { return .other }
+        let (isCancelled, hasReady) = self.shared.withLock { ($0.beginReading(), $0.ready.count > 0) }
+        // `work` ends the turn.
+        if isCancelled { return self.leaveSequence() }
+        // The consumer's time for the previous batch is not the server's.
+        let now = self.tookLastOfBatch()
+        self.reader.meter.restartSlice()
+        self.reader.queue.reuse(memory)
+        if hasReady || self.reader.queue.count > 0, let events = self.takeOfSequence() { return .events(events) }
+        return self.continueSequence(at: now)
+    }
+
+    package func stepOfSequence(after outcome: TransportWaitOutcome) -> SequenceStep {
+        // A passed deadline is examined when nothing has arrived: data that came in the last moment counts.
+        let isCancelled = if case .cancelled = outcome { true } else { self.shared.withLock { $0.isCancelled } }
+        guard isCancelled else { return self.continueSequence(at: nil) }
+        self.stop()
+        return self.leaveSequence()
+    }
+
+    /// Reads what has arrived, up to the next events for the consumer; `now` is the present time if it is known.
+    private func continueSequence(at now: Moment?) -> SequenceStep {
+        var now = now
+        while self.isInTheMiddle {
+            if let wait = self.receiveNow(at: now.take()) {
+                self.reader.meter.restartSlice()
+                return .wait(wait.connection, nanoseconds: wait.nanoseconds)
+            }
+            let isSliceOver = self.reader.meter.isSliceOverInPlace()
+            if isSliceOver { self.beginSlice() }
+            self.noteReplaySafety()
+            // No other call makes events, so that an empty queue needs no lock.
+            if self.reader.queue.count > 0, let events = self.takeOfSequence() { return .events(events) }
+            if isSliceOver { return .pause }
+            if self.shared.isGivenUp { self.stop() }
+        }
+        return self.leaveSequence()
+    }
+
+    private func takeOfSequence() -> [ChappieStreamEvent]? {
+        self.shared.withLock { $0.takeOfSequence(orOf: &self.reader.queue, oneByOne: self.reader.isKept) }
+    }
+
+    /// Leaves the rest to `nextOfSequence()`.
+    private func leaveSequence() -> SequenceStep {
+        self.shared.withLock { $0.isBusy = false }
+        return .other
     }
 
     // MARK: The beginning
@@ -178,17 +228,12 @@ import TransportSurface
     /// Asks for the first action.
     @inline(never)
     private func start(_ sender: RequestSender) throws(RequestSender.Failure) {
-        self.reader.lane = sender.outgoing.streamID
-        self.reader.redaction.add(sender.credential)
+        self.reader.begin(sender)
         self.reader.machine = try sender.begin()
-        self.reader.isKept = sender.isKept
         self.action = self.reader.machine.started()
     }
 
     // MARK: The end
-
-    /// Indicates whether the turn has ended; its last events may still wait for the consumer.
-    var hasEnded: Bool { self.outcome != nil }
 
     /// Ends the turn, once: complete, or with an error.
     func end(_ error: (any Error)?) {
@@ -214,52 +259,24 @@ import TransportSurface
         self.end(self.control.steering.refusal ?? CancellationError())
     }
 
-    /// Ends the turn because the program has not answered a question: with its error, as cancelled, or late.
-    func endUnanswered(_ error: any Error) {
-        if self.shared.isGivenUp { return self.stop() }
-        guard error is ProgramQuestions.TotalPassedError else {
-            self.closeAttempt(outcome: "cancelled")
-            return self.end(error)
-        }
-        let failure = AttemptFailure.timeout(.total)
-        let late = self.reader.error(for: failure, of: self.attempts, at: self.now)
-        // The program was slow, rather than the server.
-        self.control.abandonTicket()
-        self.closeAttempt(outcome: failure.tag)
-        self.end(late)
-    }
-
     /// The present time.
     var now: Duration { self.engine.clock.now() }
 
     /// The same time, for the path of an event.
     var moment: Moment { self.engine.clock.moment() }
 
-    /// Keeps the report exact while the turn runs: its consumer may drop the stream between any two events.
+    /// Keeps the report exact: the consumer may drop the stream between any two events.
     @inline(never)
     func noteReplaySafety() {
         self.recorder.noteSafety(self.reader.machine.replaySafetyInPlace())
     }
 
-    // MARK: From any task
+    // MARK: From any task, as described for `StreamedTurn`
 
-    /// Closes the connection and ends the stream with `CancellationError`.
     package func cancel() { self.control.cancel() }
-
-    /// Adds items to the response that is being made.
-    ///
-    /// From then on the request is not sent again, because that would lose them: a failure ends the turn.
     package func steer(_ input: [UInt8]) throws { try self.control.steer(input) }
-
-    /// The server's message about the error that ended the turn.
     package var serverMessage: String? { self.shared.withLock { $0.serverMessage } }
-
-    /// The complete response, without its text; nil before its end.
     package var response: ChappieResponse? { self.shared.withLock { $0.response } }
-
-    /// The position behind the events that the consumer has taken; nil when another turn could not continue there.
     package var resumePoint: ChappieResumePoint? { self.shared.withLock { $0.resumePoint } }
-
-    /// The turn's report so far.
     package var report: ChappieStreamReport { self.control.report.withLock { $0 } }
 }
