@@ -17,7 +17,7 @@ enum SendingFigures {
     /// The messages of a run, for a run of some tenths of a second.
     private static let messageCount = 100_000
     private static let leastRoundCount = 11
-    /// The least share of the loop's rate; the processor time of a message may be as many times the loop's.
+    /// The least share of the loop's rate; a message may take the loop's processor time divided by it.
     private static let leastShare = 0.8
 
     private static let message = [UInt8](unsafeUninitializedCapacity: Int(CSS_UPLOAD_SIZE)) { bytes, count in
@@ -36,7 +36,7 @@ enum SendingFigures {
         }
     }
 
-    /// Sends by both in rounds, every second one in reverse order.
+    /// Sends by both in rounds, every second one in reverse order; the bars apply to the ratios within a round.
     private static func measure(_ roundCount: Int) async throws -> [Reading] {
         let server = try StreamServer(.drop)
         // A run of each before all others fills caches.
