@@ -291,7 +291,6 @@ def arguments():
     parser.add_argument("--native", type=pathlib.Path, required=True)
     parser.add_argument("--results")
     parser.add_argument("--filter", default="")
-    parser.add_argument("--rounds", type=int, default=ROUNDS)
     return parser.parse_args()
 
 
@@ -337,7 +336,7 @@ def main():
                 print(f"bench-peers.sh: typical/{workload.name}: {error}", file=sys.stderr, flush=True)
                 status = 1
 
-        in_rounds(options.rounds, [client for client in clients if end_to_end.is_built(options, client)],
+        in_rounds(ROUNDS, [client for client in clients if end_to_end.is_built(options, client)],
                   lambda client, turn: measure(options, facts, workload, client, turn, measurement), fail)
         measurement.write(results)
         for (client, name), rounds in measurement.runs.items():

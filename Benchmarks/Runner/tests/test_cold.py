@@ -53,7 +53,3 @@ class ColdBudgets(unittest.TestCase):
         result, _ = counted(twice, thrice, twice)
         self.assertEqual(result, cold.counting.Cold(20_000, 590, 190, 110))
         self.assertEqual(len(self.compared(20_000, 590, 190, 110)[0]), 1)
-
-
-if __name__ == "__main__":
-    unittest.main()
