@@ -1,4 +1,4 @@
-// The heads of requests, and their bodies, which are discarded.
+// The heads of requests, and their bodies, which have a Content-Length and are discarded.
 #define _GNU_SOURCE
 #include "Server.h"
 
@@ -36,24 +36,16 @@ static bool field_has(const char *head, const char *name, const char *token) {
     return false;
 }
 
-static void read_body_fields(connection *connection, const char *head) {
+static void answer_request(connection *connection, const char *head, const options *options) {
     size_t count;
     const char *length = field_value(head, "content-length", &count);
-    connection->body = (body){.is_chunked = field_has(head, "transfer-encoding", "chunked")};
-    if (connection->body.is_chunked) connection->body.part = BODY_CHUNK_SIZE;
-    else if (length) connection->body.remaining = strtoull(length, NULL, 10);
-}
-
-static void answer_request(connection *connection, const char *head, const options *options) {
-    read_body_fields(connection, head);
+    connection->body_remaining = length ? strtoull(length, NULL, 10) : 0;
     bool is_old = memmem(head, strcspn(head, "\r"), "HTTP/1.0", 8) != NULL;
     // Paced messages are made one at a time, and are not compressed.
     bool gzips = options->gzips && options->mode != MODE_PACE && field_has(head, "accept-encoding", "gzip");
     connection->form = gzips ? FORM_EVENT_STREAM_GZIP : FORM_EVENT_STREAM;
     connection->keeps_alive = !is_old && !field_has(head, "connection", "close");
     connection->state = STATE_BODY;
-    static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
-    if (field_has(head, "expect", "100-continue")) say(connection, go_on, sizeof go_on - 1);
 }
 
 // Takes the head of a request once it is complete.
@@ -85,46 +77,13 @@ static void answer_body(connection *connection) {
     connection->state = STATE_STREAM;
 }
 
-// Takes a line of a chunked body (RFC 9112 section 7.1); false when it is incomplete.
-static bool take_line(connection *connection) {
-    body *body = &connection->body;
-    uint8_t *end = memchr(connection->input, '\n', connection->input_count);
-    if (!end) return false;
-    size_t size = (size_t)(end + 1 - connection->input);
-    bool is_empty = size <= 2;
-    switch (body->part) {
-    case BODY_CHUNK_SIZE:
-        body->remaining = strtoull((char *)connection->input, NULL, 16);
-        body->part = body->remaining > 0 ? BODY_BYTES : BODY_TRAILER;
-        break;
-    case BODY_CHUNK_END:
-        body->part = BODY_CHUNK_SIZE;
-        break;
-    case BODY_TRAILER:
-        if (is_empty) *body = (struct body){0};
-        break;
-    case BODY_BYTES:
-        break;
-    }
-    consume_input(connection, size);
-    return true;
-}
-
 // Takes the received part of a body, and answers the request when the body is complete; false when it needs more.
 bool take_body(connection *connection) {
-    body *body = &connection->body;
-    while (body->is_chunked || body->remaining > 0) {
-        if (body->part != BODY_BYTES) {
-            connection->input[connection->input_count] = 0;
-            if (!take_line(connection)) return false;
-            continue;
-        }
-        size_t count = connection->input_count < body->remaining ? connection->input_count : (size_t)body->remaining;
-        if (count == 0) return false;
-        consume_input(connection, count);
-        body->remaining -= count;
-        if (body->remaining == 0 && body->is_chunked) body->part = BODY_CHUNK_END;
-    }
+    uint64_t remaining = connection->body_remaining;
+    size_t count = connection->input_count < remaining ? connection->input_count : (size_t)remaining;
+    consume_input(connection, count);
+    connection->body_remaining -= count;
+    if (connection->body_remaining > 0) return false;
     answer_body(connection);
     return true;
 }

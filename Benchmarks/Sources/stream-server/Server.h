@@ -65,15 +65,6 @@ typedef enum {
     STATE_CLOSING, // has shut down its side, and waits for the client
 } state;
 
-typedef enum { BODY_BYTES, BODY_CHUNK_SIZE, BODY_CHUNK_END, BODY_TRAILER } body_part;
-
-// The body of a request, which is read and discarded.
-typedef struct body {
-    bool is_chunked;
-    body_part part;
-    uint64_t remaining; // bytes of the body or of its chunk
-} body;
-
 // The messages that a client has sent to be dropped.
 typedef struct {
     uint8_t header[14]; // the header of a frame (RFC 6455 section 5.2), as far as it has come
@@ -101,7 +92,7 @@ typedef struct connection {
     uint64_t frame_remaining; // bytes of that frame
     uint64_t requested;     // responses requested while one was being sent
     uint64_t sent_count;    // messages of the response that were passed to `output`
-    body body;
+    uint64_t body_remaining; // bytes of the body of a request, which are discarded
     uint8_t *input;
     size_t input_count, input_capacity;
     // The bytes being written, and the bytes to write after control frames that interrupt them.

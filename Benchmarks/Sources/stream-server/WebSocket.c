@@ -44,7 +44,7 @@ static const char *agreed_extension(const char *head, const options *options) {
 }
 
 void answer_upgrade(connection *connection, const char *head, const options *options) {
-    size_t count, name_count = 0;
+    size_t count;
     const char *key = field_value(head, "sec-websocket-key", &count);
     char text[256], accept[64], answer[512];
     uint8_t digest[SHA_DIGEST_LENGTH];
@@ -52,16 +52,11 @@ void answer_upgrade(connection *connection, const char *head, const options *opt
     SHA1((const uint8_t *)text, (size_t)length, digest);
     EVP_EncodeBlock((uint8_t *)accept, digest, sizeof digest);
     const char *extension = agreed_extension(head, options);
-    // The server agrees to the first subprotocol that is offered.
-    const char *protocols = field_value(head, "sec-websocket-protocol", &count);
-    if (protocols) name_count = strcspn(protocols, ", \t\r");
-    bool names = name_count > 0 && name_count < 128;
     length = snprintf(
         answer, sizeof answer,
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-        "Sec-WebSocket-Accept: %s\r\n%s%s%.*s%s\r\n",
-        accept, extension, names ? "Sec-WebSocket-Protocol: " : "", names ? (int)name_count : 0,
-        names ? protocols : "", names ? "\r\n" : "");
+        "Sec-WebSocket-Accept: %s\r\n%s\r\n",
+        accept, extension);
     say(connection, answer, (size_t)length);
     connection->form = *extension ? FORM_WEBSOCKET_DEFLATE : FORM_WEBSOCKET;
     connection->state = STATE_REQUEST;
