@@ -86,22 +86,15 @@ function pieces(stream, byteCount, chunkByteCount) {
     return chunks;
 }
 
-// The most bytes of a stream that are parsed, which sse-throughput parses too.
-function largest(chunkByteCount) {
-    return chunkByteCount < 16 ? 2 ** 21 : chunkByteCount < 256 ? 2 ** 23 : 2 ** 40;
-}
-
 function measure(folder, facts, peer, workload) {
     const [corpus, size] = workload.split("/");
     const chunkByteCount = Number(size);
     const description = facts.find((item) => item.corpus === corpus);
     const stream = fs.readFileSync(path.join(folder, description.file));
     const sizes = description.prefixes.map((prefix) => prefix.byteCount);
-    // The first prefix that is large enough: a prefix ends with an event, behind the mark.
-    const limit = sizes.find((byteCount) => byteCount >= largest(chunkByteCount)) ?? sizes.at(-1);
     let chosen = sizes[0];
     warmUp(peer, pieces(stream, chosen, chunkByteCount));
-    for (const byteCount of sizes.filter((value) => value <= limit)) {
+    for (const byteCount of sizes) {
         const [elapsed] = timed(peer, pieces(stream, chosen, chunkByteCount));
         if (byteCount > chosen && elapsed * byteCount / chosen > secondsAPass) break;
         chosen = byteCount;

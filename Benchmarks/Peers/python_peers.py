@@ -116,23 +116,14 @@ def pieces(stream, byte_count, chunk_byte_count):
     return [stream[start : min(start + chunk_byte_count, byte_count)] for start in starts]
 
 
-def largest(chunk_byte_count):
-    """Returns the most bytes of a stream that are parsed, which sse-throughput parses too."""
-    return 2 << 20 if chunk_byte_count < 16 else 8 << 20 if chunk_byte_count < 256 else 1 << 40
-
-
 def measure(folder, facts, parse, workload):
     corpus, chunk_byte_count = workload.split("/")
     chunk_byte_count = int(chunk_byte_count)
     description = next(item for item in facts if item["corpus"] == corpus)
     stream = (folder / description["file"]).read_bytes()
     sizes = [prefix["byteCount"] for prefix in description["prefixes"]]
-    # The first prefix that is large enough: a prefix ends with an event, behind the mark.
-    limit = next((size for size in sizes if size >= largest(chunk_byte_count)), sizes[-1])
     chosen = sizes[0]
     for size in sizes:
-        if size > limit:
-            break
         elapsed, _ = seconds(parse, pieces(stream, chosen, chunk_byte_count))
         if elapsed * size / chosen > SECONDS_A_PASS and size > chosen:
             break
