@@ -42,7 +42,7 @@ bool EventPattern::was_other(size_t index, const EventOutline &outline, bool is_
     if (candidate.is_gap) { return true; }
     if (is_item_id && this->has_fitted) { return false; }
     return candidate.range.count != contents.count
-        || std::memcmp(this->text + candidate.range.offset, contents.bytes, contents.count) != 0;
+        || std::memcmp(this->text.get() + candidate.range.offset, contents.bytes, contents.count) != 0;
 }
 
 EventPattern::Place EventPattern::place_of(csj_text text, const uint8_t *bytes) const noexcept {
@@ -54,11 +54,25 @@ EventPattern::Place EventPattern::place_of(csj_text text, const uint8_t *bytes) 
     return {literal, true, {inside, static_cast<uint16_t>(text.count)}};
 }
 
+bool EventPattern::make_room(size_t count) noexcept {
+    if (count <= this->text_capacity) { return true; }
+    // Deltas differ by a few bytes. An event that begins with a cache line touches the fewest of them.
+    constexpr size_t line = 64;
+    const size_t capacity = (count + 2 * line - 1) / line * line;
+    auto *const larger = static_cast<uint8_t *>(std::aligned_alloc(line, capacity));
+    if (larger == nullptr) { return false; }
+    // The values of the event that is kept are compared before it is replaced.
+    if (this->text_capacity > 0) { std::memcpy(larger, this->text.get(), this->text_capacity); }
+    this->text.reset(larger);
+    this->text_capacity = capacity;
+    return true;
+}
+
 void EventPattern::learn(
     const uint8_t *bytes, size_t count, csj_event &event, const EventOutline &outline
 ) noexcept {
     event.shape = this->slots.number_of(event);
-    if (outline.is_unusable || count > longest_event) { return; }
+    if (outline.is_unusable || count > longest_event || !this->make_room(count)) { return; }
     const bool is_same_shape = outline.count == this->candidate_count;
     size_t start = 0;
     uint8_t gap_count = 0;
@@ -81,7 +95,7 @@ void EventPattern::learn(
     this->candidate_count = outline.count;
     this->has_fitted = false;
     this->literals[gap_count] = {static_cast<uint16_t>(start), static_cast<uint16_t>(count - start)};
-    std::memcpy(this->text, bytes, count);
+    std::memcpy(this->text.get(), bytes, count);
     // Escaped names would have other offsets than in the event.
     this->literal_count = 0;
     for (uint8_t index = 0; index <= gap_count; ++index) {
@@ -177,6 +191,7 @@ bool EventPattern::fits(
     if (this->literal_count == 0) { return false; }
     const uint8_t *byte = bytes;
     const uint8_t *const end = bytes + count;
+    const uint8_t *const text = this->text.get();
     const uint8_t *literal_starts[EventOutline::capacity + 1];
     bool has_any_escape = false;
     int64_t number = this->facts.sequence_number;
@@ -184,7 +199,7 @@ bool EventPattern::fits(
     for (size_t index = 0;; ++index) {
         const Range literal = this->literals[index];
         if (static_cast<size_t>(end - byte) < literal.count) { return false; }
-        if (std::memcmp(byte, this->text + literal.offset, literal.count) != 0) { return false; }
+        if (std::memcmp(byte, text + literal.offset, literal.count) != 0) { return false; }
         literal_starts[index] = byte;
         byte += literal.count;
         if (index == last) { break; }

@@ -8,9 +8,15 @@
 
 #include "CSimdjson.h"
 
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 
 namespace csj {
+
+struct Free {
+    void operator()(void *memory) const noexcept { std::free(memory); }
+};
 
 /// A value of an event's outermost object that may differ in the next event.
 struct EventGap {
@@ -145,6 +151,8 @@ private:
 
     static constexpr uint8_t no_gap = EventOutline::capacity;
 
+    /// Makes room for an event of `count` bytes, with the bytes that are kept; returns false without memory.
+    bool make_room(size_t count) noexcept;
     bool was_other(size_t index, const EventOutline &outline, bool is_item_id) const noexcept;
     Place place_of(csj_text text, const uint8_t *bytes) const noexcept;
 
@@ -165,7 +173,9 @@ private:
     SlotMemory slots;
     size_t candidate_count = 0;
     Candidate candidates[EventOutline::capacity];
-    uint8_t text[longest_event];
+    /// The event that is kept, in memory of about its size; null before the first.
+    std::unique_ptr<uint8_t, Free> text;
+    size_t text_capacity = 0;
 };
 
 }  // namespace csj

@@ -26,10 +26,6 @@ namespace csj {
 
 namespace ondemand = simdjson::ondemand;
 
-struct Free {
-    void operator()(void *memory) const noexcept { std::free(memory); }
-};
-
 /// The capacities that a scanner keeps between calls; memory of a large input beyond them is freed.
 constexpr size_t retained_byte_count = 256 << 10;
 
