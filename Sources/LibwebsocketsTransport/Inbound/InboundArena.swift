@@ -113,7 +113,7 @@ final class InboundArena: Sendable {
             guard let oldest = self.oldest else {
                 let buffer =
                     byteCount <= InboundBuffer.smallByteCount
-                    ? self.spare.take() ?? InboundBuffer() : self.large(from: &reserve, for: byteCount)
+                    ? self.small(for: byteCount) : self.large(from: &reserve, for: byteCount)
                 self.oldest = buffer
                 return buffer
             }
@@ -122,6 +122,13 @@ final class InboundArena: Sendable {
             let buffer = self.large(from: &reserve, for: byteCount)
             self.later.append(buffer)
             return buffer
+        }
+
+        /// Returns the spare buffer, or another one where it is too small.
+        private mutating func small(for byteCount: Int) -> InboundBuffer {
+            if let spare = self.spare.take(), spare.hasRoom(for: byteCount) { return spare }
+            return byteCount <= InboundBuffer.leastByteCount
+                ? InboundBuffer() : InboundBuffer(byteCount: InboundBuffer.smallByteCount)
         }
 
         /// Returns a buffer for a whole read, or, while memory is scarce, for this one.

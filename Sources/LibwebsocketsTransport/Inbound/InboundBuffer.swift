@@ -29,8 +29,10 @@ final class InboundBuffer: @unchecked Sendable {
     static let readByteCount = 480 << 10
     /// The capacity that one read needs.
     static let largeByteCount = readByteCount
-    /// The capacity that an idle stream keeps: room for a few events.
+    /// The largest capacity that an idle stream keeps.
     static let smallByteCount = 2 << 10
+    /// The capacity that a stream with small events keeps: room for a few of them.
+    static let leastByteCount = 1 << 10
 
     /// The pieces, in order; no access leads to another, so that exclusivity is not checked at run time.
     @exclusivity(unchecked) private(set) var records: [Record] = []
@@ -46,7 +48,7 @@ final class InboundBuffer: @unchecked Sendable {
     }
 
     /// Creates a buffer with room for `byteCount` bytes.
-    init(byteCount: Int = InboundBuffer.smallByteCount) {
+    init(byteCount: Int = InboundBuffer.leastByteCount) {
         self.memory = PaddedBuffer(capacity: byteCount, keptCapacity: byteCount)
     }
 
