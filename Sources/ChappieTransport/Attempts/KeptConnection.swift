@@ -43,7 +43,9 @@ struct KeptConnection {
 }
 
 /// The last exchange of a kept connection: the whole request, and its response.
-struct KeptExchange {
+///
+/// Immutable, and a class: most attempts have none, and each would hold the room for one.
+final class KeptExchange: Sendable {
     /// The whole request, of which perhaps only a part was sent.
     let body: ResponseRequestBody
     let record: ResponseRecord
@@ -55,6 +57,18 @@ struct KeptExchange {
     let hasOutput: Bool
     /// Indicates whether it only prepared the server.
     let isWarmUp: Bool
+
+    init(
+        body: ResponseRequestBody, record: ResponseRecord, responseID: String?, earlier: EarlierResponses,
+        hasOutput: Bool, isWarmUp: Bool
+    ) {
+        self.body = body
+        self.record = record
+        self.responseID = responseID
+        self.earlier = earlier
+        self.hasOutput = hasOutput
+        self.isWarmUp = isWarmUp
+    }
 
     /// Returns the rest of a request that continues this exchange; nil when it has to be sent whole.
     func continuation(of body: ResponseRequestBody) -> ResponseRequestBody.Continuation? {

@@ -31,10 +31,7 @@ final class RequestSender {
     }
 
     private let engine: Engine
-    /// The engine's configuration with the request's own fields and time limits.
-    let configuration: ChappieTransportConfiguration
-    private let request: ChappieTransportRequest
-    private let identity: RequestIdentity
+    private let turn: TurnRequest
     private let control: TurnControl
     /// The request in the form in which it is sent.
     var outgoing: OutgoingRequest
@@ -47,21 +44,18 @@ final class RequestSender {
     ///
     /// - Parameters:
     ///   - engine: the instance's engine.
-    ///   - request: the caller's request.
-    ///   - identity: the names that are sent with the request.
+    ///   - turn: the caller's request.
     ///   - control: the turn's cancellation, and its questions to the program.
     /// - Throws: an error when the body is not a JSON object.
     private init(
-        _ engine: Engine, _ request: ChappieTransportRequest, identity: RequestIdentity, _ control: TurnControl
+        _ engine: Engine, _ turn: TurnRequest, _ control: TurnControl
     ) throws(ResponseRequestBodyError) {
         self.engine = engine
-        self.configuration = request.applied(to: engine.configuration)
-        self.request = request
-        self.identity = identity
+        self.turn = turn
         self.control = control
         self.outgoing = try OutgoingRequest(
-            request, usesLanes: engine.configuration.usesLanes,
-            metadata: engine.configuration.sendsClientMetadata ? identity.metadata : [:])
+            turn.request, usesLanes: engine.configuration.usesLanes,
+            metadata: engine.configuration.sendsClientMetadata ? turn.identity.metadata : [:])
     }
 
     /// Creates the sender of a turn that may run.
@@ -70,9 +64,9 @@ final class RequestSender {
     /// - Throws: `untried` when the engine is shut down, when the request cannot be sent, and when the breaker refuses.
     @inline(never)
     static func permitted(
-        _ engine: Engine, _ request: ChappieTransportRequest, identity: RequestIdentity, _ control: TurnControl,
-        _ ticket: inout TurnTicket
+        _ engine: Engine, _ turn: TurnRequest, _ control: TurnControl, _ ticket: inout TurnTicket
     ) throws(Failure) -> RequestSender {
+        let (request, identity) = (turn.request, turn.identity)
         let transport = request.preferredTransport(of: engine.configuration.policy)
         guard request.isAdmitted || control.admit() else {
             throw .untried(ChappieClientError(shutDown: transport, of: identity))
@@ -82,7 +76,7 @@ final class RequestSender {
         }
         let sender: RequestSender
         do throws(ResponseRequestBodyError) {
-            sender = try RequestSender(engine, request, identity: identity, control)
+            sender = try RequestSender(engine, turn, control)
         } catch {
             throw .untried(ChappieClientError(invalidBody: error, transport: transport, of: identity))
         }
@@ -98,7 +92,7 @@ final class RequestSender {
     /// - Returns: the turn's state machine.
     /// - Throws: `untried` for a request that cannot be sent.
     func begin() throws(Failure) -> TurnStateMachine {
-        let (configuration, isWarmUp) = (self.engine.configuration, self.request.isWarmUp)
+        let (configuration, isWarmUp) = (self.engine.configuration, self.turn.request.isWarmUp)
         if let fault = self.fault { throw self.failure(fault) }
         self.engine.prepare(for: self.credential, self.configuration, lane: self.outgoing.keptLane, begins: !isWarmUp)
         let availability = self.engine.availability(for: self.outgoing, self.credential)
@@ -108,33 +102,36 @@ final class RequestSender {
         return TurnStateMachine(
             policy: isWarmUp ? .once : RetryPolicy(configuration), webSocket: availability,
             isResumable: self.outgoing.isResumable, asksBeforeSending: self.control.permission.isAsked,
-            outputByteCountLimit: configuration.limits.outputByteCount, resuming: self.request.resumption)
+            outputByteCountLimit: configuration.limits.outputByteCount, resuming: self.turn.request.resumption)
     }
 
     private func failure(_ fault: String) -> Failure {
-        let transport = self.request.preferredTransport(of: self.engine.configuration.policy)
-        return .untried(ChappieClientError(invalidRequest: fault, transport: transport, of: self.identity))
+        let transport = self.turn.request.preferredTransport(of: self.engine.configuration.policy)
+        return .untried(ChappieClientError(invalidRequest: fault, transport: transport, of: self.turn.identity))
     }
 
     // MARK: Facts
 
+    /// The engine's configuration with the request's own fields and time limits; it is needed a few times in a turn.
+    var configuration: ChappieTransportConfiguration { self.turn.request.applied(to: self.engine.configuration) }
+
     /// Indicates whether the server keeps the response, so that another turn can continue it.
     var isKept: Bool {
-        self.request.resumption != nil
+        self.turn.request.resumption != nil
             || self.outgoing.isResumable && self.engine.configuration.policy.recovery != .never
     }
 
     /// The fault of the configuration, the credential or a response's identifier; nil when a request can be sent.
     private var fault: String? {
         self.engine.fault ?? self.credential?.fault
-            ?? self.request.resumption.flatMap { self.builder.fault(ofResponseID: $0.responseID) }
+            ?? self.turn.request.resumption.flatMap { self.builder.fault(ofResponseID: $0.responseID) }
     }
 
     /// A builder of requests for the transport, with the turn's current state.
     private var builder: TransportRequestBuilder {
         TransportRequestBuilder(
             configuration: self.configuration, credential: self.credential, turnState: self.outgoing.turnState,
-            identity: self.identity)
+            identity: self.turn.identity)
     }
 
     /// Returns whether the rest of a response with this identifier can be requested.
@@ -142,7 +139,7 @@ final class RequestSender {
 
     /// The source of tools' outputs: the request's own has precedence over the configuration's.
     private var toolOutput: ChappieTransportConfiguration.ToolOutputSource? {
-        self.request.toolOutput ?? self.engine.configuration.toolOutput
+        self.turn.request.toolOutput ?? self.engine.configuration.toolOutput
     }
 
     // MARK: The response
@@ -357,10 +354,10 @@ final class RequestSender {
         of call: String, _ source: @escaping ChappieTransportConfiguration.ToolOutputSource, by end: Duration?
     ) async throws(Failure) -> [UInt8] {
         do {
-            if self.request.toolOutput != nil { return try await source(call) }
+            if self.turn.request.toolOutput != nil { return try await source(call) }
             return try await self.control.questions.answer(by: end) { try await source(call) }
         } catch {
-            throw self.request.toolOutput == nil ? .unanswered(error) : .toolFailed(error)
+            throw self.turn.request.toolOutput == nil ? .unanswered(error) : .toolFailed(error)
         }
     }
 
@@ -398,7 +395,7 @@ final class RequestSender {
     /// Returns the last exchange of the connection; on a lane without one, that of the lane that it comes from.
     private func exchange(before attempt: Attempt) -> KeptExchange? {
         if let exchange = attempt.kept?.exchange { return exchange }
-        guard let source = self.request.forkedFrom,
+        guard let source = self.turn.request.forkedFrom,
             let kept = self.engine.keptConnection(of: self.outgoing.lane(source), for: self.credential),
             kept.connection.socketIdentity == attempt.connection.socketIdentity
         else { return nil }

@@ -11,8 +11,7 @@ import TransportSurface
 ///   `completedResponse`) and `deinit`; `shared.isBusy` admits one `next()` at a time.
 @safe package final class TurnDriver: StreamedTurn, @unchecked Sendable {
     let engine: Engine
-    private let request: ChappieTransportRequest
-    private let identity: RequestIdentity
+    private let request: TurnRequest
     let control: TurnControl
     /// The control's state, which is stored here as well because every event needs it.
     let shared: LockedValue<SharedTurnState>
@@ -41,18 +40,17 @@ import TransportSurface
     init(engine: Engine, request: ChappieTransportRequest) {
         let configuration = engine.configuration
         self.engine = engine
-        self.request = request
-        self.identity = RequestIdentity(requestID: request.requestID, traceContext: request.traceContext)
-        self.control = TurnControl(engine, requestID: self.identity.requestID, resuming: request.resumption)
+        self.request = TurnRequest(request)
+        let identity = self.request.identity
+        self.control = TurnControl(engine, requestID: identity.requestID, resuming: request.resumption)
         self.shared = self.control.shared
         self.ticket = TurnTicket(engine, self.control)
-        self.recorder = TurnRecorder(
-            RequestWatch(configuration, identity: self.identity), report: self.control.report)
+        self.recorder = TurnRecorder(RequestWatch(configuration, identity: identity), report: self.control.report)
         self.deadlines = Deadlines(
             request.timeouts?.bounded ?? configuration.timeouts,
             tellsOfStalls: configuration.reportsDiagnostics || self.recorder.isLogging)
         self.attempts = AttemptPair(self.shared)
-        self.reader = EventReader(engine, request, requestID: self.identity.requestID, self.control.steering)
+        self.reader = EventReader(engine, request, requestID: identity.requestID, self.control.steering)
         self.parser = EventStreamParser(maximumEventByteCount: configuration.limits.eventByteCount)
     }
 
@@ -215,8 +213,7 @@ import TransportSurface
         self.deadlines.begin(at: self.now)
         self.recorder.began(on: self.reader.transport)
         do throws(RequestSender.Failure) {
-            let sender = try RequestSender.permitted(
-                self.engine, self.request, identity: self.identity, self.control, &self.ticket)
+            let sender = try RequestSender.permitted(self.engine, self.request, self.control, &self.ticket)
             self.sender = sender
             _ = try await sender.refreshCredential(.connecting, by: self.deadlines.end)
             try self.start(sender)
