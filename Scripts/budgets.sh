@@ -2,7 +2,7 @@
 # Builds what the budgets are about, and holds it against them: see Benchmarks/Runner/budgets.py. Then an event at many
 # streams, with its cache misses: see Benchmarks/Runner/cold.py; `budgets.sh cold [--accept] [NAME]...` counts it alone.
 # Then the walks over a server's words, which must be linear: see Benchmarks/Runner/growth.py; `budgets.sh growth
-# [NAME]...` counts them alone.
+# [NAME]...` counts them alone. Last the memory of a stream that waits, beside the bars of `make bench`.
 # Usage: Scripts/budgets.sh [--accept] [NAME]...
 #        Scripts/budgets.sh cold [--accept] [NAME]...
 #        Scripts/budgets.sh growth [NAME]...
@@ -37,6 +37,7 @@ else
     if [[ $# == 0 || $1 == --accept ]]; then
         python3 Benchmarks/Runner/cold.py "$folder" "$@"
         python3 Benchmarks/Runner/growth.py "$folder"
+        "$folder/connection-cost" --repetitions 1 memory
     fi
 fi
 echo "budgets: built in $built s, counted in $((SECONDS - built)) s"
