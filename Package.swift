@@ -261,16 +261,16 @@ let package = Package(
     cxxLanguageStandard: .cxx17
 )
 
-/// Builds tools and the targets that they are made of, and nothing else.
+/// Builds tools and the targets that they are made of, and nothing else; the name of a target of the package is enough.
 @MainActor func build(only tools: [Target]) {
-    let known = Dictionary(uniqueKeysWithValues: (package.targets + tools).map { ($0.name, $0) })
+    let known = Dictionary((package.targets + tools).map { ($0.name, $0) }) { own, _ in own }
     var wanted: Set<String> = []
     var open = tools.map(\.name)
     while let name = open.popLast() {
         guard wanted.insert(name).inserted, let target = known[name] else { continue }
         for case .byNameItem(let name, _) in target.dependencies { open.append(name) }
     }
-    package.products = []
+    package.products.removeAll { $0.name != "chappie" || !wanted.contains("ChappieCommand") }
     package.targets = known.values.filter { wanted.contains($0.name) }.sorted { $0.name < $1.name }
 }
 
@@ -314,7 +314,8 @@ if Context.environment["CHAPPIE_BENCHMARKS"] != nil {
                 "LibwebsocketsTransport", "ServerSentEvents", "StreamTransport", "WebSocketClient", "WebSocketProtocol",
             ]),
 
-        // The start of a process, beside that of the command line.
+        // The start of the command line, and beside it that of a process.
+        .executableTarget(name: "ChappieCommand"),
         benchmark("empty-program", []),
         // The cost of recovery, against the test server of the package.
         benchmark("recovery-figures", ["BenchmarkResults", "Chappie", "ChappieTestServer", "ChappieTransport"]),

@@ -10,8 +10,6 @@
 set -euo pipefail
 readonly started_in=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-# The command line is measured as well, which a build of the benchmarks alone does not have.
-unset CHAPPIE_BENCHMARKS
 
 readonly sources=$PWD/Benchmarks/Peers
 readonly cache=${CHAPPIE_BENCHMARKS_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/chappie-benchmarks}
@@ -353,10 +351,9 @@ if is_asked typical "$filter"; then measure_typical || status=1; fi
 first_text_filter=$filter
 if [[ $filter == typical ]]; then first_text_filter='first-text/cold chappie'; fi
 if is_asked first_text "$first_text_filter"; then
-    swift build --configuration release --product chappie >&2
-    build recovery-figures empty-program
+    build chappie recovery-figures empty-program
     python3 "$sources/first_text.py" --bin "$bin" --python "$python" ${results:+--results "$results"} \
-        --filter "$first_text_filter" --chappie "$(swift build --configuration release --show-bin-path)/chappie" \
+        --filter "$first_text_filter" --chappie "$bin/chappie" \
         --codex "$(find "$cache" -path '*/codex_cli_bin/bin/codex' -print -quit)" || status=1
 fi
 log "Measured in $((SECONDS - started)) s"

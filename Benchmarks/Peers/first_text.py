@@ -26,6 +26,8 @@ from results import (
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 INTEROPERABILITY = FOLDER.parents[1] / "Tests" / "Interoperability"
+# An answer with one delta, and its text.
+ANSWER = FOLDER.parent / "one-delta.jsonl"
 TEXT = "There is a ship in it."
 ROUNDS = 9
 # The rounds of black-holed-upgrade, where each run waits for a timeout.
@@ -64,33 +66,11 @@ SUBJECTS = [
 ]
 
 
-def shortened(value):
-    """Returns an event with the short text in place of the long one."""
-    if isinstance(value, dict):
-        return {name: TEXT if name == "text" and item else shortened(item) for name, item in value.items()}
-    return [shortened(item) for item in value] if isinstance(value, list) else value
-
-
-def write_recording(path):
-    """Writes the recorded answer with one delta."""
-    events, has_delta = [], False
-    for line in (INTEROPERABILITY / "answer.jsonl").read_text().splitlines():
-        event = json.loads(line)
-        if event["type"].endswith("output_text.delta"):
-            if has_delta:
-                continue
-            has_delta = True
-            event["delta"] = TEXT
-        event["sequence_number"] = len(events)
-        events.append(json.dumps(shortened(event)))
-    path.write_text("\n".join(events) + "\n")
-
-
 class Server:
     """`chappie serve` on the server's core."""
 
-    def __init__(self, options, workload, recording):
-        words = ["taskset", "--cpu-list", str(SERVER_CORE), options.chappie, "serve", "--recording", recording]
+    def __init__(self, options, workload):
+        words = ["taskset", "--cpu-list", str(SERVER_CORE), options.chappie, "serve", "--recording", ANSWER]
         self.process = subprocess.Popen([*words, *SCENARIOS[workload]], stdout=subprocess.PIPE, text=True)
         self.url = self.process.stdout.readline().removeprefix("listening on ").strip()
 
@@ -179,13 +159,13 @@ def time_in_process(options, subject, workload, url):
     return json.loads(process.stdout)
 
 
-def runs_of(options, results, subject, workload, recording, folder, turn):
+def runs_of(options, results, subject, workload, folder, turn):
     """Returns the runs of a round: several of a client that stays in one process."""
     if subject == OWN:
         words = ["--runs", str(OWN_RUN_COUNT), f"first-text/{workload}"]
         figure, = results.own(options.bin / "recovery-figures", words, turn, LIMIT)
         return figure["runs"]
-    with Server(options, workload, recording) as server:
+    with Server(options, workload) as server:
         if subject.kind not in TIMERS:
             return time_in_process(options, subject, workload, server.url)
         timer = TIMERS[subject.kind]
@@ -205,12 +185,12 @@ def version_of(options, subject):
     return None
 
 
-def measure(options, results, subjects, workload, recording, folder):
+def measure(options, results, subjects, workload, folder):
     """Measures subjects in rounds; a subject that fails is named, and left out of later rounds."""
     runs = {subject: [] for subject in subjects}
 
     def take(subject, turn):
-        runs[subject] += runs_of(options, results, subject, workload, recording, folder, turn)
+        runs[subject] += runs_of(options, results, subject, workload, folder, turn)
 
     def fail(subject, error):
         results.missing(subject.name, f"first-text {workload}, {subject.way}: {error}")
@@ -279,12 +259,10 @@ def main():
     results = Results(options.results)
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        recording = folder / "answer.jsonl"
-        write_recording(recording)
         for workload in SCENARIOS:
             if subjects := chosen(workload, options.filter):
                 print(f"first-text {workload}", flush=True)
-                measure(options, results, subjects, workload, recording, folder)
+                measure(options, results, subjects, workload, folder)
 
 
 if __name__ == "__main__":

@@ -3,24 +3,30 @@
 Usage: budgets.py PROGRAMS-FOLDER [--accept] [NAME...]
 
 Each row of the file names a program and a workload; a workload that ends with @ and a pattern is counted inside the
-functions of that name alone, with all that they call. A figure above its budget fails: for instructions by more than
-3 %, for allocations by any amount, in the digits that the file has: with sockets, fewer digits, as the last are chance.
+functions of that name alone, with all that they call. Of the command line a whole process is counted. A figure above
+its budget fails: for instructions by more than 3 %, for allocations by any amount, in the digits that the file has: with
+sockets, fewer digits, as the last are chance.
 --accept writes the new counts into the file. NAME is a part of the names of the rows to count; without one, all are.
 """
 
 import concurrent.futures
 import dataclasses
 import pathlib
+import subprocess
 import sys
 import tempfile
 
 import counting
 
-FILE = pathlib.Path(__file__).resolve().parent.parent / "budgets.tsv"
+FOLDER = pathlib.Path(__file__).resolve().parent.parent
+FILE = FOLDER / "budgets.tsv"
 TOLERANCE = 0.03
 SERVER = "stream-server"
 # A program that is run once: the passes after those of the short run are counted between two pauses.
 PAUSING = "connection-cost"
+# The command line, of which a whole process is counted: it streams this answer of its own server.
+COMMAND = "chappie"
+ANSWER = FOLDER / "one-delta.jsonl"
 # Rows that are printed beside others, with the ratio of instructions that is aimed at.
 BESIDE = [
     ("WebSocketClient, borrowed", "below clients, WebSocket", 1.10),
@@ -56,7 +62,9 @@ class Row:
     def count(self, folder):
         workload, _, inside = self.workload.partition(" @")
         program, arguments = folder / self.program, workload.split()
-        if self.program == PAUSING:
+        if self.program == COMMAND:
+            counted = count_command(program, arguments)
+        elif self.program == PAUSING:
             counted = counting.count_between_pauses(program, arguments, self.short, self.long - self.short)
         else:
             counted = counting.count(program, arguments, self.short, self.long, inside or None)
@@ -66,6 +74,18 @@ class Row:
     def __str__(self):
         return "\t".join([self.name, self.program, self.workload, str(self.short), str(self.long),
                           str(self.instructions), self.allocations])
+
+
+def count_command(program, arguments):
+    """Returns the cost of a process of the command line, whose server is another process, which is not counted."""
+    serve = [program, "serve", "--recording", ANSWER]
+    with subprocess.Popen(serve, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            url = server.stdout.readline().removeprefix("listening on ").strip()
+            words = [*arguments, "--base-url", url, "--api-key", "sk-fake", "--model", "paper-and-ink", "Hello"]
+            return counting.count_process(program, words)
+        finally:
+            server.terminate()
 
 
 def is_row(line):
@@ -78,7 +98,7 @@ def line(name, what, before, now, limit, digits):
     is_above = now > limit
     print(f"{name + ', ' + what:42} {before:9.{digits}f} {now:9.{digits}f}  {change:>9}"
           f"{'  ABOVE THE BUDGET' if is_above else ''}")
-    above = f"budgets: {name}: {now:.{digits}f} {what} an event, and {before:.{digits}f} are budgeted"
+    above = f"budgets: {name}: {now:.{digits}f} {what}, and {before:.{digits}f} are budgeted"
     return [above] if is_above else []
 
 
@@ -89,8 +109,10 @@ def compare(budgets, counted):
     for row, new in zip(budgets, counted):
         failures += line(row.name, "instructions", row.instructions, new.instructions,
                          row.instructions * (1 + TOLERANCE), 0)
+        # Some allocations of a process depend on which of its threads is first.
+        allowed = 1 + TOLERANCE if row.program == COMMAND else 1
         failures += line(row.name, "allocations", float(row.allocations), float(new.allocations),
-                         float(row.allocations), row.digits)
+                         float(row.allocations) * allowed, row.digits)
     return failures
 
 

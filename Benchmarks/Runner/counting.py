@@ -113,25 +113,33 @@ def is_allocating(name):
 
 
 def profile(program, arguments, passes, options=(), part="", read=read_profile):
-    """Runs a program once; returns the totals of a part of the run, and its number of events."""
+    """Runs passes of a program once; returns the totals of a part of the run, and its number of events."""
+    totals, output = run(program, ["--iterations", str(passes), *arguments], options, part, read)
+    return totals, events_of(output, program, arguments)
+
+
+def run(program, arguments, options=(), part="", read=read_profile, preloaded=None):
+    """Runs a program once, with a library `preloaded`; returns the totals of a part of the run, and its output."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "profile"
         # A fair scheduler switches between threads in the same way in each run.
         command = ["valgrind", "--tool=callgrind", "--fair-sched=yes", f"--callgrind-out-file={file}", *options,
-                   program, "--iterations", str(passes), *arguments]
+                   program, *arguments]
         try:
-            run = subprocess.run(command, env={**os.environ, **ENVIRONMENT}, stdin=subprocess.DEVNULL,
-                                 capture_output=True, text=True, errors="replace", timeout=TIME_LIMIT)
+            environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+            environment |= ENVIRONMENT | ({"LD_PRELOAD": str(preloaded)} if preloaded else {})
+            ended = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL,
+                                   capture_output=True, text=True, errors="replace", timeout=TIME_LIMIT)
         except subprocess.TimeoutExpired as error:
             raise CountingError(f"{described(program, arguments)} did not end in {TIME_LIMIT} s") from error
-        if run.returncode != 0:
-            raise CountingError(f"{described(program, arguments)} failed:\n{run.stdout}{run.stderr}")
+        if ended.returncode != 0:
+            raise CountingError(f"{described(program, arguments)} failed:\n{ended.stdout}{ended.stderr}")
         try:
             lines = open(f"{file}{part}", errors="replace")
         except FileNotFoundError as error:
             raise CountingError(f"{described(program, arguments)} did not pause") from error
         with lines:
-            return read(lines), events_of(run.stdout, program, arguments)
+            return read(lines), ended.stdout
 
 
 def events_of(output, program, arguments):
@@ -161,6 +169,20 @@ def count(program, arguments, short, long, inside=None):
     if events <= 0:
         raise CountingError(f"{described(program, arguments)}: the long run has no more events than the short one")
     return Counted((many.instructions - few.instructions) / events, (many.allocations - few.allocations) / events)
+
+
+def count_process(program, arguments):
+    """Returns the cost of a whole process, which may have an asynchronous main function."""
+    require_valgrind()
+    with tempfile.TemporaryDirectory() as folder:
+        library = pathlib.Path(folder) / "sigsuspend.so"
+        source = pathlib.Path(__file__).with_name("sigsuspend.c")
+        try:
+            subprocess.run(["clang", "-shared", "-fPIC", "-o", library, source], check=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            raise CountingError(f"{source.name} cannot be compiled: {error}") from error
+        counted, _ = run(program, arguments, preloaded=library)
+    return Counted(counted.instructions, counted.allocations)
 
 
 def count_between_pauses(program, arguments, before, passes):
