@@ -18,9 +18,9 @@ TYPICAL = [
     "typical/websocket-plain-5000x10, events(), processor-time",
 ]
 CHOSEN = [
-    "end-to-end/websocket-plain-1, for try await, throughput",
+    "end-to-end/websocket-plain-1, events(), throughput",
+    "parser/model-deltas/16384, throughput",
     "latency/websocket-1000, for try await, latency-p50",
-    "memory/plain-1000, memory",
 ]
 
 
