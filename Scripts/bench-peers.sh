@@ -351,9 +351,12 @@ if is_asked typical "$filter"; then measure_typical || status=1; fi
 first_text_filter=$filter
 if [[ $filter == typical ]]; then first_text_filter='first-text/cold chappie'; fi
 if is_asked first_text "$first_text_filter"; then
-    build chappie recovery-figures empty-program
+    build recovery-figures empty-program
+    # As it is installed (Scripts/deb.sh).
+    installed=(--configuration release --static-swift-stdlib --scratch-path .build/release-static)
+    swift build "${installed[@]}" --product chappie >&2
     python3 "$sources/first_text.py" --bin "$bin" --python "$python" ${results:+--results "$results"} \
-        --filter "$first_text_filter" --chappie "$bin/chappie" \
+        --filter "$first_text_filter" --chappie "$(swift build "${installed[@]}" --show-bin-path)/chappie" \
         --codex "$(find "$cache" -path '*/codex_cli_bin/bin/codex' -print -quit)" || status=1
 fi
 log "Measured in $((SECONDS - started)) s"
