@@ -6,10 +6,19 @@ import Testing
 /// A consumer that does not read holds the server back, however much there is to say.
 @Suite(.timeLimit(.minutes(10))) struct SlowReaderTests {
     private static let deltaByteCount = 64 << 10
-    private static let deltaCount = 320
+    /// The bytes of a response that the kernel may hold, in the buffers of both sides (tcp(7)); else 10 MiB.
+    private static let kernelByteCount: Int = {
+        let limits = ["tcp_rmem", "tcp_wmem"].compactMap { name -> Int? in
+            let text = try? String(contentsOfFile: "/proc/sys/net/ipv4/\(name)", encoding: .utf8)
+            return text?.split(whereSeparator: \.isWhitespace).last.flatMap { Int($0) }
+        }
+        return limits.count == 2 ? limits[0] + limits[1] : 10 << 20
+    }()
+    /// More than those, so that a server that has written all of it was not held back.
+    private static let deltaCount = (Self.kernelByteCount + (10 << 20)) / Self.deltaByteCount
     private static let byteCount = Self.deltaByteCount * Self.deltaCount
 
-    /// The response: 20 MiB that do not compress well.
+    /// The response, which does not compress well.
     private static let events: [String] = {
         // The server reads no value nested deeper than 64 levels, and so it does not look into these events at all:
         // that would take it longer than sending them.
@@ -50,7 +59,7 @@ import Testing
             // Meanwhile a third response is read whole: so long the server has had to write the others.
             #expect(try await Self.remainder(of: transport.stream(request)) == Self.byteCount)
             #expect(await server.reached(.completedResponses(1)))
-            // How much the server can write ahead is the kernel's affair; it is less than the plain response.
+            // The server can write ahead as much as the kernel holds, which is less than the plain response.
             if !isCompressed { #expect(server.log.map(\.completedResponseCount) == [0, 0, 1]) }
 
             // One is given up, and shows how little was read ahead.
