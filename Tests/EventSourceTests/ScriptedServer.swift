@@ -99,7 +99,8 @@ final class ScriptedServerConnection: TransportConnection, @unchecked Sendable {
     }
 
     private let state: LockedValue<State>
-    private let server: ScriptedServer
+    /// It owns the connection, and outlives it as the event source's transport.
+    private unowned let server: ScriptedServer
     /// The bytes that are lent; touched by the consumer only.
     private var lent = UnsafeMutableRawBufferPointer.allocate(byteCount: 0, alignment: 1)
 
