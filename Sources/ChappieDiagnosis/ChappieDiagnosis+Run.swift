@@ -45,7 +45,14 @@ extension ChappieDiagnosis {
     public static func run(
         _ configuration: ChappieTransportConfiguration, extent: Extent = .whole, holds: [Duration] = []
     ) async throws -> Report {
-        let (pace, inquiry) = (extent.pace, CredentialInquiry())
+        try await Self.run(configuration, pace: extent.pace, holds: holds)
+    }
+
+    /// Examines the path within the limits of a pace.
+    static func run(
+        _ configuration: ChappieTransportConfiguration, pace: ExaminationPace, holds: [Duration] = []
+    ) async throws -> Report {
+        let inquiry = CredentialInquiry()
         var configuration = configuration
         configuration.credential = inquiry.limiting(configuration.credential, to: pace.step)
         var examination = Examination(
