@@ -206,7 +206,8 @@ import Testing
     @Test func aHungLaneRecoversOnAnotherSocketAndTheOthersStay() async throws {
         let hang = ChappieTestServer.Fault(.hang(afterEvent: 5), attempts: 1...1, response: 1)
         try await withServer(Self.server(faults: [hang])) { server in
-            let transport = Self.client(server) { $0.timeouts.idle = .milliseconds(400) }
+            // Long enough for a server that waits for a processor.
+            let transport = Self.client(server) { $0.timeouts.idle = .seconds(3) }
             for (lane, outcome) in await Self.outcomes(transport, lanes: ["a", "b", "c"]) {
                 outcome.expectWhole(Self.text(lane))
             }
