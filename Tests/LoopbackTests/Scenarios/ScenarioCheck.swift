@@ -61,7 +61,7 @@ struct ScenarioCheck {
             #expect(outcome.report.attempts.last?.transport == kind, comment)
         }
         if let least = expected.atLeast { #expect(turn.duration >= .seconds(least), comment) }
-        if let most = expected.atMost { #expect(turn.duration <= .seconds(most), comment) }
+        if let most = expected.atMost { #expect(turn.duration - turn.lateness <= .seconds(most), comment) }
     }
 
     private func checkText(_ outcome: StreamOutcome, _ expected: Scenario.TurnExpectation, _ comment: Comment) {
