@@ -235,6 +235,23 @@ extension InboundBuffer {
         #expect(buffer.texts == ["b"])
     }
 
+    /// A read that is larger than the spare buffer, and still small, needs no buffer of a whole read.
+    @Test func spareBufferIsReplacedByOneWithRoomForTheRead() throws {
+        let arena = Self.arena()
+        arena.append("a")
+        let least = try #require(arena.take()?.buffer)
+        least.removeAll()
+        #expect(arena.take(giving: least) == nil)
+        arena.append(String(repeating: "b", count: InboundBuffer.leastByteCount + 1))
+        let larger = try #require(arena.take()?.buffer)
+        #expect(larger !== least)
+        #expect(larger.isSmall)
+        larger.removeAll()
+        #expect(arena.take(giving: larger) == nil)
+        arena.append("c")
+        #expect(try #require(arena.take()?.buffer) === larger)
+    }
+
     @Test func aSpareBufferThatIsGivenWithAWaitIsUsedAgain() async throws {
         let arena = Self.arena()
         arena.append("a")

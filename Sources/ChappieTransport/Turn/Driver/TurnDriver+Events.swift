@@ -21,7 +21,7 @@ extension TurnDriver {
         }
     }
 
-    /// Handles a message, and those behind it as long as they are only output, up to 64 KiB: memory has them together.
+    /// Handles a message, and those behind it as long as they are only output: 64 KiB of events at most.
     func receivedMessages(_ first: InboundPayload, attempt: Int) {
         var message = first
         // The total budget is checked before each message: the consumer's time counts as well.
