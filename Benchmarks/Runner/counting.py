@@ -22,6 +22,8 @@ import tempfile
 ALLOCATING = {"malloc", "calloc", "realloc", "memalign", "aligned_alloc", "posix_memalign", "_mid_memalign"}
 # The function that a program calls in a pause, while no data is in flight.
 PAUSE = "cmachine_note_pause"
+# The variables that a counted program sees: any other would be a part of its cost, and another user's differ.
+KEPT_VARIABLES = ("PATH", "LD_LIBRARY_PATH")
 ENVIRONMENT = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=4096", "SWIFT_DETERMINISTIC_HASHING": "1"}
 # The caches that are simulated: those of a core, and a share of the last level that is smaller than many streams.
 CACHES = ("--cache-sim=yes", "--I1=32768,8,64", "--D1=32768,8,64", "--LL=1048576,16,64")
@@ -126,8 +128,9 @@ def run(program, arguments, options=(), part="", read=read_profile, preloaded=No
         command = ["valgrind", "--tool=callgrind", "--fair-sched=yes", f"--callgrind-out-file={file}", *options,
                    program, *arguments]
         try:
-            environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
-            environment |= ENVIRONMENT | ({"LD_PRELOAD": str(preloaded)} if preloaded else {})
+            environment = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
+            # An empty home: no configuration of the user's plays a part.
+            environment |= ENVIRONMENT | {"HOME": folder} | ({"LD_PRELOAD": str(preloaded)} if preloaded else {})
             ended = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL,
                                    capture_output=True, text=True, errors="replace", timeout=TIME_LIMIT)
         except subprocess.TimeoutExpired as error:

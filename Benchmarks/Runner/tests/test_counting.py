@@ -19,6 +19,7 @@ def write(end, instructions, allocations):
         f"fn=(1) one\ncfn=(2) malloc\ncalls={allocations} 0\nsummary: {instructions}\ntotals: {instructions}\n")
 if not passes:
     assert pathlib.Path(os.environ["LD_PRELOAD"]).name == "sigsuspend.so"
+    assert "VARIABLE_OF_A_USER" not in os.environ and not os.listdir(os.environ["HOME"])
     write("", 700000, 50)
     sys.exit()
 if "--dump-before=cmachine_note_pause" in options and workload != "hurried":
@@ -40,7 +41,8 @@ class Counting(unittest.TestCase):
         valgrind = pathlib.Path(folder.name) / "valgrind"
         valgrind.write_text(VALGRIND)
         valgrind.chmod(0o755)
-        environment = mock.patch.dict(os.environ, {"PATH": f"{folder.name}:{os.environ['PATH']}"})
+        environment = mock.patch.dict(os.environ, {
+            "PATH": f"{folder.name}:{os.environ['PATH']}", "VARIABLE_OF_A_USER": "1"})
         environment.start()
         self.addCleanup(environment.stop)
 
@@ -54,7 +56,7 @@ class Counting(unittest.TestCase):
         with self.assertRaisesRegex(counting.CountingError, r"program .* hurried did not pause"):
             counting.count_between_pauses("program", ["hurried"], 2, 4)
 
-    def test_a_whole_process_is_counted(self):
+    def test_a_whole_process_is_counted_in_a_constant_environment(self):
         self.assertEqual(counting.count_process("program", ["w"]), counting.Counted(700000, 50))
 
     def test_without_events_there_is_no_count(self):
