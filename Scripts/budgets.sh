@@ -37,7 +37,8 @@ else
     if [[ $# == 0 || $1 == --accept ]]; then
         python3 Benchmarks/Runner/cold.py "$folder" "$@"
         python3 Benchmarks/Runner/growth.py "$folder"
-        "$folder/connection-cost" --repetitions 1 memory
+        # The caller's environment may change the allocator.
+        env -i PATH="$PATH" "$folder/connection-cost" --repetitions 3 memory
     fi
 fi
 echo "budgets: built in $built s, counted in $((SECONDS - built)) s"
