@@ -66,7 +66,7 @@ struct WebSocketCommand {
             try self.print(printer.failed(error))
             throw error
         } catch let error as DescriptorError {
-            // The input cannot be read, or the output not written, which may end in the middle of a line.
+            // The output cannot be written, which may end in the middle of a line, or the error has its line already.
             throw error
         } catch {
             // A failure of this write could not be reported.
@@ -84,22 +84,31 @@ struct WebSocketCommand {
     private func converse(
         over connection: WebSocketConnection, _ options: WebSocketOptions, _ printer: WebSocketPrinter
     ) async throws {
-        // They are not waited for: a read from a terminal ends with the process.
+        // It is not waited for: a read from a terminal ends with the process.
         let input = Task { try await Self.sendInput(over: connection, options) }
+        defer { input.cancel() }
         let pings = Task { try await self.ping(connection, options, printer) }
-        defer {
-            input.cancel()
-            pings.cancel()
-        }
+        var failure: (any Error)?
         do {
             while let message = try await connection.receive() { try self.print(printer.message(message)) }
-        } catch is CancellationError where !Task.isCancelled {
-            // The input cannot be sent.
-            try await input.value
         } catch {
             connection.cancel()
-            throw error
+            failure = error
         }
+        // No pong is printed behind the end.
+        pings.cancel()
+        _ = await pings.result
+        if failure is CancellationError, !Task.isCancelled {
+            do {
+                // The input cannot be sent.
+                try await input.value
+            } catch let error as DescriptorError {
+                // It cannot be read, so the output can still have its line.
+                try self.print(printer.failed(error))
+                throw error
+            }
+        }
+        if let failure { throw failure }
     }
 
     private static func sendInput(over connection: WebSocketConnection, _ options: WebSocketOptions) async throws {

@@ -73,6 +73,23 @@ import Testing
         #expect(await child.status() == 130)
     }
 
+    @Test func jsonOutputEndsWithAnErrorWhereTheInputCannotBeRead() async throws {
+        let server = try RawServer()
+        let program = try CommandProgram()
+        let words = ["ws", "ws://127.0.0.1:\(server.port)/", "--no-compression", "--json"]
+        let outcome = Task {
+            // A folder cannot be read.
+            try await program.run(script: #""$0" "$@" </ 2>"$CHAPPIE_HOME/errors""#, words)
+        }
+        let peer = try await server.accept()
+        await peer.acceptWebSocket()
+        #expect(await peer.readCloseCode() == 1001)
+        let result = try await outcome.value
+        let line = #"{"type":"error","tag":"input-output","category":"internal","retryable":false,"#
+        #expect(result.output.split(separator: "\n").last?.hasPrefix(line) == true)
+        #expect(result.status == 69)
+    }
+
     @Test func textThatIsNotUTF8IsAFailureAlsoInFrontOfAClose() async throws {
         let (outcome, peer) = try await Self.start(["--keep-open"], input: "")
         await peer.acceptWebSocket()
