@@ -232,7 +232,8 @@ import Testing
         try fixture.signIn()
         let tokens = try await withThrowingTaskGroup { group in
             for index in 0..<100 {
-                group.addTask {
+                // Each waits for the refresh before the next one begins.
+                group.addImmediateTask {
                     switch index % 3 {
                     case 0: try await fixture.token(rejecting: "access-0")
                     case 1: try await fixture.keeper.refresh().accessToken
