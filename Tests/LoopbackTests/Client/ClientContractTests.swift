@@ -108,7 +108,7 @@ import Testing
                         prefersWebSocket: wire == .webSocket, maxWebSocketReconnectionAttempts: 0,
                         fallsBackToHTTPSSE: false)
                     $0.maxHTTPRetries = 0
-                    $0.timeouts.idle = .milliseconds(200)
+                    $0.timeouts.idle = .seconds(2)
                 })
             let outcome = await client.outcome()
             #expect(outcome.text == "Half.")

@@ -153,9 +153,9 @@ import Testing
     }
 
     @Test func waitingForATurnIsNotTheServersSilence() async throws {
-        try await withServer(Self.server()) { server in
-            // Shorter than a response takes, longer than its first event.
-            let transport = Self.client(server) { $0.timeouts.firstEvent = .milliseconds(250) }
+        try await withServer(Self.server(eventsPerSecond: 25)) { server in
+            // Shorter than a response takes, longer than its first event, also on a busy machine.
+            let transport = Self.client(server) { $0.timeouts.firstEvent = .seconds(2) }
             for (lane, outcome) in await Self.outcomes(transport, lanes: ["same", "same", "same"]) {
                 outcome.expectWhole(Self.text(lane))
                 #expect(outcome.report.attempts.count == 1)

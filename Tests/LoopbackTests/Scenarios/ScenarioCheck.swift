@@ -60,8 +60,8 @@ struct ScenarioCheck {
             let kind: ChappieTransportKind = transport == .webSocket ? .webSocket : .httpSSE
             #expect(outcome.report.attempts.last?.transport == kind, comment)
         }
-        if let least = expected.atLeast { #expect(turn.duration >= .seconds(least), comment) }
-        if let most = expected.atMost { #expect(turn.duration - turn.lateness <= .seconds(most), comment) }
+        if let least = expected.atLeast { #expect(turn.time.elapsed >= .seconds(least), comment) }
+        if let most = expected.atMost { #expect(turn.time.ownTime <= .seconds(most), comment) }
     }
 
     private func checkText(_ outcome: StreamOutcome, _ expected: Scenario.TurnExpectation, _ comment: Comment) {

@@ -9,9 +9,7 @@ struct ScenarioRun: Sendable {
     /// One turn.
     struct Turn: Sendable {
         var outcome: StreamOutcome
-        var duration: Duration
-        /// The time of the turn in which the machine was busy with other programs.
-        var lateness: Duration
+        var time: Stopwatch.Time
     }
 
     let scenario: ChappieTestServer.Scenario
@@ -58,13 +56,9 @@ struct ScenarioRun: Sendable {
         for turn in scenario.turns ?? [.init()] {
             if let count = turn.afterFinishedAttempts { await server.reached(.finishedAttempts(count)) }
             let request = try self.request(for: turn)
-            let clock = ContinuousClock()
-            let start = clock.now
-            let lateness = Task { await Self.latenessOfSleeps() }
+            let stopwatch = Stopwatch()
             let outcome = await transport.outcome(of: request)
-            let duration = clock.now - start
-            lateness.cancel()
-            self.turns.append(Turn(outcome: outcome, duration: duration, lateness: await lateness.value))
+            self.turns.append(Turn(outcome: outcome, time: await stopwatch.stop()))
         }
         if scenario.expectation?.answersPings == true {
             await server.reached(.pongs(server.log.reduce(0) { $0 + $1.sentPingCount }))
@@ -72,18 +66,6 @@ struct ScenarioRun: Sendable {
         self.log = server.log
         self.connectionCount = server.connectionCount
         self.tokensAskedFor = tokens.askedCount
-    }
-
-    /// Returns how late plain sleeps are, in all, until the task is cancelled.
-    private static func latenessOfSleeps() async -> Duration {
-        let (clock, sleep) = (ContinuousClock(), Duration.milliseconds(10))
-        var lateness = Duration.zero
-        while !Task.isCancelled {
-            let start = clock.now
-            try? await Task.sleep(for: sleep)
-            lateness += max(.zero, clock.now - start - sleep)
-        }
-        return lateness
     }
 
     /// The request of a turn, with the ids of the turn before.

@@ -15,16 +15,8 @@ import Testing
         let sorted = durations.sorted()
         #expect(sorted[0] >= limit, sourceLocation: sourceLocation)
         // The thread of the sockets wakes up twice at most, and then the consumer's.
-        let ofMachine = (await Self.latenessOfSleeps()) * 3
+        let ofMachine = (await Stopwatch.medianLateness()) * 3
         #expect(sorted[sorted.count / 2] - ofMachine < limit + Self.lateness, sourceLocation: sourceLocation)
-    }
-
-    /// Returns the median lateness of plain sleeps at this time.
-    private static func latenessOfSleeps() async -> Duration {
-        let length = Duration.milliseconds(10)
-        var late: [Duration] = []
-        for _ in 0..<9 { late.append(await Self.measure { try? await Task.sleep(for: length) } - length) }
-        return late.sorted()[late.count / 2]
     }
 
     private static func measure(_ body: () async throws -> Void) async rethrows -> Duration {

@@ -201,9 +201,9 @@ import Testing
 
     @Test func connectTimeoutStopsWhenTheConnectionIsReady() async throws {
         let server = try RawServer()
-        let (connection, peer) = try await Self.hold(server) { $0.timeouts.connect = .milliseconds(100) }
+        let (connection, peer) = try await Self.hold(server) { $0.timeouts.connect = .seconds(2) }
         #expect(await connection.event() == .ready)
-        #expect(await connection.wait(for: .milliseconds(300)) == .deadlinePassed)
+        #expect(await connection.wait(for: .seconds(3)) == .deadlinePassed)
         connection.release()
         _ = await peer.read(until: "\r\n\r\n")
         // Nor is the wait for the answer any affair of this limit.
