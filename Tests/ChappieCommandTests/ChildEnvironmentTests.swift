@@ -1,4 +1,4 @@
-// What programs that the command starts see of its environment.
+// The environment of programs that the command starts.
 import Testing
 
 @testable import ChappieCommand

@@ -1,4 +1,4 @@
-// What an account's usage is read from.
+// An account's usage: body and path.
 import Foundation
 import Testing
 

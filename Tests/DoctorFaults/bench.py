@@ -1,4 +1,4 @@
-"""What a case is planted with: programs, certificates, ports; everything ends with the case."""
+"""The test bed of a case: programs, certificates, ports; everything ends with the case."""
 
 import contextlib
 import dataclasses
@@ -27,7 +27,7 @@ class Missing(Exception):
 
 @dataclasses.dataclass
 class Path:
-    """What is examined: the URL, options, variables of the environment, and words before the command."""
+    """The examined path: URL, options, variables of the environment, and words before the command."""
     url: str
     options: list = dataclasses.field(default_factory=list)
     environment: dict = dataclasses.field(default_factory=dict)

@@ -12,9 +12,9 @@ enum ServerStep: Sendable {
     case body(String)
     /// The connection ends.
     case end(TransportEnd = .complete)
-    /// Nothing arrives for a time.
+    /// No bytes arrive for a time.
     case pause(Duration)
-    /// Nothing arrives any more; `ScriptedServer.hangs` tells when that is waited for.
+    /// No more bytes arrive; `ScriptedServer.hangs` tells when they are waited for.
     case hang
 
     /// The head of an event stream.

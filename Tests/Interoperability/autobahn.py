@@ -1,4 +1,4 @@
-"""What Scripts/autobahn.sh asks of Python: a server's specification file, waiting for the server, reading its results.
+"""Python's part of Scripts/autobahn.sh: a server's specification file, waiting for the server, reading its results.
 
 Usage: autobahn.py specification --selection check|quick|full --part N --of M --scheme ws|wss --output FOLDER
                                              prints the server's URL

@@ -40,7 +40,7 @@ def expect(name, actual, wanted):
 
 
 class Answer:
-    """What the client printed for one request."""
+    """The client's output for one request."""
 
     def __init__(self, folder, name):
         text = (pathlib.Path(folder) / f"{name}.json").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-// When the service thread has to look at a connection, and what it does with a quiet peer.
+// The deadlines of a service thread's connections, and pings to a quiet peer.
 
 import StreamTransport
 import Testing

@@ -1,4 +1,4 @@
-// How connections are dealt out to service threads.
+// The assignment of service threads to connections.
 
 import StreamTransport
 import Testing

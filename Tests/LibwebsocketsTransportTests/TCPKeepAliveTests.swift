@@ -1,4 +1,4 @@
-// How TCP finds out that a peer has gone.
+// TCP keepalive times, from ping times.
 
 import StreamTransport
 import Testing

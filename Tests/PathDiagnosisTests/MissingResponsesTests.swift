@@ -162,7 +162,7 @@ import Testing
         #expect(Self.report(httpOnly, post: 200, text).causes.map(\.name) == ["http.wrong-address"])
     }
 
-    /// What refuses everything alike has no API.
+    /// Equal refusals of all requests: no API.
     @Test(arguments: [300, 302, 400, 413, 418, 421, 451])
     func sameRefusalOfEveryRequestIsAWrongAddress(code: Int) {
         func report(_ list: Int, _ upgrade: Int, _ post: Int, _ text: String = "no") -> ChappieDiagnosis.Report {

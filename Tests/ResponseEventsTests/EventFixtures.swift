@@ -1,4 +1,4 @@
-// How the tests decode: in memory of exactly the promised size, so that the address sanitizer sees every byte too far.
+// Decodes events in memory of exactly the promised size, so that the address sanitizer sees every byte too far.
 
 import Foundation
 import Testing

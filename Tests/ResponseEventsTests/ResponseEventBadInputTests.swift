@@ -1,4 +1,4 @@
-// What no honest server sends: bytes, escapes, numbers and nesting that break a careless reader, wherever they stand.
+// Odd and invalid input: bytes, escapes, numbers and nesting that break a careless reader, wherever they stand.
 
 import Foundation
 import Testing

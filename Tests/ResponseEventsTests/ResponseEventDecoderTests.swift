@@ -1,4 +1,4 @@
-// What the decoder makes of each kind of event.
+// Each kind of event, as the decoder reads it.
 
 import Testing
 

@@ -1,4 +1,4 @@
-// Where a stream ended, and what the next one begins with.
+// The end of a stream, and the state kept for the next.
 
 import ServerSentEvents
 import Testing

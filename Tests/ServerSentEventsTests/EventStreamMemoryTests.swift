@@ -1,4 +1,4 @@
-// What is copied, what is kept, and what is touched: the properties that make the parser linear and bounded.
+// The bytes that are copied, kept and touched: the properties that make the parser linear and bounded.
 
 import Foundation
 import Testing

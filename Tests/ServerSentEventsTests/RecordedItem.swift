@@ -1,4 +1,4 @@
-// What tests compare: everything a parser handed out, copied, with the number of bytes fed when it came.
+// Copies of everything a parser handed out, with the number of bytes fed when it came.
 
 import ServerSentEvents
 import Testing

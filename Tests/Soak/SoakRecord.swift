@@ -1,4 +1,4 @@
-// What streams report while they run.
+// The reports of running streams.
 import StreamTransport
 
 /// The counts so far.

@@ -1,4 +1,4 @@
-// What the servers answer: text made from a number.
+// The servers' answer: text made from a number.
 
 /// A made-up response.
 struct SoakResponse: Sendable {

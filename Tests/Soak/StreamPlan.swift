@@ -1,4 +1,4 @@
-// What one stream does, decided before it begins.
+// The plan of a stream, made before it begins.
 
 /// The route of a stream: its server and its transport.
 struct SoakLane: Hashable, Sendable {

@@ -1,4 +1,4 @@
-// Which proxy a connection goes through.
+// The choice of a connection's proxy.
 import StreamTransport
 import Testing
 

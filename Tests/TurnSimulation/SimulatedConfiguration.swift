@@ -1,4 +1,4 @@
-// How an instance is configured in one series of turns.
+// The configuration of an instance in one series.
 
 import ChappieTransport
 import StreamTransport

@@ -26,7 +26,7 @@ struct Options {
 
     private static let clientWays = ClientIterations.Way.allCases.map(\.rawValue).joined(separator: "|")
 
-    /// How to call the command.
+    /// The usage text.
     static let usage = """
         usage: connection-cost [--repetitions N] [--results FILE] [NAME]
                connection-cost self-check

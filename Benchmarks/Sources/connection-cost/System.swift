@@ -56,7 +56,7 @@ enum Line {
     }
 }
 
-/// Where the programs are.
+/// The programs' files.
 enum Programs {
     static let own = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
     static let server = Self.own.deletingLastPathComponent().appending(path: "stream-server")

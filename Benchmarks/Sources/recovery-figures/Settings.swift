@@ -9,7 +9,7 @@ struct Settings {
     /// The file that gets the results; nil for none.
     private(set) var resultsPath: String?
 
-    /// How to call the command.
+    /// The usage text.
     static let usage = """
         usage: recovery-figures [--runs N] [--results FILE] [NAME]
 

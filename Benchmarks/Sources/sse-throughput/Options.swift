@@ -22,7 +22,7 @@ struct Options {
     /// The file that the figures are appended to; nil for none.
     private(set) var results: ResultFile?
 
-    /// How to call the command.
+    /// The usage text.
     static let usage = """
         usage: sse-throughput [OPTION]... [WORKLOAD]...
                sse-throughput self-check

@@ -1,4 +1,4 @@
-// What the address sanitizer is told when a target with threads starts.
+// The address sanitizer's options for a target with threads.
 #include "CSanitizerOptions.h"
 
 // It cannot look for leaks while a service thread runs: what that thread has not freed yet counts as lost, because Swift

@@ -1,4 +1,4 @@
-// What an input says: three bytes that choose, and the bytes that are chosen about.
+// The parts of an input: three bytes of parameters, and the content.
 
 /// The parameters of a run.
 struct EngineInput {
@@ -32,7 +32,7 @@ struct EngineInput {
     /// Indicates whether a response over HTTP is sent before the request was read.
     let isEarly: Bool
     let offersCompression: Bool
-    /// Which of the raw events are delivered, 0 to 2.
+    /// The choice of delivered raw events, 0 to 2.
     let rawEvents: Int
     let reportsDiagnostics: Bool
     /// Indicates whether what a server may send is limited to a few hundred bytes; never with a script.

@@ -1,4 +1,4 @@
-// What a server's frames mean, read from the whole bytes by RFC 6455. It shares no code with the product.
+// Reads a server's frames from the whole bytes by RFC 6455. It shares no code with the product.
 
 /// The messages in a server's bytes, and how they end.
 struct FrameOracle {

@@ -1,4 +1,4 @@
-// Whether a turn ended as it had to.
+// Checks a turn's output and end.
 
 import ChappieTransport
 import Foundation

@@ -1,4 +1,4 @@
-// What a response says at its end, held against its deltas scalar by scalar. It shares no code with the product.
+// A response's closing text, compared with its deltas scalar by scalar. It shares no code with the product.
 
 import StreamSession
 

@@ -1,4 +1,4 @@
-// What is known about an event, by name: from the decoder on one side, from plain JSON values on the other.
+// Facts about an event, by name: from the decoder on one side, from plain JSON values on the other.
 
 import ResponseEvents
 

@@ -1,7 +1,7 @@
 // Invariant: on any bytes, the decoder says what a plain reader of RFC 8259 says, in every field it reads, and both
 // accept what Foundation accepts and with the same values, but for the differences that `FoundationCheck` names.
-// What stands behind the bytes, and what was decoded before, has no influence. The canonical form of the bytes is the
-// one that the plain reader's values give, and the form of a canonical text is itself.
+// Bytes behind the input, and input decoded before, have no influence. The canonical form of the bytes is the one that
+// the plain reader's values give, and the form of a canonical text is itself.
 
 import Foundation
 import ResponseEvents

@@ -1,4 +1,4 @@
-// What the decoder must say about an event, read from plain JSON values by the rules in the product's documentation.
+// The facts that the decoder must report, read from plain JSON values by the rules in the product's documentation.
 
 /// Says what decoding an event gives: an error, or facts about it in a fixed order.
 struct ResponseEventOracle {

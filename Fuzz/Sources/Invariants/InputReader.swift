@@ -1,4 +1,4 @@
-// How a fuzz target takes decisions from its input.
+// Reads a fuzz target's decisions from its input.
 
 /// Reads decisions from the beginning of an input, and leaves the rest.
 ///

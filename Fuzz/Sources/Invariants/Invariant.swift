@@ -1,5 +1,4 @@
-// How a fuzz target says that what it promises is broken, also where optimisation takes the words out of a
-// precondition.
+// Reports a broken invariant of a fuzz target, also where optimisation removes a precondition's words.
 
 #if canImport(Darwin)
     import Darwin

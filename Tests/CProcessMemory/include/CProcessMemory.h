@@ -1,4 +1,4 @@
-// What the allocator has handed out, which Swift's overlay does not say.
+// The memory that is allocated, which Swift's overlay does not report.
 #pragma once
 
 #include <stddef.h>

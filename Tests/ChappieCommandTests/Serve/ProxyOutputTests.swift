@@ -1,4 +1,4 @@
-// What `chappie stream` prints when its proxy cannot be used.
+// The error of `chappie stream` about an invalid proxy.
 import Chappie
 import Foundation
 import Testing

@@ -1,4 +1,4 @@
-// Who is signed in, as text and as JSON.
+// Accounts, as text and as JSON.
 import Foundation
 import Testing
 

@@ -1,4 +1,4 @@
-// What a person sees who signs in.
+// The screen of a sign-in.
 import Foundation
 import Testing
 

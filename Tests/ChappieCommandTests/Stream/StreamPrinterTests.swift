@@ -1,4 +1,4 @@
-// What `chappie stream` prints, event by event.
+// The output of `chappie stream`, by event.
 import Foundation
 import Testing
 import TransportSurface

@@ -1,9 +1,10 @@
+// Fixtures of the keeper's tests: a storage, a clock, and a server with answers of the test.
+
 import Foundation
 import StreamTransport
 import Testing
 
 @testable import ChappieSignIn
-// What the tests of the keeper share: a storage, a clock, and a server that answers what a test says.
 @testable import ChappieTransport
 
 /// A keeper of one credential, whose server, storage and clock the test controls.

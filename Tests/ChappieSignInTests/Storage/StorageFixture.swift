@@ -1,4 +1,4 @@
-// What the tests of the storages share.
+// Fixtures of the storages' tests.
 import ChappieTransport
 import Foundation
 import StreamTransport

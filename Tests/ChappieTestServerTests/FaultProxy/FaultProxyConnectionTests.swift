@@ -1,4 +1,4 @@
-// What becomes of whole connections: refused, silent, late, too many, and servers that are not there.
+// Whole connections: refused, silent, late, too many, and to servers that are not there.
 import Foundation
 import Glibc
 import Testing

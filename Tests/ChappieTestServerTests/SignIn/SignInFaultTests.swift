@@ -1,4 +1,4 @@
-// What goes wrong at the endpoints of sign-in, what is recorded, and what is logged.
+// Faults of the endpoints of sign-in, the records of requests, and the log.
 import Testing
 
 @testable import ChappieTestServer

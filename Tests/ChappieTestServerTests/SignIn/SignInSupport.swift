@@ -1,4 +1,4 @@
-// What the tests of sign-in share: requests over a raw socket, and the steps that lead to tokens.
+// Fixtures of the sign-in tests: requests over a raw socket, and the steps that lead to tokens.
 import Testing
 
 @testable import ChappieTestServer

@@ -1,4 +1,4 @@
-// Which address is tried when, in every order in which sockets can connect and fail.
+// The order of attempts, for every order in which sockets can connect and fail.
 
 import StreamTransport
 import Testing

@@ -1,4 +1,4 @@
-// Which name is looked up when, and what names that are never answered do to the others.
+// The order of look-ups, and the effect of names that are never answered on the others.
 
 import Testing
 

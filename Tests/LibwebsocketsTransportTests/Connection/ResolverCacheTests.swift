@@ -1,4 +1,4 @@
-// How long a look-up's answer is known, on a clock of the test's own.
+// The lifetime of a look-up's answer, by a clock of the test's own.
 
 import Foundation
 import Testing

@@ -1,4 +1,4 @@
-// What a proxy is asked, and what is made of its answer.
+// The request to a proxy, and readings of its answer.
 import StreamTransport
 import Testing
 

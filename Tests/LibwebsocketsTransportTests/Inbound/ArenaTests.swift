@@ -1,4 +1,4 @@
-// What the service thread and a connection's consumer share, without either of them.
+// The arena between the service thread and a consumer, without either of them.
 
 import PlatformC
 import StreamTransport

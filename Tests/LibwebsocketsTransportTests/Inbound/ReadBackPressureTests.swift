@@ -1,4 +1,4 @@
-// When reading pauses and continues.
+// Pauses of reading, and their ends.
 import StreamTransport
 import Testing
 

@@ -1,4 +1,4 @@
-// What is read into the reserve stays there when no other buffer has room, and is copied when one has.
+// Bytes in the reserve, which stay there when no other buffer has room, and are copied when one has.
 
 import StreamTransport
 import Testing

@@ -1,4 +1,4 @@
-// What a queue of frames writes, read back by a small reader of client frames.
+// The bytes of a frame queue, read back by a small reader of client frames.
 
 import StreamTransport
 import Testing

@@ -1,4 +1,4 @@
-// What is left of a request to write, and the pings that wait for an answer.
+// The unwritten rest of a request, and the pings that wait for an answer.
 
 import Testing
 

@@ -68,7 +68,7 @@ final class FlowStorage: ChappieCredentialStorage {
 
 /// A server of sign-in, and a session that signs in there.
 struct Flow {
-    /// Which of the two ways a device signs in.
+    /// The kind of a device's sign-in.
     enum Way: String, CaseIterable, Sendable {
         case standard
         case authorizationCode

@@ -5,7 +5,7 @@ import Foundation
 import StreamTransport
 import Testing
 
-/// Which certificates are a host's (RFC 9525), and what is sent as its name (RFC 6066 section 3).
+/// The certificates of a host (RFC 9525), and the server name that is sent (RFC 6066 section 3).
 @Suite(.timeLimit(.minutes(10))) struct ServerNameTests {
     /// A host, what a certificate has, and OpenSSL's verdict.
     struct Case: Sendable, CustomTestStringConvertible {

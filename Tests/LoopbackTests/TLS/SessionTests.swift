@@ -1,7 +1,7 @@
 import CTLSHandshake
 import Testing
 
-/// Which sessions are resumed.
+/// Resumption of sessions.
 ///
 /// A server gives two tickets away in a handshake of TLS 1.3, and one in a handshake that resumes a session.
 @Suite(.timeLimit(.minutes(10))) struct SessionTests {

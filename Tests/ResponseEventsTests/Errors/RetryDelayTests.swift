@@ -1,4 +1,4 @@
-// How long servers ask to wait, and all the ways to say it wrongly.
+// The delays that servers ask for, in valid and invalid forms.
 
 import HTTPProtocol
 import Testing

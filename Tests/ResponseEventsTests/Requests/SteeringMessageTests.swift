@@ -1,4 +1,4 @@
-// What steers a response, and what a server says about it.
+// Messages that steer a response, and a server's answers.
 
 import Testing
 

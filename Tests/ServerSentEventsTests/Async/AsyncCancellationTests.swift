@@ -1,4 +1,4 @@
-// What the asynchronous face does when its task is cancelled, and where it runs.
+// The asynchronous interface in a cancelled task, and the actor it runs on.
 
 import ServerSentEvents
 import Testing

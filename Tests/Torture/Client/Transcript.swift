@@ -1,4 +1,4 @@
-// What the consumer of one stream saw, in order.
+// The deliveries of one stream, in order.
 //
 // A value owned by the run.
 import ChappieTransport

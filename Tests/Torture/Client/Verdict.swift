@@ -1,4 +1,4 @@
-// Whether a run kept the promise.
+// The broken promises of a run.
 //
 // Pure: what was served and what was seen in, faults out.
 import ChappieTransport

@@ -1,4 +1,4 @@
-// What is printed: lines, and on a terminal one line of progress below them.
+// The output: lines, and on a terminal one line of progress below them.
 //
 // Shared by the workers and the monitor; one lock guards it.
 import Foundation

@@ -1,4 +1,4 @@
-// What is run, in which order, in pieces that the state file can name.
+// The runs, in their order, in pieces that the state file can name.
 //
 // Pure: options and answers in, pieces out.
 

@@ -1,4 +1,4 @@
-// What has been run, and how it ended: on disk, so that a run can go on where it was stopped.
+// The pieces done and their results: on disk, so that a run can go on where it was stopped.
 //
 // A value; the runner guards it with a lock.
 import Foundation

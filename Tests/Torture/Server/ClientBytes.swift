@@ -1,4 +1,4 @@
-// What clients send, read as far as the server needs it.
+// Clients' bytes, read as far as the server needs them.
 //
 // Pure values.
 

@@ -1,4 +1,4 @@
-// What a consumer has to get from a response, read from its events without any of the client's code.
+// A response's required output, read from its events without any of the client's code.
 //
 // Immutable values, made once for each rendering.
 

@@ -1,4 +1,4 @@
-// What the consumer gets, and how its turn ends.
+// Output for the consumer, and its turn's end.
 
 extension PromiseChecker {
     /// The output that a consumer can receive.

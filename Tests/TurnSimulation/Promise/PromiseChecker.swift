@@ -6,7 +6,7 @@
 package struct PromiseChecker: Sendable {
     /// A broken promise.
     package struct Violation: Error, Sendable, CustomStringConvertible {
-        /// Which promise it is.
+        /// The promise.
         package let promise: Promise
         /// The description of the violation.
         package let description: String

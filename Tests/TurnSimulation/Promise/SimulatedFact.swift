@@ -1,4 +1,4 @@
-// Everything that can be met in a simulation, so that it can be counted.
+// The facts that can occur in a simulation, to be counted.
 
 /// One thing that a simulated turn can meet: a fault, an answer, a doing of the consumer, an ending.
 ///

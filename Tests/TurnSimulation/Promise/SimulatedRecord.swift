@@ -1,5 +1,4 @@
-// What a series is recorded as for the oracle in Tests/Promise: what the engine has read and what its consumer
-// received.
+// The record of a series for the oracle in Tests/Promise: the engine's input and its consumer's output.
 
 import ChappieTransport
 import PromiseRecord

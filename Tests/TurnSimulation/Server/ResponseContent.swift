@@ -1,4 +1,4 @@
-// What a consumer holds of a response, and how much of it: the values that the promise is about.
+// A response's content at its consumer, and its amount: the values that the promise is about.
 
 /// The output of one response, as a consumer concatenates it.
 package struct ResponseContent: Sendable {

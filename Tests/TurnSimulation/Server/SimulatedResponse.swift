@@ -1,4 +1,4 @@
-// What the server's model says: items with their output, in the order in which it is written. An immutable value.
+// The server model's response: items with their output, in the order in which it is written. An immutable value.
 
 /// One response, without identifiers, numbers and cuts, which differ each time it is written.
 struct SimulatedResponse: Sendable {

@@ -1,4 +1,4 @@
-// What the server remembers: the response that it has in mind for a turn, and those that it keeps.
+// The server's memory: the response that it has in mind for a turn, and those that it keeps.
 
 import StreamTransport
 

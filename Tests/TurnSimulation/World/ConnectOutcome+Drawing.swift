@@ -1,4 +1,4 @@
-// What may happen to a connection before it is established.
+// Random outcomes of the opening of a connection.
 
 import StreamTransport
 

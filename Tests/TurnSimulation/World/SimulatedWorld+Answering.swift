@@ -1,4 +1,4 @@
-// What becomes of a request that was sent.
+// Answers the requests that were sent.
 
 import StreamTransport
 

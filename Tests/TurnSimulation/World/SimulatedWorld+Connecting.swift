@@ -1,4 +1,4 @@
-// What becomes of a connection that the engine asks for.
+// Opens the connections that the engine asks for.
 
 import StreamTransport
 

@@ -1,4 +1,4 @@
-// What a connection is going to report, and when.
+// The reports of a connection, with their times.
 
 import StreamTransport
 

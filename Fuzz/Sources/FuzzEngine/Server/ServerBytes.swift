@@ -1,4 +1,4 @@
-// Everything that the server sends, as bytes.
+// The bytes that the server sends.
 
 import Foundation
 

@@ -73,7 +73,7 @@ private struct MemberName: CodingKey {
     var intValue: Int? { nil }
 }
 
-/// What is needed of a value's JSON to find a text in it.
+/// A JSON value, reduced to its texts and structure.
 private enum MarkedValue: Decodable {
     case text(String)
     case array([Self])

@@ -1,4 +1,4 @@
-// What an answer says elsewhere than in deltas, and where its closing events contradict them.
+// The content of an answer outside its deltas, and contradictions in its closing events.
 
 /// The parts of an answer that only its closing events contain, or that differ from its deltas there.
 struct AnswerPlan: Sendable {

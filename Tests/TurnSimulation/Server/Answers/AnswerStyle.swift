@@ -1,4 +1,4 @@
-// How one attempt writes its answer: everything that differs between attempts and must not matter.
+// The form of one attempt's answer: everything that differs between attempts and must not matter.
 
 /// The style of an answer.
 struct AnswerStyle: Sendable {

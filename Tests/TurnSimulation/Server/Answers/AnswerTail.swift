@@ -1,4 +1,4 @@
-// How an answer ends that does not come to its end.
+// The end of an answer that is cut short.
 
 import StreamTransport
 
