@@ -86,19 +86,19 @@ static bool digest_key(X509 *certificate, uint8_t *digest) {
     return is_made;
 }
 
-static bool has_pinned_key(const clws_route *route, X509_STORE_CTX *chain) {
+static bool has_pinned_key(const clws_tls_context *context, X509_STORE_CTX *chain) {
     STACK_OF(X509) *certificates = X509_STORE_CTX_get0_chain(chain);
     for (int i = 0; i < sk_X509_num(certificates); i++) {
         uint8_t digest[CLWS_DIGEST_LENGTH];
         if (!digest_key(sk_X509_value(certificates, i), digest)) continue;
-        for (size_t pin = 0; pin < route->pinned_key_count; pin++)
-            if (memcmp(route->pinned_keys + pin * CLWS_DIGEST_LENGTH, digest, CLWS_DIGEST_LENGTH) == 0) return true;
+        for (size_t pin = 0; pin < context->pinned_key_count; pin++)
+            if (memcmp(context->pinned_keys + pin * CLWS_DIGEST_LENGTH, digest, CLWS_DIGEST_LENGTH) == 0) return true;
     }
     return false;
 }
 
 int clws_verify(X509_STORE_CTX *chain, void *argument) {
-    const clws_route *route = argument;
+    const clws_tls_context *context = argument;
     clws_tls *tls = clws_tls_of(X509_STORE_CTX_get_ex_data(chain, SSL_get_ex_data_X509_STORE_CTX_idx()));
     if (X509_verify_cert(chain) != 1) {
         int code = X509_STORE_CTX_get_error(chain);
@@ -108,7 +108,7 @@ int clws_verify(X509_STORE_CTX *chain, void *argument) {
         if (!tls->rejected) tls->rejected = X509_chain_up_ref(X509_STORE_CTX_get0_untrusted(chain));
         return 0;
     }
-    if (!route->pinned_key_count || has_pinned_key(route, chain)) return 1;
+    if (!context->pinned_key_count || has_pinned_key(context, chain)) return 1;
     tls->is_key_not_pinned = true;
     X509_STORE_CTX_set_error(chain, X509_V_ERR_APPLICATION_VERIFICATION);
     return 0;

@@ -18,7 +18,7 @@ typedef struct clws_server {
 } clws_server;
 
 enum {
-    // The number of sessions that a route keeps, and the number of those with one server.
+    // The number of sessions that a TLS context keeps, and the number of those with one server.
     CLWS_SESSION_LIMIT = 32,
     CLWS_SESSION_LIMIT_OF_SERVER = 4,
 };
@@ -34,8 +34,8 @@ typedef struct clws_sessions {
 
 enum { CLWS_DIGEST_LENGTH = 32 };
 
-struct clws_route {
-    SSL_CTX *context;
+struct clws_tls_context {
+    SSL_CTX *ssl_context;
     uint8_t *pinned_keys;
     size_t pinned_key_count;
     clws_sessions sessions;
@@ -43,7 +43,7 @@ struct clws_route {
 
 struct clws_tls {
     SSL *ssl;
-    clws_route *route;
+    clws_tls_context *context;
     clws_server server;
     // The bytes that OpenSSL reads, and the memory it writes to, within one step.
     const uint8_t *input;
@@ -83,10 +83,10 @@ void clws_sessions_free(clws_sessions *sessions);
 
 // CertificateCheck.c
 
-// OpenSSL's callback for the peer's certificates; `argument` is the connection's route.
+// OpenSSL's callback for the peer's certificates; `argument` is the connection's TLS context.
 int clws_verify(X509_STORE_CTX *chain, void *argument);
 
-// Route.c
+// TLSContext.c
 
 // The connection of a handshake.
 clws_tls *clws_tls_of(const SSL *ssl);

@@ -1,7 +1,7 @@
 // TLS sessions for resumption (RFC 8446 section 2.2, RFC 5077), a few for each server.
 //
-// They belong to a route, so that none is used under another policy: a resumed handshake has no certificates, and the
-// requirements on them were checked when the session was established.
+// They belong to a TLS context, so that none is used under another policy: a resumed handshake has no certificates, and
+// the requirements on them were checked when the session was established.
 #include "Internal.h"
 
 #include <openssl/x509.h>

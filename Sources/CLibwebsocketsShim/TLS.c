@@ -63,11 +63,11 @@ static bool set_bio(clws_tls *tls) {
 
 // MARK: Connections
 
-clws_tls *clws_tls_create(clws_route *route, const char *host, uint16_t port) {
+clws_tls *clws_tls_create(clws_tls_context *context, const char *host, uint16_t port) {
     clws_tls *tls = calloc(1, sizeof *tls);
     if (!tls) return NULL;
-    tls->route = route;
-    tls->ssl = SSL_new(route->context);
+    tls->context = context;
+    tls->ssl = SSL_new(context->ssl_context);
     if (!tls->ssl || !set_bio(tls) || !clws_tls_attach(tls) || !clws_server_make(&tls->server, host, port) ||
         !clws_server_demand(&tls->server, tls->ssl)) {
         ERR_clear_error();
@@ -75,7 +75,7 @@ clws_tls *clws_tls_create(clws_route *route, const char *host, uint16_t port) {
         return NULL;
     }
     SSL_set_connect_state(tls->ssl);
-    SSL_SESSION *session = clws_sessions_take(&route->sessions, &tls->server);
+    SSL_SESSION *session = clws_sessions_take(&context->sessions, &tls->server);
     if (session) SSL_set_session(tls->ssl, session);
     SSL_SESSION_free(session);
     return tls;

@@ -47,7 +47,7 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
     private let inflation: InflationCount
 
     init(
-        request: TransportRequest, way: Result<Way, TransportFailure>, service: Service,
+        request: TransportRequest, route: Result<Route, TransportFailure>, service: Service,
         observer: (@Sendable (TLSOutcome) -> Void)? = nil
     ) {
         self.id = service.makeID()
@@ -60,7 +60,7 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
         service.post(
             .open(
                 ConnectionPlan(
-                    id: self.id, request: request, way: way, arena: self.arena, started: started,
+                    id: self.id, request: request, route: route, arena: self.arena, started: started,
                     observer: observer)))
     }
 

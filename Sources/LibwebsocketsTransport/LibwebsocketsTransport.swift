@@ -34,7 +34,7 @@ package struct LibwebsocketsTransport: StreamTransport {
 
     private func connection(for request: TransportRequest) -> LibwebsocketsConnection {
         LibwebsocketsConnection(
-            request: request, way: self.way(to: request.endpoint),
+            request: request, route: self.route(to: request.endpoint),
             service: self.pool.service(among: self.serviceThreadCount))
     }
 
@@ -47,7 +47,7 @@ package struct LibwebsocketsTransport: StreamTransport {
         _ request: TransportRequest, observer: @escaping @Sendable (TLSOutcome) -> Void
     ) -> any TransportConnection {
         LibwebsocketsConnection(
-            request: request, way: self.way(to: request.endpoint),
+            request: request, route: self.route(to: request.endpoint),
             service: self.pool.service(among: self.serviceThreadCount), observer: observer)
     }
 
@@ -58,10 +58,10 @@ package struct LibwebsocketsTransport: StreamTransport {
         await ServicePool.shared.finishClosing(within: duration)
     }
 
-    private func way(to endpoint: TransportEndpoint) -> Result<Way, TransportFailure> {
+    private func route(to endpoint: TransportEndpoint) -> Result<Route, TransportFailure> {
         Result { () throws(TransportFailure) in
             let proxy = try self.proxies.proxy(for: endpoint)
-            return Way(
+            return Route(
                 tls: endpoint.isSecure ? self.tls : nil, proxy: proxy,
                 proxyTLS: proxy?.scheme == .https ? self.tls.ofProxies : nil)
         }
@@ -69,7 +69,7 @@ package struct LibwebsocketsTransport: StreamTransport {
 }
 
 /// The route of a connection to its endpoint.
-struct Way: Sendable, Hashable {
+struct Route: Sendable, Hashable {
     /// Nil for a connection without TLS.
     var tls: ChappieTLSPolicy?
     /// Nil for a direct connection.

@@ -12,7 +12,7 @@ enum {
 
 struct cth_client {
     clws_trust *trust;
-    clws_route *route;
+    clws_tls_context *context;
 };
 
 cth_client *cth_client_create(const char *trust_anchors) {
@@ -20,16 +20,16 @@ cth_client *cth_client_create(const char *trust_anchors) {
     if (!client) return NULL;
     client->trust = clws_trust_create(trust_anchors);
     clws_tls_options options = {.trust = client->trust};
-    clws_route_fault fault;
-    client->route = client->trust ? clws_route_create(&options, &fault) : NULL;
-    if (client->route) return client;
+    clws_tls_context_fault fault;
+    client->context = client->trust ? clws_tls_context_create(&options, &fault) : NULL;
+    if (client->context) return client;
     cth_client_free(client);
     return NULL;
 }
 
-// The shim never frees anchors, because the routes of a process share them; here these have one user.
+// The shim never frees anchors, because the contexts of a process share them; here these have one user.
 void cth_client_free(cth_client *client) {
-    clws_route_free(client->route);
+    clws_tls_context_free(client->context);
     X509_STORE_free((X509_STORE *)client->trust);
     free(client);
 }
@@ -49,7 +49,7 @@ cth_outcome cth_handshake(
     cth_client *client, const char *host, uint16_t port, int socket, bool reads, bool ends) {
     static _Thread_local uint8_t plaintext[RECEIVED + CLWS_TLS_OVERHEAD], ciphertext[CLWS_TLS_OVERHEAD];
     cth_outcome outcome = {0};
-    clws_tls *tls = clws_tls_create(client->route, host, port);
+    clws_tls *tls = clws_tls_create(client->context, host, port);
     if (!tls) return outcome;
     clws_tls_step step = deliver(clws_tls_start(tls, ciphertext, sizeof ciphertext), socket, ciphertext);
     bool has_read = false;

@@ -28,7 +28,7 @@ import Testing
             endpoint: TransportEndpoint(isSecure: false, host: "127.0.0.1", port: 1, target: "/"), exchange: .get)
         return ServiceConnection(
             plan: ConnectionPlan(
-                id: ConnectionID(rawValue: 1), request: request, way: .success(Way()),
+                id: ConnectionID(rawValue: 1), request: request, route: .success(Route()),
                 arena: InboundArena(limits: request.limits), started: .now),
             service: service)
     }

@@ -99,10 +99,10 @@ void clws_socket_close(int descriptor, bool is_abrupt);
 
 // MARK: TLS
 
-/// The trust anchors of certificates; any routes of any services share them.
+/// The trust anchors of certificates; any TLS contexts of any services share them.
 typedef struct clws_trust clws_trust;
-/// The settings of TLS that connections share, and the sessions that they resume.
-typedef struct clws_route clws_route;
+/// A TLS context: the settings that connections share, and the sessions that they resume.
+typedef struct clws_tls_context clws_tls_context;
 /// One TLS connection, without a socket: bytes in, bytes out.
 typedef struct clws_tls clws_tls;
 
@@ -112,7 +112,7 @@ typedef struct clws_tls clws_tls;
 /// `SSL_CERT_FILE` and `SSL_CERT_DIR` name, where they are set. Never freed. From any thread.
 clws_trust *clws_trust_create(const char *file);
 
-/// The TLS settings of a route. Everything but the trust anchors is copied.
+/// The settings of a TLS context. Everything but the trust anchors is copied.
 typedef struct clws_tls_options {
     const clws_trust *trust;
     /// A PEM file with the client's certificate and its intermediate certificates; NULL for none.
@@ -127,19 +127,19 @@ typedef struct clws_tls_options {
     bool requires_tls13;
 } clws_tls_options;
 
-/// The reason for which a route cannot be used.
-typedef enum CLWS_CLOSED_ENUM clws_route_fault {
-    CLWS_ROUTE_FAULT_NONE CLWS_SWIFT_NAME("none"),
+/// The reason for which a TLS context cannot be made.
+typedef enum CLWS_CLOSED_ENUM clws_tls_context_fault {
+    CLWS_TLS_CONTEXT_FAULT_NONE CLWS_SWIFT_NAME("none"),
     /// The client's certificate or its key cannot be read, or they do not belong together.
-    CLWS_ROUTE_FAULT_CERTIFICATE CLWS_SWIFT_NAME("certificate"),
+    CLWS_TLS_CONTEXT_FAULT_CERTIFICATE CLWS_SWIFT_NAME("certificate"),
     /// There is no memory.
-    CLWS_ROUTE_FAULT_NO_MEMORY CLWS_SWIFT_NAME("noMemory"),
-} clws_route_fault;
+    CLWS_TLS_CONTEXT_FAULT_NO_MEMORY CLWS_SWIFT_NAME("noMemory"),
+} clws_tls_context_fault;
 
-/// Makes a route; NULL with the fault.
-clws_route *clws_route_create(const clws_tls_options *options, clws_route_fault *fault);
-/// Frees a route that has no connections.
-void clws_route_free(clws_route *route);
+/// Makes a TLS context; NULL with the fault.
+clws_tls_context *clws_tls_context_create(const clws_tls_options *options, clws_tls_context_fault *fault);
+/// Frees a TLS context that has no connections.
+void clws_tls_context_free(clws_tls_context *context);
 
 enum {
     /// The most bytes of a server's name (RFC 1035 section 2.3.4).
@@ -156,7 +156,7 @@ enum {
 /// no memory.
 ///
 /// `host` is a name or an address without brackets. A name goes out as SNI (RFC 6066 section 3).
-clws_tls *clws_tls_create(clws_route *route, const char *host, uint16_t port);
+clws_tls *clws_tls_create(clws_tls_context *context, const char *host, uint16_t port);
 /// Frees a connection.
 void clws_tls_free(clws_tls *tls);
 

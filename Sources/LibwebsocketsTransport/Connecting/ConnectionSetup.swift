@@ -144,21 +144,21 @@ struct ConnectionSetup {
 
     /// Returns the layers between the socket and the request: none, or the proxy's and TLS.
     func layers(_ plan: ConnectionPlan, on service: Service) throws(TransportFailure) -> [LayerStack.Plan] {
-        let way = try plan.way.get()
+        let route = try plan.route.get()
         let endpoint = plan.request.endpoint
         var plans: [LayerStack.Plan] = []
-        if let proxy = way.proxy {
-            if let tls = way.proxyTLS {
-                let route = try service.route(for: tls)
-                plans.append(.tls(route: route, host: proxy.host, port: proxy.port, isProxy: true))
+        if let proxy = route.proxy {
+            if let tls = route.proxyTLS {
+                let context = try service.tlsContext(for: tls)
+                plans.append(.tls(context: context, host: proxy.host, port: proxy.port, isProxy: true))
             }
             var asked = endpoint
             asked.host = self.serverAddress ?? endpoint.host
             plans.append(.greeting(try ProxyGreeting(for: asked, through: proxy)))
         }
-        if let tls = way.tls {
-            let route = try service.route(for: tls)
-            plans.append(.tls(route: route, host: endpoint.host, port: endpoint.port, isProxy: false))
+        if let tls = route.tls {
+            let context = try service.tlsContext(for: tls)
+            plans.append(.tls(context: context, host: endpoint.host, port: endpoint.port, isProxy: false))
         }
         return plans
     }
@@ -166,7 +166,7 @@ struct ConnectionSetup {
 
 extension ConnectionPlan {
     /// The proxy of the route.
-    var proxy: ProxyServer? { try? self.way.get().proxy }
+    var proxy: ProxyServer? { try? self.route.get().proxy }
 
     /// The host and port that the socket connects to.
     var dialled: (host: String, port: UInt16) {

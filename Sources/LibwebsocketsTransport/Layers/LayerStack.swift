@@ -8,7 +8,7 @@ struct LayerStack {
     /// A layer that is to be set up.
     enum Plan {
         /// TLS with this server; `isProxy` says that it is not the request's.
-        case tls(route: OpaquePointer, host: String, port: UInt16, isProxy: Bool)
+        case tls(context: OpaquePointer, host: String, port: UInt16, isProxy: Bool)
         /// A request for a tunnel to a proxy.
         case greeting(ProxyGreeting)
     }
@@ -181,8 +181,8 @@ struct LayerStack {
         case .greeting(let greeting):
             self.layers.append(.greeting(greeting))
             self.sendGreeting(at: self.layers.count - 1)
-        case .tls(let route, let host, let port, let isProxy):
-            guard let tls = TLSLayer(route: route, host: host, port: port) else { return .failed(.noMemory) }
+        case .tls(let context, let host, let port, let isProxy):
+            guard let tls = TLSLayer(context: context, host: host, port: port) else { return .failed(.noMemory) }
             let buffer = self.scratch.ciphertext.0
             let step = tls.start(buffer)
             self.emit(buffer, step, below: self.layers.count)

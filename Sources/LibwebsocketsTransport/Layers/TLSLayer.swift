@@ -27,8 +27,8 @@ final class TLSLayer {
 
     /// Creates a connection to a server, whose certificate must name `host`; nil when that is not a valid name, or
     /// memory is short.
-    init?(route: OpaquePointer, host: String, port: UInt16) {
-        guard let pointer = clws_tls_create(route, host, port) else { return nil }
+    init?(context: OpaquePointer, host: String, port: UInt16) {
+        guard let pointer = clws_tls_create(context, host, port) else { return nil }
         self.pointer = pointer
     }
 

@@ -17,7 +17,7 @@ final class Service: @unchecked Sendable {
     private var connections: [ConnectionID: ServiceConnection] = [:]
     /// The scratch memory of the connection that is read or written.
     let scratch = LayerScratch()
-    private var routes: [ChappieTLSPolicy: OpaquePointer] = [:]
+    private var tlsContexts: [ChappieTLSPolicy: OpaquePointer] = [:]
 
     // The state that each event touches. It belongs to one thread, and no access leads to another one of the same
     // property: exclusivity is not checked at run time, which would take longer than the access.
@@ -337,11 +337,11 @@ final class Service: @unchecked Sendable {
         self.deadlines.remove(connection.plan.id)
     }
 
-    /// Returns the TLS settings that connections of one policy share; its files are read once.
-    func route(for tls: ChappieTLSPolicy) throws(TransportFailure) -> OpaquePointer {
-        if let known = self.routes[tls] { return known }
-        let made = try makeRoute(for: tls)
-        self.routes[tls] = made
+    /// Returns the TLS context that connections of one policy share; its files are read once.
+    func tlsContext(for tls: ChappieTLSPolicy) throws(TransportFailure) -> OpaquePointer {
+        if let known = self.tlsContexts[tls] { return known }
+        let made = try makeTLSContext(for: tls)
+        self.tlsContexts[tls] = made
         return made
     }
 }

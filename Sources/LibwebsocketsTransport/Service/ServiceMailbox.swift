@@ -141,7 +141,7 @@ struct ConnectionID: Hashable, Sendable {
 struct ConnectionPlan: Sendable {
     let id: ConnectionID
     let request: TransportRequest
-    let way: Result<Way, TransportFailure>
+    let route: Result<Route, TransportFailure>
     let arena: InboundArena
     let started: Moment
     /// A closure that is called on the service thread with the end of the TLS handshake with the server; nil for none.

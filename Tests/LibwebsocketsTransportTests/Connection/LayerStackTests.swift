@@ -53,9 +53,9 @@ import Testing
 
     /// Kept, as a service thread keeps its own.
     /// - Safety: the tests of this suite run one after the other.
-    nonisolated(unsafe) private static let kept = Result { try makeRoute(for: ChappieTLSPolicy()) }
+    nonisolated(unsafe) private static let kept = Result { try makeTLSContext(for: ChappieTLSPolicy()) }
 
-    private static func route() throws -> OpaquePointer { try Self.kept.get() }
+    private static func context() throws -> OpaquePointer { try Self.kept.get() }
 
     @Test func withoutLayersTheRequestMayGoOutAtOnce() {
         let run = Run([])
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test func handshakeBeginsWhenTheTunnelIsEstablished() throws {
-        let tls = LayerStack.Plan.tls(route: try Self.route(), host: "origin.test", port: 443, isProxy: false)
+        let tls = LayerStack.Plan.tls(context: try Self.context(), host: "origin.test", port: 443, isProxy: false)
         var run = Run([try Self.greeting(Self.proxy), tls])
         let questionCount = run.sent.count
         run.receive(Self.established.utf8)
@@ -128,7 +128,7 @@ import Testing
     func bytesThatAreNotTLSFailTheHandshakeAtEverySplit(isProxy: Bool) throws {
         let bytes = Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8)
         for cut in 0...bytes.count {
-            let tls = LayerStack.Plan.tls(route: try Self.route(), host: "::1", port: 443, isProxy: isProxy)
+            let tls = LayerStack.Plan.tls(context: try Self.context(), host: "::1", port: 443, isProxy: isProxy)
             var run = Run([tls] + (isProxy ? [try Self.greeting(Self.proxy)] : []))
             #expect(run.stack.isAtProxy == isProxy)
             run.receive(bytes[..<cut])
@@ -143,7 +143,7 @@ import Testing
     }
 
     @Test func aServerWithoutANameHasNoTLS() throws {
-        let run = Run([.tls(route: try Self.route(), host: "", port: 443, isProxy: false)])
+        let run = Run([.tls(context: try Self.context(), host: "", port: 443, isProxy: false)])
         #expect(run.outcomes == [.failed(TransportFailure(phase: .connect, cause: .unavailable))])
     }
 

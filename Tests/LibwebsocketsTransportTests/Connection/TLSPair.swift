@@ -39,17 +39,17 @@ final class MemoryServer {
 
 /// The settings of clients, with the sessions that they resume.
 final class MemoryClient {
-    fileprivate let route: OpaquePointer
+    fileprivate let context: OpaquePointer
 
     /// Trusts the certificates of some servers.
     init(trusting servers: MemoryServer...) throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).pem")
         try Data(servers.map(\.certificate).joined().utf8).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
-        self.route = try makeRoute(for: ChappieTLSPolicy(trust: .file(path: file.path)))
+        self.context = try makeTLSContext(for: ChappieTLSPolicy(trust: .file(path: file.path)))
     }
 
-    deinit { clws_route_free(self.route) }
+    deinit { clws_tls_context_free(self.context) }
 }
 
 /// A connection between the two.
@@ -66,7 +66,7 @@ final class TLSPair {
     /// A connection whose first message the client has made.
     init(_ server: MemoryServer, _ client: MemoryClient, name: String = "origin.test") throws {
         guard let connection = cts_connection_create(server.pointer),
-            let layer = TLSLayer(route: client.route, host: name, port: 443)
+            let layer = TLSLayer(context: client.context, host: name, port: 443)
         else { throw MemoryServer.Failure() }
         self.server = connection
         self.client = layer

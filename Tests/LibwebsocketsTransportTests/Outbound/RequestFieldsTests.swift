@@ -149,7 +149,7 @@ extension ServiceMailbox {
             endpoint: TransportEndpoint(isSecure: false, host: "127.0.0.1", port: 1, target: "/"),
             exchange: .post(body: []))
         return ConnectionPlan(
-            id: ConnectionID(rawValue: number), request: request, way: .success(Way()),
+            id: ConnectionID(rawValue: number), request: request, route: .success(Route()),
             arena: InboundArena(limits: request.limits), started: .now)
     }
 

@@ -1,4 +1,4 @@
-// The settings of TLS that connections share: trust anchors, the client's certificate, sessions.
+// TLS contexts, which connections share: trust anchors, the client's certificate, sessions.
 #include "Internal.h"
 
 #include <openssl/err.h>
@@ -54,7 +54,7 @@ static void noticed(const SSL *ssl, int where, int value) {
 
 static int session_made(SSL *ssl, SSL_SESSION *session) {
     clws_tls *tls = clws_tls_of(ssl);
-    if (tls) clws_sessions_put(&tls->route->sessions, &tls->server, session);
+    if (tls) clws_sessions_put(&tls->context->sessions, &tls->server, session);
     return 0; // it was copied
 }
 
@@ -77,60 +77,60 @@ static bool set_certificate(SSL_CTX *context, const clws_tls_options *options) {
            SSL_CTX_check_private_key(context) == 1;
 }
 
-static bool copy_pins(clws_route *route, const clws_tls_options *options) {
+static bool copy_pins(clws_tls_context *context, const clws_tls_options *options) {
     size_t size = options->pinned_key_count * CLWS_DIGEST_LENGTH;
     if (!size) return true;
-    route->pinned_keys = malloc(size);
-    if (!route->pinned_keys) return false;
-    memcpy(route->pinned_keys, options->pinned_keys, size);
-    route->pinned_key_count = options->pinned_key_count;
+    context->pinned_keys = malloc(size);
+    if (!context->pinned_keys) return false;
+    memcpy(context->pinned_keys, options->pinned_keys, size);
+    context->pinned_key_count = options->pinned_key_count;
     return true;
 }
 
-static SSL_CTX *make_context(clws_route *route, const clws_tls_options *options) {
-    SSL_CTX *context = SSL_CTX_new(TLS_client_method());
-    if (!context) return NULL;
-    SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
-    SSL_CTX_set_options(context, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
+static SSL_CTX *make_ssl_context(clws_tls_context *context, const clws_tls_options *options) {
+    SSL_CTX *ssl_context = SSL_CTX_new(TLS_client_method());
+    if (!ssl_context) return NULL;
+    SSL_CTX_set_mode(ssl_context, SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_set_options(ssl_context, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
     // The system's own minimum (openssl.cnf) is kept where it is higher.
     int version = options->requires_tls13 ? TLS1_3_VERSION : TLS1_2_VERSION;
-    bool is_limited = SSL_CTX_get_min_proto_version(context) >= version ||
-                      SSL_CTX_set_min_proto_version(context, version) == 1;
+    bool is_limited = SSL_CTX_get_min_proto_version(ssl_context) >= version ||
+                      SSL_CTX_set_min_proto_version(ssl_context, version) == 1;
     static const unsigned char protocol[] = "\x08http/1.1"; // RFC 7301
-    if (!is_limited || SSL_CTX_set_alpn_protos(context, protocol, sizeof protocol - 1) != 0) {
-        SSL_CTX_free(context);
+    if (!is_limited || SSL_CTX_set_alpn_protos(ssl_context, protocol, sizeof protocol - 1) != 0) {
+        SSL_CTX_free(ssl_context);
         return NULL;
     }
-    SSL_CTX_set1_cert_store(context, (X509_STORE *)options->trust);
-    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
-    SSL_CTX_set_cert_verify_callback(context, clws_verify, route);
-    SSL_CTX_set_info_callback(context, noticed);
-    SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
-    SSL_CTX_sess_set_new_cb(context, session_made);
-    return context;
+    SSL_CTX_set1_cert_store(ssl_context, (X509_STORE *)options->trust);
+    SSL_CTX_set_verify(ssl_context, SSL_VERIFY_PEER, NULL);
+    SSL_CTX_set_cert_verify_callback(ssl_context, clws_verify, context);
+    SSL_CTX_set_info_callback(ssl_context, noticed);
+    SSL_CTX_set_session_cache_mode(ssl_context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
+    SSL_CTX_sess_set_new_cb(ssl_context, session_made);
+    return ssl_context;
 }
 
-clws_route *clws_route_create(const clws_tls_options *options, clws_route_fault *fault) {
+clws_tls_context *clws_tls_context_create(const clws_tls_options *options, clws_tls_context_fault *fault) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, make_index);
-    *fault = CLWS_ROUTE_FAULT_NO_MEMORY;
-    clws_route *route = calloc(1, sizeof *route);
-    if (!route) return NULL;
-    if (connection_index >= 0 && copy_pins(route, options)) route->context = make_context(route, options);
-    if (route->context) {
-        bool is_set = set_certificate(route->context, options);
-        *fault = is_set ? CLWS_ROUTE_FAULT_NONE : CLWS_ROUTE_FAULT_CERTIFICATE;
+    *fault = CLWS_TLS_CONTEXT_FAULT_NO_MEMORY;
+    clws_tls_context *context = calloc(1, sizeof *context);
+    if (!context) return NULL;
+    if (connection_index >= 0 && copy_pins(context, options)) context->ssl_context = make_ssl_context(context, options);
+    if (context->ssl_context) {
+        bool is_set = set_certificate(context->ssl_context, options);
+        *fault = is_set ? CLWS_TLS_CONTEXT_FAULT_NONE : CLWS_TLS_CONTEXT_FAULT_CERTIFICATE;
     }
     ERR_clear_error();
-    if (*fault == CLWS_ROUTE_FAULT_NONE) return route;
-    clws_route_free(route);
+    if (*fault == CLWS_TLS_CONTEXT_FAULT_NONE) return context;
+    clws_tls_context_free(context);
     return NULL;
 }
 
-void clws_route_free(clws_route *route) {
-    if (!route) return;
-    SSL_CTX_free(route->context);
-    clws_sessions_free(&route->sessions);
-    free(route->pinned_keys);
-    free(route);
+void clws_tls_context_free(clws_tls_context *context) {
+    if (!context) return;
+    SSL_CTX_free(context->ssl_context);
+    clws_sessions_free(&context->sessions);
+    free(context->pinned_keys);
+    free(context);
 }

@@ -1,15 +1,14 @@
 import CLibwebsocketsShim
 import StreamTransport
 
-/// Makes the TLS settings that connections of one policy share; the service thread keeps them for the life of the
-/// process.
-func makeRoute(for tls: ChappieTLSPolicy) throws(TransportFailure) -> OpaquePointer {
-    var fault = clws_route_fault.none
+/// Makes the TLS context that connections of one policy share; the service thread keeps it for the life of the process.
+func makeTLSContext(for tls: ChappieTLSPolicy) throws(TransportFailure) -> OpaquePointer {
+    var fault = clws_tls_context_fault.none
     guard let trust = TrustAnchors.read(tls.trust) else {
         throw TransportFailure(phase: .tls, cause: .trustAnchorsUnreadable)
     }
     let pins = tls.pinnedKeys.flatMap(\.digest)
-    let route = withOptionalCString(tls.clientCertificate?.certificatePath) { certificate in
+    let context = withOptionalCString(tls.clientCertificate?.certificatePath) { certificate in
         withOptionalCString(tls.clientCertificate?.privateKeyPath) { privateKey in
             pins.withUnsafeBufferPointer { pinnedKeys in
                 var options = clws_tls_options()
@@ -19,12 +18,12 @@ func makeRoute(for tls: ChappieTLSPolicy) throws(TransportFailure) -> OpaquePoin
                 options.pinned_keys = pinnedKeys.baseAddress
                 options.pinned_key_count = tls.pinnedKeys.count
                 options.requires_tls13 = tls.minimumVersion == .tls13
-                return clws_route_create(&options, &fault)
+                return clws_tls_context_create(&options, &fault)
             }
         }
     }
-    guard let route else { throw fault.failure }
-    return route
+    guard let context else { throw fault.failure }
+    return context
 }
 
 private func withOptionalCString<Result>(_ text: String?, _ body: (UnsafePointer<CChar>?) -> Result) -> Result {
@@ -32,7 +31,7 @@ private func withOptionalCString<Result>(_ text: String?, _ body: (UnsafePointer
     return text.withCString { body($0) }
 }
 
-extension clws_route_fault {
+extension clws_tls_context_fault {
     /// The failure as the consumer receives it.
     fileprivate var failure: TransportFailure {
         switch self {
