@@ -34,7 +34,7 @@ inline openConnection(which, number, asked, held) {
 // Nothing of an ended turn is read again, the ghosts of its end apart.
 inline forgetTurn() {
     attempt = 0; transport = 0; hedge = 0; holder = 0; upgradeIsOver = 0; lentExchange = 0; eventsInExchange = 0;
-    rung = 0;
+    recoveryStep = 0;
     usedRetries[0] = 0; usedRetries[1] = 0; usedProbable[0] = 0; usedProbable[1] = 0; usedThrottle = 0;
     refusedCredential = 0; failedHedge = 0; isProven[0] = 0; isProven[1] = 0; mayHaveSent = 0;
     text[0] = 0; text[1] = 0; text[2] = 0; textCount = 0; textCame = 0; tool = 0; toolCame = 0; isVerifying = 0;
@@ -45,7 +45,7 @@ inline forgetTurn() {
 // The assertions have looked at everything by then. What ended turns have in common need not be told apart.
 inline forgetGhosts() {
     attemptCount = 0; verdict = open_; keptResponse = 0;
-    requestOfRung = 0; requestUnrefused = 0; isBadAnswer = 0; sawDefinite = 0; httpAnswered = 0; webSocketFailures = 0;
+    requestOfStep = 0; requestUnrefused = 0; isBadAnswer = 0; sawDefinite = 0; httpAnswered = 0; webSocketFailures = 0;
     seenText[0] = 0; seenText[1] = 0; seenText[2] = 0; seenTextCount = 0; seenTool = 0; seenResponse = 0;
     recovery = verify; prefersHTTP = 0; fallsBack = 0; isResumable = 0
 }
@@ -58,9 +58,9 @@ inline perform() {
         // A connection that was given up is closed before another is opened.
         closeConnections();
         pending = 0;
-        requestOfRung = 0;
-        openConnection(transport, attempt, rung, 0);
-        rung = 0
+        requestOfStep = 0;
+        openConnection(transport, attempt, recoveryStep, 0);
+        recoveryStep = 0
     :: action == openHedge -> openConnection(HTTP, hedge, connection[WEBSOCKET].asksFor, 1)
     :: action == release ->
         connection[HTTP].isHeld = 0;

@@ -163,11 +163,11 @@ end:
             requests?where, asked ->
             // Nothing is sent after the end, and so nothing after a cancellation.
             assert(!ended);
-            // Each rung sends at most one request, and never two are alive.
-            assert(!requestOfRung);
+            // Each recovery step sends at most one request, and never two are alive.
+            assert(!requestOfStep);
             assert(!connection[where].isSent);
             assert(!(IS_LIVE(OTHER(where)) && connection[OTHER(where)].isSent));
-            requestOfRung = 1;
+            requestOfStep = 1;
             isBadAnswer = 0;
             connection[where].isSent = 1;
             if

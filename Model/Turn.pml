@@ -53,7 +53,7 @@ mtype = {
 mtype = {
     ignore, open, openHedge, release, park, send, receive, deliver, wait, refreshCredential, finish, fail
 }
-// Rungs. None is for a policy that forbids to go on.
+// Recovery steps. None is for a policy that forbids to go on.
 mtype = { first, again, resume, verifyAgain, none }
 // Failure classes; `incomplete` is the fatal one of a response that the server itself ended early.
 mtype = {
@@ -119,7 +119,7 @@ bit isKept
 
 // What happened, for the assertions alone. The machine reads none of it.
 bit ended
-bit requestOfRung
+bit requestOfStep
 bit requestUnrefused
 // The answer that comes contradicts itself, or ends early.
 bit isBadAnswer

@@ -22,7 +22,7 @@ bit upgradeIsOver
 bit lentExchange
 bit eventsInExchange
 // Of a wait.
-mtype rung
+mtype recoveryStep
 
 byte attemptCount
 byte usedRetries[2]
@@ -247,7 +247,7 @@ inline openAttempt(number, kind, asked) {
     upgradeIsOver = 0;
     lentExchange = 0;
     eventsInExchange = 0;
-    rung = asked;
+    recoveryStep = asked;
     if
     :: asked == again || asked == verifyAgain ->
         beginReplay();
@@ -284,22 +284,22 @@ inline begin(number, kind, isLentNow) {
     fi
 }
 
-// The cheapest rung that is sound.
-inline chooseRung(isRefusal) {
+// The cheapest recovery step that is sound.
+inline chooseStep(isRefusal) {
     if
-    :: isResumable && isNamed -> rung = resume
+    :: isResumable && isNamed -> recoveryStep = resume
     :: !(isResumable && isNamed) && !HAS_DELIVERED ->
         if
 #ifndef MUTATE_POLICY_IGNORED
-        :: recovery == neverAgain && mayHaveSent && !isRefusal -> rung = none
+        :: recovery == neverAgain && mayHaveSent && !isRefusal -> recoveryStep = none
 #endif
-        :: else -> rung = (mayHaveSent -> again : first)
+        :: else -> recoveryStep = (mayHaveSent -> again : first)
         fi
     :: !(isResumable && isNamed) && HAS_DELIVERED ->
 #ifdef MUTATE_POLICY_IGNORED
-        rung = verifyAgain
+        recoveryStep = verifyAgain
 #else
-        rung = (recovery == verify -> verifyAgain : none)
+        recoveryStep = (recovery == verify -> verifyAgain : none)
 #endif
     fi
 }
@@ -321,9 +321,9 @@ inline retryOrLeave(isRefusal) {
     :: usedRetries[brokenTransport] < RETRIES &&
         !((failureClass == probable || failureClass == offline) && usedProbable[brokenTransport] >= PROBABLE_RETRIES) ->
 #endif
-        chooseRung(isRefusal);
+        chooseStep(isRefusal);
         if
-        :: rung == none -> endWithFailure(notRecovered)
+        :: recoveryStep == none -> endWithFailure(notRecovered)
         :: else ->
 #ifndef MUTATE_NO_BUDGET
             usedRetries[brokenTransport]++;
@@ -352,10 +352,10 @@ inline leaveTransport(isRefusal) {
 #endif
         :: else
         fi;
-        chooseRung(isRefusal);
+        chooseStep(isRefusal);
         if
-        :: rung == none -> endWithFailure(notRecovered)
-        :: else -> openAttempt(attemptCount + 1, HTTP, rung)
+        :: recoveryStep == none -> endWithFailure(notRecovered)
+        :: else -> openAttempt(attemptCount + 1, HTTP, recoveryStep)
         fi
     fi
 }
@@ -371,17 +371,17 @@ inline decide(isRefusal) {
     :: failureClass == probable || failureClass == offline || failureClass == transient || failureClass == server ->
         retryOrLeave(isRefusal)
     :: failureClass == credential ->
-        chooseRung(isRefusal);
+        chooseStep(isRefusal);
         if
-        :: refusedCredential || rung == none -> endWithFailure(credential)
+        :: refusedCredential || recoveryStep == none -> endWithFailure(credential)
         :: else ->
             refusedCredential = 1;
             waitForNext(refreshing, refreshCredential)
         fi
     :: failureClass == throttle ->
-        chooseRung(isRefusal);
+        chooseStep(isRefusal);
         if
-        :: usedThrottle >= THROTTLE_RETRIES || rung == none -> endWithFailure(throttle)
+        :: usedThrottle >= THROTTLE_RETRIES || recoveryStep == none -> endWithFailure(throttle)
         :: else ->
             usedThrottle++;
             waitForNext(backingOff, wait)
@@ -541,10 +541,10 @@ inline step() {
         holder = hedge;
         mayHaveSent = 1;
         action = release
-    :: kind == timerFired && state == backingOff && IS_ABOUT(number) -> openAttempt(attempt, transport, rung)
+    :: kind == timerFired && state == backingOff && IS_ABOUT(number) -> openAttempt(attempt, transport, recoveryStep)
     :: kind == credentialRefreshed && state == refreshing && IS_ABOUT(number) ->
         if
-        :: one -> openAttempt(attempt, transport, rung)
+        :: one -> openAttempt(attempt, transport, recoveryStep)
         :: else -> endWithFailure(credential)
         fi
     :: kind == eventReceived && state == exchanging && IS_ABOUT(number) ->

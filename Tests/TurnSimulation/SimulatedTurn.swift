@@ -290,9 +290,9 @@ struct SimulatedTurn {
         let attempts = report.attempts
         for (index, attempt) in attempts.enumerated() {
             switch attempt.rung {
-            case .sentAgain: world.note(.rungSentAgain)
-            case .resumed: world.note(.rungResumed)
-            case .verifiedReplay: world.note(.rungVerified)
+            case .sentAgain: world.note(.recoverySentAgain)
+            case .resumed: world.note(.recoveryResumed)
+            case .verifiedReplay: world.note(.recoveryVerified)
             case nil: break
             }
             switch attempt.outcome {

@@ -14,8 +14,8 @@ import Testing
 
     /// The facts of recovery that thousands of turns must meet.
     private static let recovery: [SimulatedFact] = [
-        .completedAfterReplay, .diverged, .hedgeLost, .hedgeWon, .upgradeParked, .rungSentAgain, .rungResumed,
-        .rungVerified, .carriedItems, .livenessCheckPassed, .livenessCheckFailed, .probe,
+        .completedAfterReplay, .diverged, .hedgeLost, .hedgeWon, .upgradeParked, .recoverySentAgain, .recoveryResumed,
+        .recoveryVerified, .carriedItems, .livenessCheckPassed, .livenessCheckFailed, .probe,
     ]
 
     /// The behaviour of few servers, or of none that is sound.

@@ -23,7 +23,7 @@ struct Attempt {
     let transport: ChappieTransportKind
     let connection: any TransportConnection
     /// The recovery step of the attempt.
-    let rung: TurnStateMachine.Opening.Rung
+    let step: TurnStateMachine.Opening.RecoveryStep
     /// The time at which the connection was requested, or taken.
     let startedAt: Duration
     /// The WebSocket of an earlier turn, if it is one.
@@ -57,7 +57,7 @@ struct Attempt {
         self.number = opening.attempt
         self.transport = opening.transport
         self.connection = connection
-        self.rung = opening.rung
+        self.step = opening.step
         self.startedAt = now
         self.kept = nil
     }
@@ -67,7 +67,7 @@ struct Attempt {
         self.number = opening.attempt
         self.transport = .webSocket
         self.connection = kept.connection
-        self.rung = opening.rung
+        self.step = opening.step
         self.startedAt = now
         self.kept = kept
         self.stage = .streaming
@@ -81,13 +81,13 @@ struct Attempt {
 
     /// Indicates whether the response continues where it broke rather than beginning again.
     var continuesResponse: Bool {
-        guard case .resume(let cursor) = self.rung else { return false }
+        guard case .resume(let cursor) = self.step else { return false }
         return cursor.lastSequenceNumber != nil
     }
 
     /// Indicates whether the rest of a response is read.
     var isResumed: Bool {
-        guard case .resume = self.rung else { return false }
+        guard case .resume = self.step else { return false }
         return true
     }
 

@@ -39,7 +39,7 @@ struct AttemptPair {
     func hedge(_ opening: TurnStateMachine.Opening) -> TurnStateMachine.Opening {
         TurnStateMachine.Opening(
             attempt: opening.attempt, transport: opening.transport, reason: opening.reason,
-            rung: self.current?.rung ?? opening.rung)
+            step: self.current?.step ?? opening.step)
     }
 
     /// Adds a second attempt, which races the first.

@@ -230,7 +230,7 @@ final class RequestSender {
     }
 
     private func mustWait(before opening: TurnStateMachine.Opening) -> Bool {
-        if opening.rung.carriedItemCount > 0 || self.control.permission.isAsked && opening.transport == .httpSSE {
+        if opening.step.carriedItemCount > 0 || self.control.permission.isAsked && opening.transport == .httpSSE {
             return true
         }
         guard opening.takesKeptConnection,
@@ -260,7 +260,7 @@ final class RequestSender {
     func open(
         _ opening: TurnStateMachine.Opening, by end: Duration?, callCarried: () -> Void
     ) async throws(Failure) -> Opened {
-        try await self.carryItems(opening.rung, by: end, callCarried: callCarried)
+        try await self.carryItems(opening.step, by: end, callCarried: callCarried)
         if let kept = self.takeKeptConnection(for: opening) {
             let isAlive = await self.isAlive(kept, by: end)
             if isAlive == true { return self.lend(kept, to: opening) }
@@ -326,7 +326,7 @@ final class RequestSender {
     @inline(never)
     private func transportRequest(for opening: TurnStateMachine.Opening) -> TransportRequest? {
         guard self.fault == nil else { return nil }
-        if case .resume(let cursor) = opening.rung { return self.builder.resumption(at: cursor) }
+        if case .resume(let cursor) = opening.step { return self.builder.resumption(at: cursor) }
         switch opening.transport {
         case .webSocket: return self.builder.upgrade(lane: self.outgoing.laneName)
         case .httpSSE: return self.builder.post(self.outgoing.http)
@@ -335,9 +335,9 @@ final class RequestSender {
 
     /// Adds finished items to the request, with the outputs of calls.
     private func carryItems(
-        _ rung: TurnStateMachine.Opening.Rung, by end: Duration?, callCarried: () -> Void
+        _ step: TurnStateMachine.Opening.RecoveryStep, by end: Duration?, callCarried: () -> Void
     ) async throws(Failure) {
-        var count = rung.carriedItemCount
+        var count = step.carriedItemCount
         guard count > 0 else { return }
         while let call = self.outgoing.carryItems(&count) {
             guard let source = self.toolOutput else { continue }

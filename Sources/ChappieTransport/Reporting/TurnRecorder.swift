@@ -76,7 +76,7 @@ struct TurnRecorder {
     func began(_ attempt: Attempt, isHedge: Bool = false, reconnects: Int? = nil) {
         var entry = ChappieStreamReport.Attempt(number: attempt.number, transport: attempt.transport)
         entry.reusedConnection = attempt.kept != nil
-        entry.rung = ChappieRecoveryRung(attempt.rung)
+        entry.rung = ChappieRecoveryRung(attempt.step)
         entry.isHedge = isHedge
         self.report.withLock { report in
             report.attempts.append(entry)
@@ -226,7 +226,7 @@ extension ChappieDiagnostic {
         guard case .reconnect(let retry, let limit, let failure) = opening.reason else { return nil }
         self.init(
             kind: .reconnecting, transport: opening.transport, attempt: retry, limit: limit, reason: failure.tag,
-            rung: ChappieRecoveryRung(opening.rung))
+            rung: ChappieRecoveryRung(opening.step))
     }
 }
 

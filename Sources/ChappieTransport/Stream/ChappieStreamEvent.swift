@@ -151,8 +151,8 @@ public enum ChappieRecoveryRung: String, Sendable, Codable, CaseIterable {
 
 extension ChappieRecoveryRung {
     /// Creates the public recovery step; nil for an attempt before which no request had been sent.
-    init?(_ rung: TurnStateMachine.Opening.Rung) {
-        switch rung {
+    init?(_ step: TurnStateMachine.Opening.RecoveryStep) {
+        switch step {
         case .first: return nil
         case .again: self = .sentAgain
         case .resume: self = .resumed

@@ -12,14 +12,14 @@ struct Recovery: Sendable {
         /// The number of the next attempt.
         let nextAttempt: Int
         /// The cheapest recovery step that is sound; nil when none is allowed.
-        let rung: TurnStateMachine.Opening.Rung?
+        let step: TurnStateMachine.Opening.RecoveryStep?
 
         /// Returns the next attempt; nil when none is allowed.
         fileprivate func opening(
             on transport: ChappieTransportKind, _ reason: TurnStateMachine.Opening.Reason
         ) -> TurnStateMachine.Opening? {
-            self.rung.map {
-                TurnStateMachine.Opening(attempt: self.nextAttempt, transport: transport, reason: reason, rung: $0)
+            self.step.map {
+                TurnStateMachine.Opening(attempt: self.nextAttempt, transport: transport, reason: reason, step: $0)
             }
         }
     }
@@ -126,9 +126,9 @@ struct Recovery: Sendable {
     /// Returns the cheapest recovery step that is sound after a failure; nil when the policy allows none.
     ///
     /// A response that the server continues is never requested a second time, with or without delivered output.
-    func nextRung(
+    func nextStep(
         after failure: AttemptFailure, _ request: RequestProgress, _ delivery: borrowing Delivery
-    ) -> TurnStateMachine.Opening.Rung? {
+    ) -> TurnStateMachine.Opening.RecoveryStep? {
         if request == .steered { return nil }
         let recovery = self.policy.streaming.recovery
         // A turn that continues the response of another one has no request that could be sent again.

@@ -64,24 +64,24 @@ extension TurnStateMachine {
         /// The reason for the attempt.
         package let reason: Reason
         /// The recovery step of the attempt.
-        package let rung: Rung
+        package let step: RecoveryStep
 
         /// Creates an opening.
-        package init(attempt: Int, transport: ChappieTransportKind, reason: Reason, rung: Rung = .first) {
+        package init(attempt: Int, transport: ChappieTransportKind, reason: Reason, step: RecoveryStep = .first) {
             self.attempt = attempt
             self.transport = transport
             self.reason = reason
-            self.rung = rung
+            self.step = step
         }
 
         /// Creates the first opening of a turn that continues a response; nil for any other turn.
         init?(first cursor: ResumeCursor?) {
             guard let cursor else { return nil }
-            self.init(attempt: 1, transport: .httpSSE, reason: .first, rung: .resume(cursor))
+            self.init(attempt: 1, transport: .httpSSE, reason: .first, step: .resume(cursor))
         }
 
         /// The recovery step that an attempt performs.
-        package enum Rung: Equatable, Sendable {
+        package enum RecoveryStep: Equatable, Sendable {
             /// None: no attempt has failed after the request was sent.
             case first
             /// The request is sent again; no output was delivered.

@@ -478,9 +478,9 @@ extension TurnStateMachine {
         self.state = .connecting(attempt: opening.attempt, transport: opening.transport)
         self.attemptCount = max(self.attemptCount, opening.attempt)
         if self.request == .onItsWay { self.request = .notSent }
-        switch opening.rung {
+        switch opening.step {
         case .resume(let cursor): self.delivery.resume(at: cursor)
-        case .first, .again, .verify: self.delivery.expectReplay(settling: opening.rung.carriedItemCount)
+        case .first, .again, .verify: self.delivery.expectReplay(settling: opening.step.carriedItemCount)
         }
         switch opening.reason {
         case .first, .fallBack, .hedge, .replacement: break
@@ -563,7 +563,7 @@ extension TurnStateMachine {
     {
         let broken = Recovery.BrokenAttempt(
             transport: transport, failure: failure, nextAttempt: self.attemptCount + 1,
-            rung: self.recovery.nextRung(after: failure, self.request, self.delivery))
+            step: self.recovery.nextStep(after: failure, self.request, self.delivery))
         switch self.recovery.decide(broken, jitter: jitter) {
         case .open(let opening):
             return self.open(opening)

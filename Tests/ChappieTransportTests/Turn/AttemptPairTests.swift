@@ -13,9 +13,9 @@ import Testing
 
     private func attempt(
         _ number: Int, _ transport: ChappieTransportKind, _ connection: ScriptedConnection,
-        _ rung: TurnStateMachine.Opening.Rung = .first
+        _ step: TurnStateMachine.Opening.RecoveryStep = .first
     ) -> Attempt {
-        let opening = TurnStateMachine.Opening(attempt: number, transport: transport, reason: .first, rung: rung)
+        let opening = TurnStateMachine.Opening(attempt: number, transport: transport, reason: .first, step: step)
         return Attempt(of: opening, on: connection, at: .zero)
     }
 
@@ -50,8 +50,8 @@ import Testing
 
     @Test func hedgeRequestsTheSameAsTheUpgrade() {
         let opening = TurnStateMachine.Opening(attempt: 2, transport: .httpSSE, reason: .hedge)
-        #expect(self.race().hedge(opening).rung == .again())
-        #expect(AttemptPair(self.shared).hedge(opening).rung == .first)
+        #expect(self.race().hedge(opening).step == .again())
+        #expect(AttemptPair(self.shared).hedge(opening).step == .first)
     }
 
     @Test func hedgeIsReadOnceItsRequestIsReleased() {

@@ -140,7 +140,7 @@ import Testing
         #expect(machine.ready(attempt: 2) == .release)
         let action = machine.failed(.endedEarly, attempt: 2, jitter: 0.5)
         let next = TurnStateMachine.Opening(
-            attempt: 3, transport: .httpSSE, reason: .reconnect(retry: 1, limit: 5, .endedEarly), rung: .again())
+            attempt: 3, transport: .httpSSE, reason: .reconnect(retry: 1, limit: 5, .endedEarly), step: .again())
         #expect(action == .wait(.milliseconds(200), then: next))
         // An answer of the upgrade is stale then.
         #expect(machine.opened(attempt: 1) == .ignore)

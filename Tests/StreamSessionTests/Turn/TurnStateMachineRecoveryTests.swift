@@ -24,10 +24,10 @@ import Testing
     }
 
     private static func next(
-        _ rung: TurnStateMachine.Opening.Rung, retry: Int = 1, after failure: AttemptFailure = Self.reset
+        _ step: TurnStateMachine.Opening.RecoveryStep, retry: Int = 1, after failure: AttemptFailure = Self.reset
     ) -> TurnStateMachine.Opening {
         .init(
-            attempt: retry + 1, transport: .httpSSE, reason: .reconnect(retry: retry, limit: 5, failure), rung: rung)
+            attempt: retry + 1, transport: .httpSSE, reason: .reconnect(retry: retry, limit: 5, failure), step: step)
     }
 
     // MARK: Resuming
@@ -53,7 +53,7 @@ import Testing
         var machine = Self.background(upTo: 0)
         let next = Self.next(.resume(ResumeCursor(responseID: "resp_1", lastSequenceNumber: 0)))
         #expect(machine.failed(.endedEarly, attempt: 1, jitter: 0.5) != .ignore)
-        #expect(machine.timerFired(attempt: 2) == .open(Self.next(next.rung, after: .endedEarly)))
+        #expect(machine.timerFired(attempt: 2) == .open(Self.next(next.step, after: .endedEarly)))
     }
 
     @Test func unnamedResponseIsSentAgain() {
@@ -108,7 +108,7 @@ import Testing
                 Issue.record("no retry \(attempt)")
                 return
             }
-            #expect(opening.rung == .resume(ResumeCursor(responseID: "resp_1", lastSequenceNumber: 4)))
+            #expect(opening.step == .resume(ResumeCursor(responseID: "resp_1", lastSequenceNumber: 4)))
             #expect(machine.timerFired(attempt: attempt + 1) == .open(opening))
         }
         #expect(machine.failed(Self.reset, attempt: 6, jitter: 0.5) == .fail(TurnFailure(.exhausted, Self.reset)))
@@ -122,7 +122,7 @@ import Testing
         turn.open()
         turn.fail(Self.reset)
         let isAllowed = recovery != .never
-        #expect(turn.openings.last?.rung == (isAllowed ? .again() : .first))
+        #expect(turn.openings.last?.step == (isAllowed ? .again() : .first))
         if !isAllowed { #expect(turn.last == .fail(TurnFailure(.notRecovered, Self.reset))) }
     }
 
@@ -133,7 +133,7 @@ import Testing
         turn.receive("Hello")
         turn.fail(Self.reset)
         let isAllowed = recovery == .verify
-        #expect(turn.openings.last?.rung == (isAllowed ? .verify() : .first))
+        #expect(turn.openings.last?.step == (isAllowed ? .verify() : .first))
         if !isAllowed { #expect(turn.last == .fail(TurnFailure(.notRecovered, Self.reset))) }
         #expect(turn.machine.replaySafety == .outputDelivered)
     }
@@ -142,7 +142,7 @@ import Testing
     func unsentRequestIsRepeatedUnderEveryPolicy(recovery: ChappieRecoveryPolicy) {
         var turn = Self.turn(recovery)
         turn.fail(.transport(TransportFailure(phase: .connect, cause: .unreachable(code: 111))))
-        #expect(turn.openings.map(\.rung) == [.first, .first])
+        #expect(turn.openings.map(\.step) == [.first, .first])
         turn.fail(.upgradeStatus(RefusalFacts(statusCode: 426)))
         #expect(turn.openings.map(\.transport) == [.webSocket, .webSocket, .httpSSE])
     }
@@ -153,7 +153,7 @@ import Testing
         streaming.recovery = recovery
         var turn = ScriptedTurn(streaming)
         turn.fail(.httpStatus(RefusalFacts(statusCode: 503)))
-        #expect(turn.openings.last?.rung == .again())
+        #expect(turn.openings.last?.step == .again())
         turn.fail(.httpStatus(RefusalFacts(statusCode: 429)))
         #expect(turn.openings.count == 3)
     }
@@ -220,7 +220,7 @@ import Testing
         #expect(machine.reconnectCount == 0)
         #expect(machine.opened(attempt: 1) == .send)
         let next = TurnStateMachine.Opening(
-            attempt: 2, transport: .webSocket, reason: .reconnect(retry: 1, limit: 5, failure), rung: .again())
+            attempt: 2, transport: .webSocket, reason: .reconnect(retry: 1, limit: 5, failure), step: .again())
         #expect(machine.failed(failure, attempt: 1, jitter: 0.5) == .wait(.milliseconds(200), then: next))
     }
 
@@ -258,7 +258,7 @@ import Testing
         #expect(isCounted == [true, false, false])
         _ = turn.machine.deltaReceived("Sec", in: ReplaySlot(.text, outputIndex: 1), attempt: 1)
         turn.fail(Self.reset)
-        #expect(turn.openings.last?.rung == .verify(carrying: 1))
+        #expect(turn.openings.last?.step == .verify(carrying: 1))
         turn.open()
         // The second item is the first of the next response.
         let action = turn.machine.deltaReceived(
@@ -275,7 +275,7 @@ import Testing
         turn.receive("Hello")
         _ = turn.machine.itemFinished(outputIndex: 0, attempt: 1)
         turn.fail(Self.reset)
-        #expect(turn.openings.last?.rung == .verify())
+        #expect(turn.openings.last?.step == .verify())
     }
 
     private static func turn(_ recovery: ChappieRecoveryPolicy) -> ScriptedTurn {

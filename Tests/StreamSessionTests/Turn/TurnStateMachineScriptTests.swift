@@ -96,7 +96,7 @@ import Testing
         turn.fail(Self.reset)
         #expect(
             turn.last
-                == .open(.init(attempt: 3, transport: .httpSSE, reason: .fallBack(Self.reset), rung: .verify())))
+                == .open(.init(attempt: 3, transport: .httpSSE, reason: .fallBack(Self.reset), step: .verify())))
         #expect(turn.machine.condemnsWebSocket == false)
         turn.open()
         #expect(turn.last == .receive)

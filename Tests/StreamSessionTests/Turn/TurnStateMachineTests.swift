@@ -104,7 +104,7 @@ import Testing
         var machine = place.machine
         let opening = TurnStateMachine.Opening(
             attempt: 2, transport: place.transport, reason: .reconnect(retry: 1, limit: 5, .endedEarly),
-            rung: place == .connectingWebSocket ? .first : .again())
+            step: place == .connectingWebSocket ? .first : .again())
         let expected: TurnStateMachine.Action =
             switch place {
             case .connectingWebSocket, .connectingHTTP, .exchangingWebSocket, .exchangingHTTP:

@@ -50,8 +50,8 @@ enum SimulatedFact: Int, CaseIterable, Sendable {
     // Races, and what goes on in background.
     case hedgeOpened, hedgeLost, hedgeWon, hedgeFailed, bothOfRaceFailed, upgradeKept, upgradeParked
     case parkedUpgradeKept, parkedUpgradeFailed, probe, probeSucceeded, probeFailed
-    // The rungs of recovery.
-    case rungSentAgain, rungResumed, rungVerified, resumeExpired, sequenceGap, stalled
+    // Recovery steps.
+    case recoverySentAgain, recoveryResumed, recoveryVerified, resumeExpired, sequenceGap, stalled
     case policyVerify, policyResumeOnly, policyNever
     // The caller.
     case credentialChanged, credentialReplaced, credentialSame, credentialThrows, backgroundRequest, invalidRequest

@@ -97,11 +97,11 @@ extension EventReader {
 
     /// Reports that the stream continues over HTTP.
     mutating func noteFallback(
-        because tag: String, _ rung: TurnStateMachine.Opening.Rung, _ recorder: TurnRecorder
+        because tag: String, _ step: TurnStateMachine.Opening.RecoveryStep, _ recorder: TurnRecorder
     ) {
         recorder.fellBack(because: tag, attemptCount: self.machine.attemptCount)
         self.report(
-            ChappieDiagnostic(kind: .fellBack, transport: .httpSSE, reason: tag, rung: ChappieRecoveryRung(rung)))
+            ChappieDiagnostic(kind: .fellBack, transport: .httpSSE, reason: tag, rung: ChappieRecoveryRung(step)))
     }
 
     private func circumstances(of attempts: AttemptPair, at now: Duration) -> FailureEvidence.Circumstances {

@@ -13,7 +13,7 @@ extension TurnDriver {
     func performNow() -> Bool {
         guard let action = self.action.take() else { return false }
         if case .open(let opening) = action, case .fallBack(let failure) = opening.reason {
-            self.reader.noteFallback(because: failure.tag, opening.rung, self.recorder)
+            self.reader.noteFallback(because: failure.tag, opening.step, self.recorder)
         }
         if self.sender?.takesTime(action) == true {
             self.action = action
@@ -144,7 +144,7 @@ extension TurnDriver {
         if let hedge = self.attempts.readHedge() {
             self.reader.continues(with: hedge)
             let tag = self.attempts.otherRefusal?.tag ?? "upgrade.slow"
-            self.reader.noteFallback(because: tag, hedge.rung, self.recorder)
+            self.reader.noteFallback(because: tag, hedge.step, self.recorder)
         }
         self.attempts.current?.requestedAt = self.now
         self.attempts.current?.connection.release()

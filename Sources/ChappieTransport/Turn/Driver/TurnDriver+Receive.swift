@@ -217,7 +217,7 @@ extension TurnDriver {
         }
         guard let other = self.attempts.continueWithOther() else { return }
         self.reader.continues(with: other)
-        if other.transport == .httpSSE { self.reader.noteFallback(because: failure.tag, other.rung, self.recorder) }
+        if other.transport == .httpSSE { self.reader.noteFallback(because: failure.tag, other.step, self.recorder) }
         self.engine.raceEnded(self.reader.machine)
     }
 
