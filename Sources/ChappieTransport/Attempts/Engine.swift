@@ -7,7 +7,7 @@ import TransportSurface
 /// It has no task: events in the background are handled when a turn begins.
 final class Engine: Sendable {
     private struct State {
-        var standing: WebSocketStanding
+        var webSocket: WebSocketAvailabilityTracker
         var breaker: CircuitBreaker
         var kept = KeptConnections()
         var pending: PendingUpgrade?
@@ -33,7 +33,7 @@ final class Engine: Sendable {
         self.redaction = SecretRedaction(configuration)
         self.state = LockedValue(
             State(
-                standing: WebSocketStanding(fallback: configuration.policy.fallback),
+                webSocket: WebSocketAvailabilityTracker(fallback: configuration.policy.fallback),
                 breaker: CircuitBreaker(configuration.circuitBreaker)))
     }
 
@@ -70,7 +70,7 @@ final class Engine: Sendable {
         for request: OutgoingRequest, _ credential: ChappieCredential?
     ) -> TurnStateMachine.WebSocketAvailability {
         if request.isBackground { return .background }
-        if self.state.withLock({ $0.standing.isCondemned }) { return .condemned }
+        if self.state.withLock({ $0.webSocket.isCondemned }) { return .condemned }
         // A kept connection may need only a part of a request that is too large as a whole.
         let isTooLarge = request.isTooLarge(after: self.keptConnection(of: request.keptLane, for: credential)?.exchange)
         return isTooLarge ? .requestTooLarge : .available
@@ -80,21 +80,21 @@ final class Engine: Sendable {
     func condemnWebSocket() {
         let now = self.clock.now()
         let kept = self.state.withLock { state in
-            state.standing.condemned(now: now)
-            return state.standing.isCondemned ? state.kept.takeAll() : []
+            state.webSocket.condemned(now: now)
+            return state.webSocket.isCondemned ? state.kept.takeAll() : []
         }
         for connection in kept { connection.connection.close() }
     }
 
     /// Records that a WebSocket was established.
     func webSocketEstablished() {
-        self.state.withLock { $0.standing.established() }
+        self.state.withLock { $0.webSocket.established() }
     }
 
     /// Records the failure of an upgrade that a turn did not wait for.
     func raceFailed(_ failureClass: FailureClass) {
         let now = self.clock.now()
-        self.state.withLock { $0.standing.raceFailed(failureClass, now: now) }
+        self.state.withLock { $0.webSocket.raceFailed(failureClass, now: now) }
     }
 
     /// Records the outcome of the upgrade of a race, as the turn's state machine has judged it.
@@ -141,7 +141,7 @@ final class Engine: Sendable {
     /// An older one that was not taken is closed.
     func keep(_ connection: KeptConnection) {
         let surplus: KeptConnection? = self.state.withLock { state in
-            state.standing.isCondemned || self.gate.isClosed ? connection : state.kept.keep(connection)
+            state.webSocket.isCondemned || self.gate.isClosed ? connection : state.kept.keep(connection)
         }
         surplus?.connection.close()
     }
@@ -166,7 +166,7 @@ final class Engine: Sendable {
         self.settlePendingUpgrade()
         let now = self.clock.now()
         guard begins, self.configuration.policy.prefersWebSocket,
-            self.state.withLock({ $0.standing.beginsProbe(now: now) })
+            self.state.withLock({ $0.webSocket.beginsProbe(now: now) })
         else { return }
         let builder = TransportRequestBuilder(configuration: configuration, credential: credential)
         guard let request = builder.upgrade() else { return self.probeEnded(succeeded: false) }
@@ -255,6 +255,6 @@ final class Engine: Sendable {
 
     private func probeEnded(succeeded: Bool) {
         let now = self.clock.now()
-        self.state.withLock { $0.standing.probeEnded(succeeded: succeeded, now: now) }
+        self.state.withLock { $0.webSocket.probeEnded(succeeded: succeeded, now: now) }
     }
 }

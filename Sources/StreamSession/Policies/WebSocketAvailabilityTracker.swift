@@ -1,7 +1,7 @@
-/// An instance's knowledge about WebSockets to its server, over all turns.
+/// The availability of WebSockets to an instance's server, as its turns have found it.
 ///
 /// A value; its owner guards it with a lock. It reads no clock: moments are passed in as durations since a fixed one.
-package struct WebSocketStanding: Sendable, Equatable {
+package struct WebSocketAvailabilityTracker: Sendable, Equatable {
     private enum State: Equatable {
         /// WebSockets are used; `failedRaces` consecutive races were lost to a failed upgrade.
         case trusted(failedRaces: Int)
