@@ -197,7 +197,7 @@ extension TurnStateMachine {
             self.state = .racing(race)
             if case .park = outcome { return .park }
             return .ignore
-        default:
+        case .idle, .connecting, .racing, .exchanging, .backingOff, .refreshing, .completed, .failed:
             // The attempt was given up. A second answer to the same one must not send twice either.
             return self.ignoreStale()
         }
@@ -338,7 +338,7 @@ extension TurnStateMachine {
             .refreshing(let opening) where opening.attempt == attempt && failure == .timeout(.total):
             return self.fail(.fatal, failure)
 
-        default:
+        case .idle, .connecting, .racing, .exchanging, .backingOff, .refreshing, .completed, .failed:
             // A connection that was given up still reports its end.
             return self.ignoreStale()
         }
