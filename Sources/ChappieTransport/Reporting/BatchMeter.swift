@@ -6,6 +6,29 @@ import StreamTransport
 /// `begin` opens it, `end` closes it, and in between output is recorded in one of two ways: `queued` for deltas that
 /// the reader has queued in one step, `delivered` for output of the events that take its three steps.
 struct BatchMeter {
+    /// The bytes of messages that a batch may still take.
+    ///
+    /// It lives in the loop that reads the messages, because a message of a flood costs no access to the meter.
+    struct Allowance {
+        /// The bytes with which a batch is complete; the message that reaches this number is its last one.
+        static let byteCountLimit = 65_536
+
+        private var remainingByteCount: Int
+
+        /// Creates the allowance of a batch that begins; with a total budget, the batch is a single message.
+        ///
+        /// The driver checks the total budget between two batches, and the consumer's time counts as well.
+        @inline(__always)
+        init(hasTotalBudget: Bool) { self.remainingByteCount = hasTotalBudget ? 0 : Self.byteCountLimit }
+
+        /// Counts a message of the batch, and returns whether another may follow it.
+        @inline(__always)
+        mutating func takesMore(after byteCount: Int) -> Bool {
+            self.remainingByteCount -= byteCount
+            return self.remainingByteCount > 0
+        }
+    }
+
     /// The time at which the current batch was taken.
     private(set) var time = Moment(nanoseconds: 0)
     private var gaps = OutputGapMeter()

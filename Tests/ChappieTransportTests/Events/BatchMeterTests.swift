@@ -1,4 +1,4 @@
-// The batches of a turn: what counts as output, as progress, and as taken.
+// The batches of a turn: their size, and what counts as output, as progress, and as taken.
 
 import StreamTransport
 import Testing
@@ -46,5 +46,20 @@ import Testing
         meter.end()
         let (first, second) = (meter.takesLast(), meter.takesLast())
         #expect([delivered, first, second] == [false, true, false])
+    }
+
+    @Test(arguments: [(65_535, true), (65_536, false), (65_537, false)])
+    func batchEndsWithTheMessageThatReachesItsLimit(byteCount: Int, takesMore: Bool) {
+        var allowance = BatchMeter.Allowance(hasTotalBudget: false)
+        let (empty, first) = (allowance.takesMore(after: 0), allowance.takesMore(after: 1))
+        let second = allowance.takesMore(after: byteCount - 1)
+        #expect([empty, first, second] == [true, true, takesMore])
+    }
+
+    @Test(arguments: [0, 1])
+    func batchOfATurnWithATotalBudgetIsOneMessage(byteCount: Int) {
+        var allowance = BatchMeter.Allowance(hasTotalBudget: true)
+        let takesMore = allowance.takesMore(after: byteCount)
+        #expect(!takesMore)
     }
 }

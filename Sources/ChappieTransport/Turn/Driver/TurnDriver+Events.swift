@@ -21,19 +21,19 @@ extension TurnDriver {
         }
     }
 
-    /// Handles a message, and those behind it as long as they are only output: 64 KiB of events at most.
+    /// Handles a message, and those behind it as long as they are only output and the batch may take more.
     func receivedMessages(_ first: InboundPayload, attempt: Int) {
         var message = first
-        // The total budget is checked before each message: the consumer's time counts as well.
-        var remainingByteCount = self.deadlines.end == nil ? 64 << 10 : 0
+        var allowance = BatchMeter.Allowance(hasTotalBudget: self.deadlines.end != nil)
         do throws(ResponseEventError) {
             while true {
                 let reading = unsafe try self.reader.read(message.bytes, attempt: attempt)
                 guard case .queued = reading else {
                     return unsafe try self.follow(reading, of: message.bytes, attempt: attempt)
                 }
-                remainingByteCount -= unsafe message.bytes.count
-                guard remainingByteCount > 0, let next = self.attempts.current?.nextMessage() else { return }
+                guard unsafe allowance.takesMore(after: message.bytes.count),
+                    let next = self.attempts.current?.nextMessage()
+                else { return }
                 message = next
             }
         } catch {
