@@ -375,17 +375,17 @@ extension ChappieTestServer.Scenario {
     public static var blackholeText: Self { .builtIn("blackhole-text") }
     /// Sends only keepalive events after 2 events of the first attempt.
     public static var parked: Self { .builtIn("parked") }
-    /// Sends only keepalive events for 0.8 s in mid-text.
+    /// Sends only keepalive events for 1.5 s in mid-text.
     public static var stalled: Self { .builtIn("stalled") }
-    /// Sends only keepalive events for 0.9 s.
+    /// Sends only keepalive events for 2 s.
     public static var keepalive: Self { .builtIn("keepalive") }
     /// Sends a keepalive event before every event.
     public static var keepaliveEvents: Self { .builtIn("keepalive-events") }
-    /// Refuses WebSockets; sends only keepalive events for 0.9 s.
+    /// Refuses WebSockets; sends only keepalive events for 2 s.
     public static var httpKeepalive: Self { .builtIn("http-keepalive") }
-    /// Refuses WebSockets; sends only comments for 0.9 s.
+    /// Refuses WebSockets; sends only comments for 2 s.
     public static var httpComments: Self { .builtIn("http-comments") }
-    /// Sends only pings for 0.9 s.
+    /// Sends only pings for 2 s.
     public static var silentPing: Self { .builtIn("silent-ping") }
     /// Sends a ping before every event.
     public static var ping: Self { .builtIn("ping") }
