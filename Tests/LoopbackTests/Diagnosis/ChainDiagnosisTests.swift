@@ -1,10 +1,11 @@
 // Examinations of servers with an intermediate authority: its certificate is sent, missing, or expired.
-import ChappieDiagnosis
 import ChappieTestServer
 import ChappieTransport
 import Foundation
 import PathDiagnosis
 import Testing
+
+@testable import ChappieDiagnosis
 
 @Suite(.timeLimit(.minutes(10))) struct ChainDiagnosisTests {
     private static let issuer = "CN=ChappieTestServer Intermediate"
@@ -18,7 +19,7 @@ import Testing
     private static func report(of server: TLSServer) async throws -> ChappieDiagnosis.Report {
         try await ChappieDiagnosis.run(
             .loopback("https://127.0.0.1:\(server.server.port)/v1") { $0.tls.trust = .file(path: server.trustPath) },
-            extent: .fast)
+            pace: .patient(.fast))
     }
 
     /// The certificates are valid for thirty days from the second in which they were made.
@@ -78,7 +79,7 @@ import Testing
         let (server, other) = (try TLSServer(), try TLSServer())
         let report = try await ChappieDiagnosis.run(
             .loopback("https://127.0.0.1:\(server.server.port)/v1") { $0.tls.trust = .file(path: other.trustPath) },
-            extent: .fast)
+            pace: .patient(.fast))
         #expect(report.causes.map(\.name) == ["tls.unknown-issuer"], "\(report)")
         #expect(report.result(of: .tls)?.fullWords.count == 1)
     }

@@ -1,10 +1,11 @@
 // Examinations with a credential, and of servers on loopback that ask for one.
-import ChappieDiagnosis
 import ChappieTestServer
 import ChappieTransport
 import PathDiagnosis
 import StreamTransport
 import Testing
+
+@testable import ChappieDiagnosis
 
 @Suite(.timeLimit(.minutes(10))) struct CredentialDiagnosisTests: ExaminingSuite {
     @Test func theCredentialIsSentToAnAPIAlone() async throws {
@@ -32,7 +33,7 @@ import Testing
         }
         Self.expect("credential.unavailable", .fails, in: failed)
         let late = try await withServer(configuration) { server in
-            try await Self.report(server.baseURL, extent: .fast) {
+            try await Self.report(server.baseURL, pace: .patient(.fast, step: .seconds(3))) {
                 $0.credential = { _ in
                     try await Task.sleep(for: .seconds(600))
                     return nil

@@ -1,10 +1,11 @@
 // Examinations of healthy paths on loopback, and the end of an examination.
-import ChappieDiagnosis
 import ChappieTestServer
 import ChappieTransport
 import Foundation
 import PathDiagnosis
 import Testing
+
+@testable import ChappieDiagnosis
 
 @Suite(.timeLimit(.minutes(10))) struct DiagnosisTests: ExaminingSuite {
     private static func outcomes(_ report: ChappieDiagnosis.Report) -> [ChappieDiagnosis.Step: ChappieDiagnosis.Outcome]
@@ -13,7 +14,7 @@ import Testing
     }
 
     @Test func aServerOnLoopbackWorks() async throws {
-        let report = try await Self.report(of: .init())
+        let report = try await Self.report(of: .init(), pace: .patient(.whole))
         #expect(report.sentence == "WebSockets and HTTP work.")
         #expect(report.verdict == .works && report.causes.isEmpty)
         let expected: [ChappieDiagnosis.Step: ChappieDiagnosis.Outcome] = [

@@ -9,7 +9,7 @@ import Testing
 
     @Test func outputBeginsWithTheSentence() async throws {
         let program = try CommandProgram()
-        let outcome = try await program.run(["doctor", program.server.baseURL, "--fast"])
+        let outcome = try await program.run(["doctor", program.server.baseURL])
         #expect(outcome.status == 0, "\(outcome.everything)")
         #expect(outcome.output.hasPrefix("WebSockets and HTTP work.\n"))
         #expect(outcome.output.split(separator: "\n").allSatisfy { $0.count <= 80 })
@@ -21,21 +21,21 @@ import Testing
         configuration.faults = [.init(.answer(status: 426), transport: .webSocket)]
         let server = try ChappieTestServer(configuration: configuration)
         let program = try CommandProgram()
-        let degraded = try await program.run(["doctor", server.baseURL, "--fast"])
+        let degraded = try await program.run(["doctor", server.baseURL])
         #expect(degraded.status == 75)
         #expect(degraded.output.contains("Set: --http-only\n"))
-        let suggested = try await program.run(["doctor", server.baseURL, "--fast", "--suggest"])
+        let suggested = try await program.run(["doctor", server.baseURL, "--suggest"])
         #expect(suggested.output.contains("chappie stream --http-only PROMPT\n"))
         #expect(suggested.output.contains("configuration.policy = .httpSSEOnly\n"))
         server.stop()
-        let failed = try await program.run(["doctor", server.baseURL, "--fast"])
+        let failed = try await program.run(["doctor", server.baseURL])
         #expect(failed.status == 69)
         #expect(failed.output.hasPrefix("The server's machine refuses connections on this port.\n"))
     }
 
     @Test func theResultIsAJSONObject() async throws {
         let program = try CommandProgram()
-        let outcome = try await program.run(["doctor", program.server.baseURL, "--fast", "--json"])
+        let outcome = try await program.run(["doctor", program.server.baseURL, "--json"])
         let object = try JSONSerialization.jsonObject(with: Data(outcome.output.utf8)) as? [String: Any]
         #expect(object?["type"] as? String == "diagnosis")
         #expect(object?["verdict"] as? String == "works")
@@ -47,7 +47,7 @@ import Testing
         let server = try TLSServer()
         let program = try CommandProgram()
         let outcome = try await program.run(
-            ["doctor", "https://127.0.0.1:\(server.server.port)/v1", "--fast", "--json"],
+            ["doctor", "https://127.0.0.1:\(server.server.port)/v1", "--json"],
             environment: ["SSL_CERT_FILE": "/nonexistent/authorities.pem"])
         let object = try JSONSerialization.jsonObject(with: Data(outcome.output.utf8)) as? [String: Any]
         let causes = object?["causes"] as? [[String: Any]]
@@ -88,7 +88,7 @@ import Testing
         options.issuerName = "hidden-host.corp.example"
         let (server, other) = (try TLSServer(options), try TLSServer())
         let outcome = try await CommandProgram().run(
-            ["doctor", "--fast", "https://127.0.0.1:\(server.server.port)/v1"] + form,
+            ["doctor", "https://127.0.0.1:\(server.server.port)/v1"] + form,
             environment: ["SSL_CERT_FILE": other.trustPath])
         #expect(outcome.status == 69)
         #expect(outcome.everything.contains("hidden-host") == (form == ["--full"]), "\(outcome.everything)")
@@ -135,7 +135,7 @@ import Testing
         let stored = try program.signIn()
         program.server.revokeTokens()
         let outcome = try await program.run(
-            ["doctor", program.server.baseURL, "--account", "default", "--fast"])
+            ["doctor", program.server.baseURL, "--account", "default"])
         #expect(outcome.status == 69)
         #expect(outcome.output.hasPrefix("The server does not accept the credential.\n"))
         #expect(outcome.output.contains("sign in again (chappie login)"))
@@ -145,7 +145,7 @@ import Testing
     @Test func theTokenOfAnAccountGoesToNoOtherServer() async throws {
         let program = try Self.guarded()
         _ = try program.signIn()
-        let outcome = try await program.run(["doctor", program.server.baseURL, "--fast", "--json"])
+        let outcome = try await program.run(["doctor", program.server.baseURL, "--json"])
         #expect(try Self.words(of: "credential", in: outcome.output) == "there is no credential")
         #expect(program.server.signInLog(of: .refresh).isEmpty)
         let missing = try await program.run(["doctor", program.server.baseURL, "--account", "other"])

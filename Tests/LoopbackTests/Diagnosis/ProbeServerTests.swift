@@ -36,11 +36,8 @@ import Testing
 
     /// The extents of the public function are too short for the large message beside many busy programs.
     @Test func everyStepIsExaminedWithAProbeServer() async throws {
-        let pace = ExaminationPace(
-            total: .seconds(300), step: .seconds(60), answer: .seconds(60), pingCount: 10, eventCount: 40,
-            eventInterval: .milliseconds(75), paddingByteCount: 200)
         let report = try await Self.withProbe { server in
-            try await ChappieDiagnosis.run(.loopback(server.baseURL), pace: pace)
+            try await ChappieDiagnosis.run(.loopback(server.baseURL), pace: .patient(.whole))
         }
         #expect(report.verdict == .works, "\(report)")
         #expect(report.result(of: .http)?.words == "status code 200, a probe server that saw IPv4, HTTP/1.1")
@@ -92,7 +89,7 @@ import Testing
                 ? AnsweringServer.response("200 OK", ["Content-Type: text/event-stream"], body: events)
                 : AnsweringServer.response("200 OK", ["Content-Type: application/json", "X-Chappie-Probe: 1"])
         }
-        let report = try await ChappieDiagnosis.run(.loopback(server.baseURL), extent: .fast)
+        let report = try await ChappieDiagnosis.run(.loopback(server.baseURL), pace: .patient(.fast))
         #expect(report.causes.map(\.name).contains("event-stream.altered"), "\(report)")
     }
 
@@ -127,7 +124,8 @@ import Testing
         func examination(at host: String) async throws -> ChappieDiagnosis.Report {
             let path = self.path
             return try await ChappieDiagnosis.run(
-                .loopback("https://\(host):\(self.server.port)/v1") { $0.tls.trust = .file(path: path) }, extent: .fast)
+                .loopback("https://\(host):\(self.server.port)/v1") { $0.tls.trust = .file(path: path) },
+                pace: .patient(.fast))
         }
     }
 
