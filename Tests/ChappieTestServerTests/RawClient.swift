@@ -81,16 +81,19 @@ final class RawClient {
                 + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
     }
 
-    /// Sends the example handshake of RFC 6455 section 1.3.
-    func upgrade(path: String = "/v1/responses", fields: [String] = []) throws {
+    /// Sends the example handshake of RFC 6455 section 1.3, and further bytes in the same call.
+    func upgrade(path: String = "/v1/responses", fields: [String] = [], followedBy bytes: [UInt8] = []) throws {
         let extra = fields.map { $0 + "\r\n" }.joined()
-        try self.send(
+        let head =
             "GET \(path) HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                + "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\(extra)\r\n")
+            + "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\(extra)\r\n"
+        try self.send(Array(head.utf8) + bytes)
     }
 
-    /// Sends a masked frame.
-    func sendFrame(_ opcode: UInt8, _ payload: [UInt8], isFinal: Bool = true, isCompressed: Bool = false) throws {
+    /// Returns the bytes of a masked frame.
+    static func maskedFrame(
+        _ opcode: UInt8, _ payload: [UInt8], isFinal: Bool = true, isCompressed: Bool = false
+    ) -> [UInt8] {
         var frame: [UInt8] = [(isFinal ? 0x80 : 0) | (isCompressed ? 0x40 : 0) | opcode]
         switch payload.count {
         case ...125: frame.append(0x80 | UInt8(payload.count))
@@ -100,10 +103,24 @@ final class RawClient {
             frame += stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: payload.count >> $0) }
         }
         let mask: [UInt8] = [0x11, 0x22, 0x33, 0x44]
-        try self.send(frame + mask + payload.enumerated().map { $1 ^ mask[$0 & 3] })
+        let masked = payload.enumerated().map { $1 ^ mask[$0 & 3] }
+        return frame + mask + masked
+    }
+
+    /// Sends a masked frame.
+    func sendFrame(_ opcode: UInt8, _ payload: [UInt8], isFinal: Bool = true, isCompressed: Bool = false) throws {
+        let frame = Self.maskedFrame(opcode, payload, isFinal: isFinal, isCompressed: isCompressed)
+        try self.send(frame)
     }
 
     func sendText(_ text: String) throws { try self.sendFrame(1, Array(text.utf8)) }
+
+    /// Sends text messages in one call, so that no pause separates them.
+    func sendTexts(_ texts: [String]) throws {
+        var bytes: [UInt8] = []
+        for text in texts { bytes += Self.maskedFrame(1, Array(text.utf8)) }
+        try self.send(bytes)
+    }
 
     // MARK: Reading
 

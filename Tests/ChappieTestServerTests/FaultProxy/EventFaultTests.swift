@@ -93,12 +93,16 @@ import Testing
     }
 
     @Test func aWebSocketClosesRightAfterTheHandshake() throws {
-        try self.upgraded([.closeWebSocket(code: 1008)]) { server, client, _ in
-            #expect(try client.readFrame().closeCode == 1008)
-            try client.sendFrame(8, [0x03, 0xF0])
-            server.waitBlocking(for: .finishedAttempts(1))
-            #expect(server.log.first?.closeCode == 1008)
-        }
+        let server = try ChappieTestServer(configuration: self.configuration([.closeWebSocket(code: 1008)]))
+        defer { server.stop() }
+        let client = try RawClient(port: server.port)
+        // The server waits two seconds for the Close frame, which is sent with the handshake so that it is never late.
+        // It has another code (1000), so that an echo of it is not taken for the server's own.
+        try client.upgrade(followedBy: RawClient.maskedFrame(8, [0x03, 0xE8]))
+        #expect(try client.readHead().status == 101)
+        #expect(try client.readFrame().closeCode == 1008)
+        server.waitBlocking(for: .finishedAttempts(1))
+        #expect(server.log.first?.closeCode == 1000)
     }
 
     @Test func aCloseFrameMayBeEmptyOrFollowTheResponse() throws {
