@@ -15,7 +15,7 @@ import Testing
         defer { try? FileManager.default.removeItem(at: folder) }
         let (authority, output) = (folder.appendingPathComponent("ca.pem"), folder.appendingPathComponent("output"))
         try Data((caPEM ?? "").utf8).write(to: authority)
-        let options = ["-s", "--noproxy", "*", "--max-time", "20", "--cacert", authority.path, "-o", output.path]
+        let options = ["-s", "--noproxy", "*", "--max-time", "600", "--cacert", authority.path, "-o", output.path]
         let code = try self.run([Self.curl] + options + arguments + [url])
         return (String(decoding: (try? Data(contentsOf: output)) ?? Data(), as: UTF8.self), code)
     }

@@ -73,22 +73,40 @@ import Testing
         }
     }
 
-    @Test func restOfARunningResponseStreamsAtItsRate() throws {
-        try self.withServer([.init(.cutAfterEvent(event: 2), attempts: 1...1)], { $0.eventsPerSecond = 200 }) {
+    /// The response takes an hour.
+    @Test func runningResponseIsInProgress() throws {
+        try self.withServer([.init(.cutAfterEvent(event: 1), attempts: 1...1)], { $0.eventsPerSecond = 0.01 }) {
             server, client in
             try client.post(Self.request)
             let first = events(inStream: String(decoding: client.readToEnd().bytes, as: UTF8.self))
             let id = try self.id(first)
             let other = try RawClient(port: server.port)
             #expect(try self.get(other, id).events.first?["status"]?.string == "in_progress")
+        }
+    }
+
+    @Test func restOfARunningResponseStreamsAtItsRate() throws {
+        let clock = ContinuousClock()
+        try self.withServer([.init(.cutAfterEvent(event: 2), attempts: 1...1)], { $0.eventsPerSecond = 200 }) {
+            server, client in
+            let start = clock.now
+            try client.post(Self.request)
+            let first = events(inStream: String(decoding: client.readToEnd().bytes, as: UTF8.self))
+            let id = try self.id(first)
+            let other = try RawClient(port: server.port)
             let rest = try self.get(other, "\(id)?stream=true&starting_after=1")
+            let elapsed = clock.now - start
+            // Each wait of the server is rounded down to milliseconds.
+            let intervalCount = first.count + rest.events.count - 1
+            let earliest: Duration = .milliseconds(5 * intervalCount - 2)
+            #expect(elapsed >= earliest)
             #expect(text(of: first + rest.events) == Self.model.fullText)
             #expect(try self.get(other, id).events.first?["status"]?.string == "completed")
         }
     }
 
     @Test func aCancelledResponseEndsWhereItIs() throws {
-        try self.withServer([.init(.cutAfterEvent(event: 2), attempts: 1...1)], { $0.eventsPerSecond = 20 }) {
+        try self.withServer([.init(.cutAfterEvent(event: 2), attempts: 1...1)], { $0.eventsPerSecond = 1 }) {
             server, client in
             try client.post(Self.request)
             let first = events(inStream: String(decoding: client.readToEnd().bytes, as: UTF8.self))
