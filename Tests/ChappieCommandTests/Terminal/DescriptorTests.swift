@@ -67,12 +67,15 @@ import Testing
         #expect(late.error == .interrupted && late.isInterrupted)
     }
 
-    @Test func writeToAPipeWithoutAReaderReportsClosed() throws {
-        signal(SIGPIPE, SIG_IGN)
-        let pipe = Pipe()
-        try pipe.fileHandleForReading.close()
-        #expect(throws: DescriptorError.closed) {
-            try DescriptorWriter(descriptor: pipe.fileHandleForWriting.fileDescriptor).write("x")
+    /// In a process of its own, because a program that another test starts may inherit the pipe's reading end.
+    @Test func writeToAPipeWithoutAReaderReportsClosed() async {
+        await #expect(processExitsWith: .success) {
+            signal(SIGPIPE, SIG_IGN)
+            let pipe = Pipe()
+            try pipe.fileHandleForReading.close()
+            #expect(throws: DescriptorError.closed) {
+                try DescriptorWriter(descriptor: pipe.fileHandleForWriting.fileDescriptor).write("x")
+            }
         }
     }
 

@@ -150,15 +150,19 @@ private enum Closure: CaseIterable, Sendable {
 @Suite(.timeLimit(.minutes(10))) struct ProgramTaskTests {
     @Test func resultIsTheClosures() async throws {
         let results = LockedValue<[Int]>([])
-        let task = ProgramTask {
+        let passedOn = Signal()
+        let task = ProgramTask<Int> {
             1
         } then: { result in
             if let value = try? result.get() { results.withLock { $0.append(value) } }
+            passedOn.send()
         }
         #expect(try await task.result().get() == 1)
         #expect(try await task.result().get() == 1)
         task.giveUp()
         #expect(try await task.result().get() == 1)
+        // The waiting task may be resumed before the other closure is called.
+        await passedOn.wait()
         #expect(results.withLock { $0 } == [1])
     }
 
