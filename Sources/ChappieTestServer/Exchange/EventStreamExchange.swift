@@ -171,7 +171,8 @@ struct EventStreamExchange {
         var cadence = WaitingCadence(seconds: seconds, configuration: self.configuration, transport: .http)
         if cadence.isEndless { throw .stalled }
         while let (sign, instant) = cadence.next() {
-            self.exchange.stream.pause(seconds: (instant - ContinuousClock.now) / .seconds(1))
+            // A pause is cut to whole milliseconds, and no event may come before it is made.
+            self.exchange.stream.pause(seconds: (instant - ContinuousClock.now) / .seconds(1) + 0.001)
             switch sign {
             case .keepalive: try self.add(.keepalive)
             case .comment: self.pendingEvents += Array((": waiting" + self.configuration.lineEnding.text).utf8)
@@ -190,7 +191,8 @@ struct EventStreamExchange {
         try self.sendPendingEvents()
         if let instant = background.instant(of: number), instant > ContinuousClock.now {
             try self.writer.flush()
-            self.exchange.stream.pause(seconds: (instant - ContinuousClock.now) / .seconds(1))
+            // A pause is cut to whole milliseconds, and no event may come before it is made.
+            self.exchange.stream.pause(seconds: (instant - ContinuousClock.now) / .seconds(1) + 0.001)
         }
         return self.exchange.parts.background.cancellation(of: background.id, number: number)
     }
