@@ -46,14 +46,10 @@ struct Stopwatch {
 
     private static let sleep = Duration.milliseconds(10)
 
-    /// Returns the median lateness of a plain sleep at this time.
-    static func medianLateness() async -> Duration {
-        var late: [Duration] = []
-        for _ in 0..<9 {
-            let start = ContinuousClock.now
-            try? await Task.sleep(for: Self.sleep)
-            late.append(.now - start - Self.sleep)
-        }
-        return late.sorted()[late.count / 2]
+    /// Returns the lateness of one plain sleep at this time.
+    static func lateness() async -> Duration {
+        let start = ContinuousClock.now
+        try? await Task.sleep(for: Self.sleep)
+        return .now - start - Self.sleep
     }
 }
