@@ -92,7 +92,7 @@ import Testing
             [.init(.halfOpen(atByte: byteCount / 2), connections: 1...1)], on: path,
             client: {
                 $0.timeouts.pingInterval = .milliseconds(50)
-                $0.timeouts.pongTimeout = .milliseconds(50)
+                $0.timeouts.pongTimeout = .seconds(2)
             })
         turn.outcome.expectWhole()
         #expect(turn.outcome.report.attempts.count == 2)

@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test func messagesSentBeforeACloseAreWrittenFirst() async throws {
-        let (connection, peer) = try await RawServer().connectWebSocket()
+        let (connection, peer) = try await RawServer().connectWebSocket { $0.close = .seconds(60) }
         connection.send(Array("last words".utf8), as: .text)
         connection.close()
         #expect(await peer.readFrame() == RawPeer.Frame(opcode: 1, payload: Array("last words".utf8)))
@@ -118,7 +118,7 @@ import Testing
     // MARK: Peers that never close
 
     @Test func aPeerThatAnswersTheCloseAndStaysIsLeft() async throws {
-        let (connection, peer) = try await RawServer().connectWebSocket { $0.close = .milliseconds(100) }
+        let (connection, peer) = try await RawServer().connectWebSocket { $0.close = .milliseconds(1_500) }
         connection.close()
         #expect(await peer.readCloseCode() == 1000)
         peer.writeFrame(opcode: Self.close, Self.payload(1000))
@@ -135,7 +135,7 @@ import Testing
     }
 
     @Test func aPeerThatIgnoresTheCloseIsLeft() async throws {
-        let (connection, peer) = try await RawServer().connectWebSocket { $0.close = .milliseconds(100) }
+        let (connection, peer) = try await RawServer().connectWebSocket { $0.close = .milliseconds(1_500) }
         connection.close()
         // The peer continues despite the close.
         for number in 0..<5 { peer.writeText("\(number)") }

@@ -42,9 +42,10 @@ import Testing
         }
         await peer.acceptWebSocket()
         #expect(await connection.event() == .opened(101))
-        // More than the buffers of both systems hold, so that reading stops before the cancellation.
+        // Much more than the watermark, so that reading stops before the cancellation, and little enough for the short
+        // time that a cancelled socket is read.
         let message = RawPeer.frame(2, .counting(60_000))
-        let count = isPaused ? 400 : 1
+        let count = isPaused ? 30 : 1
         let writing = Task {
             await DispatchQueue.global().blocking { for _ in 0..<count { peer.write(message) } }
         }
@@ -63,9 +64,10 @@ import Testing
     @Test(arguments: [true, false])
     func socketIsClosedSoonWhenThePeerDoesNotCloseIt(answers: Bool) async throws {
         let (connection, peer) = try await RawServer().connectWebSocket { $0.close = .seconds(60) }
+        // The time that the peer has begins with the cancellation.
+        let stopwatch = Stopwatch()
         connection.cancel()
         #expect(await peer.readFrame() == Self.closeFrame)
-        let stopwatch = Stopwatch()
         if answers { peer.writeFrame(opcode: 8, Self.goingAway) }
         #expect(await peer.receive() == .end)
         let time = await stopwatch.stop()
@@ -116,10 +118,10 @@ import Testing
     @Test func cancellationDuringACloseShortensItsWait() async throws {
         let (connection, peer) = try await RawServer().connectWebSocket { $0.close = .seconds(60) }
         connection.close()
+        let stopwatch = Stopwatch()
         connection.cancel()
         #expect(await connection.event() == .failed(.stream, .cancelled))
         #expect(await peer.readFrame() == RawPeer.Frame(opcode: 8, payload: [0x03, 0xE8]))
-        let stopwatch = Stopwatch()
         #expect(await peer.receive() == .end)
         let time = await stopwatch.stop()
         #expect(time.elapsed > .milliseconds(300) && time.ownTime < .seconds(2))
@@ -154,7 +156,10 @@ import Testing
         }
         #expect(await peer.readFrame() == Self.closeFrame)
         try await RawServer.fence()
-        #expect(!isFinished.withLock { $0 })
+        // On a busy machine the time that the peer has may be over: then the socket is closed.
+        let isOver = isFinished.withLock { $0 }
+        let isClosed = peer.receivedSoFar() == .end
+        #expect(!isOver || isClosed)
         peer.writeFrame(opcode: 8, Self.goingAway)
         peer.close()
         await waiting.value

@@ -217,7 +217,7 @@ import Testing
         // TCP is there, and TLS never.
         let (connection, peer) = try await Self.hold(server) {
             $0.endpoint.isSecure = true
-            $0.timeouts.connect = .milliseconds(300)
+            $0.timeouts.connect = .seconds(2)
         }
         #expect(await connection.eventsToEnd() == [.failed(.tls, .timedOut)])
         withExtendedLifetime(peer) {}

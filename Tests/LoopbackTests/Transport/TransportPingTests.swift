@@ -107,7 +107,9 @@ import Testing
 
     @Test func pingNeedsAnOpenWebSocket() async throws {
         let server = try RawServer()
-        let (connection, peer) = try await server.connect(.webSocket(offersCompression: false))
+        let (connection, peer) = try await server.connect(.webSocket(offersCompression: false)) {
+            $0.timeouts.close = .seconds(60)
+        }
         connection.ping()
         try await RawServer.fence()
         await peer.acceptWebSocket()

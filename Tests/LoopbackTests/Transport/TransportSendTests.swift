@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test func messagesAndOtherFramesKeepTheirOrder() async throws {
-        let (connection, peer) = try await RawServer().connectWebSocket()
+        let (connection, peer) = try await RawServer().connectWebSocket { $0.close = .seconds(60) }
         try await Self.runAsJob {
             for number in UInt8(0)..<3 {
                 connection.send([number], as: .binary)

@@ -12,7 +12,7 @@ import WebSocketClient
 
     @Test(arguments: [1000, 1001, 1011, 3000, 4999])
     func thisSideCloses(code: Int) async throws {
-        let opened = try await OpenedWebSocket(to: RawServer())
+        let opened = try await OpenedWebSocket(to: RawServer()) { $0.timeouts.close = .seconds(60) }
         let connection = opened.connection
         let closing = Task { try await connection.close(code: code, reason: "why 😀") }
         #expect(
@@ -31,7 +31,7 @@ import WebSocketClient
     }
 
     @Test func thisSideClosesWithoutACode() async throws {
-        let opened = try await OpenedWebSocket(to: RawServer())
+        let opened = try await OpenedWebSocket(to: RawServer()) { $0.timeouts.close = .seconds(60) }
         let connection = opened.connection
         let closing = Task { try await connection.close(code: nil) }
         #expect(await opened.peer.readFrame() == RawPeer.Frame(opcode: 8, payload: []))
@@ -40,7 +40,7 @@ import WebSocketClient
     }
 
     @Test func messagesAreSentBeforeTheCloseFrame() async throws {
-        let opened = try await OpenedWebSocket(to: RawServer())
+        let opened = try await OpenedWebSocket(to: RawServer()) { $0.timeouts.close = .seconds(60) }
         let connection = opened.connection
         let payload = [UInt8].counting(300_000)
         try await connection.send("short")
@@ -77,7 +77,7 @@ import WebSocketClient
 
     /// Both close at once: the end is that of a handshake that this side began.
     @Test func bothSidesClose() async throws {
-        let opened = try await OpenedWebSocket(to: RawServer())
+        let opened = try await OpenedWebSocket(to: RawServer()) { $0.timeouts.close = .seconds(60) }
         let connection = opened.connection
         let closing = Task { try await connection.close(code: 3000) }
         _ = await opened.peer.readFrame()
