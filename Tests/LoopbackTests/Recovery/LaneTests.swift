@@ -53,6 +53,11 @@ import Testing
         return configuration
     }
 
+    /// A fault that lets a response of the first socket pause in its text, so that others can begin meanwhile.
+    private static func pause(ofResponse response: Int, seconds: Double) -> ChappieTestServer.Fault {
+        .init(.pause(afterEvent: 5, seconds: seconds), attempts: 1...1, response: response)
+    }
+
     // MARK: The client
 
     private static func client(
@@ -130,7 +135,9 @@ import Testing
 
     @Test func theSeventeenthWaitsForOneOfTheOthers() async throws {
         let log = LockedValue<[String]>([])
-        try await withServer(Self.server(log: log)) { server in
+        // None of the sixteen ends before all have begun.
+        let pauses = (1...16).map { Self.pause(ofResponse: $0, seconds: 2) }
+        try await withServer(Self.server(faults: pauses, log: log)) { server in
             for (lane, outcome) in await Self.outcomes(Self.client(server), lanes: (1...17).map { "lane-\($0)" }) {
                 outcome.expectWhole(Self.text(lane))
             }
@@ -153,9 +160,10 @@ import Testing
     }
 
     @Test func waitingForATurnIsNotTheServersSilence() async throws {
-        try await withServer(Self.server(eventsPerSecond: 25)) { server in
-            // Shorter than a response takes, longer than its first event, also on a busy machine.
-            let transport = Self.client(server) { $0.timeouts.firstEvent = .seconds(2) }
+        let pauses = [1, 2].map { Self.pause(ofResponse: $0, seconds: 3.5) }
+        try await withServer(Self.server(faults: pauses)) { server in
+            // Shorter than the first two responses take, longer than a first event, also on a busy machine.
+            let transport = Self.client(server) { $0.timeouts.firstEvent = .seconds(3) }
             for (lane, outcome) in await Self.outcomes(transport, lanes: ["same", "same", "same"]) {
                 outcome.expectWhole(Self.text(lane))
                 #expect(outcome.report.attempts.count == 1)
@@ -166,14 +174,17 @@ import Testing
     // MARK: Ends
 
     @Test func aCancelledLaneLeavesTheOthersWhole() async throws {
-        try await withServer(Self.server()) { server in
+        // Responses of two and a half seconds: the cancellation is in the middle of all four.
+        try await withServer(Self.server(eventsPerSecond: 25)) { server in
             let transport = Self.client(server)
+            async let others = Self.outcomes(transport, lanes: ["a", "b", "c"])
+            // Without another lane the cancellation would close the socket.
+            #expect(await server.reached(.bodies(3)))
             let given = transport.streamHandle(Self.request("given"))
             let reading = Task {
                 var events = given.events.makeAsyncIterator()
                 while let event = try await events.next() { if case .textDelta = event { given.cancel() } }
             }
-            async let others = Self.outcomes(transport, lanes: ["a", "b", "c"])
             await #expect(throws: CancellationError.self) { try await reading.value }
             for (lane, outcome) in await others { outcome.expectWhole(Self.text(lane)) }
             #expect(server.log.count == 1)
@@ -194,7 +205,9 @@ import Testing
 
     @Test func eachLaneRecoversFromACutByItself() async throws {
         let cut = ChappieTestServer.Fault(.cutAfterEvent(event: 30), attempts: 1...1, response: 3)
-        try await withServer(Self.server(faults: [cut])) { server in
+        // The cut is behind the beginning of all responses, and before the end of each.
+        let pauses = (1...8).map { Self.pause(ofResponse: $0, seconds: $0 == 3 ? 2 : 600) }
+        try await withServer(Self.server(faults: pauses + [cut])) { server in
             for (lane, outcome) in await Self.outcomes(Self.client(server), lanes: (1...8).map { "lane-\($0)" }) {
                 outcome.expectWhole(Self.text(lane))
                 #expect(outcome.report.attempts.map(\.transport) == [.webSocket, .webSocket])
