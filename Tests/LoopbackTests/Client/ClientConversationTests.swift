@@ -159,7 +159,9 @@ import Testing
     }
 
     @Test func steeredMessageIsPartOfTheConversation() async throws {
-        var configuration = ChappieTestServer.Configuration(model: .scripted(LoopbackTurn.model))
+        // The response pauses until it is steered.
+        let pause = ChappieTestServer.Fault(.pause(afterEvent: 20, seconds: 600), attempts: 1...1)
+        var configuration = ChappieTestServer.Configuration(model: .scripted(LoopbackTurn.model), faults: [pause])
         configuration.eventsPerSecond = 200
         try await withServer(configuration) { server in
             let client = Chappie.client(configuration: .loopback(server))

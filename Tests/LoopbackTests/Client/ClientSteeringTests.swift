@@ -189,7 +189,9 @@ import Testing
     }
 
     @Test func refusedSteeringIsReportedAndTheResponseContinues() async throws {
-        var configuration = ChappieTestServer.Configuration(model: .scripted(LoopbackTurn.model))
+        // Long enough for the message to arrive before the end of the response, also on a busy machine.
+        let pause = ChappieTestServer.Fault(.pause(afterEvent: 20, seconds: 2), attempts: 1...1)
+        var configuration = ChappieTestServer.Configuration(model: .scripted(LoopbackTurn.model), faults: [pause])
         configuration.eventsPerSecond = 200
         configuration.supportsSteering = false
         try await withServer(configuration) { server in

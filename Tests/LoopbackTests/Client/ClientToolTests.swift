@@ -338,9 +338,9 @@ import Testing
             return ChappieToolResult(output: "")
         }
         let (outcome, context, _) = try await self.turn([functionCall("call_1", "t")], tools: [tool]) {
-            $0.limits.duration = .seconds(2)
+            $0.limits.duration = .seconds(4)
         }
-        #expect(outcome.clientError == .runTimeLimitExceeded(.seconds(2)))
+        #expect(outcome.clientError == .runTimeLimitExceeded(.seconds(4)))
         #expect(outcome.results.map(\.status) == [.cancelled])
         #expect(context.items.last?["output"]?.string == "aborted")
     }
