@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: Wire.allCases) func gapsAreMeasured(over wire: Wire) async throws {
-        let turn = try await LoopbackTurn.run(over: wire) { $0.eventsPerSecond = 400 }
+        let turn = try await LoopbackTurn.run(over: wire) { $0.eventsPerSecond = 50 }
         let gaps = try #require(turn.outcome.report.gaps)
         #expect(gaps.count > 5 && gaps.longest > 0 && gaps.mean > 0)
         #expect(gaps.p50 <= gaps.p99 && gaps.p99 <= gaps.longest && gaps.histogram.reduce(0, +) == gaps.count)

@@ -120,7 +120,7 @@ import Testing
     @Test(arguments: Wire.allCases)
     func turnThatExceedsItsTotalTimeClosesTheConnection(over wire: Wire) async throws {
         try await withServer(Self.slowServer()) { server in
-            let handle = Self.transport(server, wire) { $0.timeouts.total = .seconds(2) }
+            let handle = Self.transport(server, wire) { $0.timeouts.total = .seconds(3) }
                 .streamHandle(Self.request)
             let outcome = await Self.consume(handle).value
             #expect(outcome.transportFailure?.code == .timedOut)

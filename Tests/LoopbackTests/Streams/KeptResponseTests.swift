@@ -39,7 +39,8 @@ import Testing
     }
 
     @Test func cancelledResponseEndsItsStreamWithThatStatus() async throws {
-        try await withServer(Self.configuration { $0.eventsPerSecond = 20 }) { server in
+        // The response would take many seconds, and its cancellation takes effect at its next event.
+        try await withServer(Self.configuration { $0.eventsPerSecond = 4 }) { server in
             let transport = ChappieStreamingTransport(configuration: .loopback(server.baseURL) { $0.rawEvents = .all })
             var end: (any Error)?
             var responses: [ChappieResponse] = []

@@ -41,7 +41,8 @@ import Testing
             [.init(.hang(afterEvent: 20))], over: wire,
             client: { client in
                 Self.once(wire)(&client)
-                client.timeouts.idle = Self.budget
+                // The time before each event of the beginning counts as well.
+                client.timeouts.idle = .seconds(2)
             })
         self.expectTimeout(turn, "timeout.idle", phase: .stream, safety: .outputDelivered, over: wire)
     }
@@ -72,7 +73,7 @@ import Testing
         let turn = try await LoopbackTurn.run(
             [.init(.stall(afterByte: 0), transport: .webSocket)],
             client: {
-                $0.timeouts.connect = .seconds(1)
+                $0.timeouts.connect = .seconds(2)
             })
         turn.outcome.expectWhole()
         #expect(turn.outcome.report.attempts.map(\.outcome) == ["timeout.upgrade", "timeout.upgrade", "completed"])
