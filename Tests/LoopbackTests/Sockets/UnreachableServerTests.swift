@@ -45,7 +45,9 @@ import Testing
     /// A port that is taken without a listener, so that no other test can get it meanwhile.
     final class ClosedPort {
         private let descriptor: CInt
-        let baseURL: String
+        let port: UInt16
+
+        var baseURL: String { "http://127.0.0.1:\(self.port)/v1" }
 
         init() throws {
             let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
@@ -59,7 +61,7 @@ import Testing
             }
             try #require(isBound)
             self.descriptor = descriptor
-            self.baseURL = "http://127.0.0.1:\(UInt16(bigEndian: address.sin_port))/v1"
+            self.port = UInt16(bigEndian: address.sin_port)
         }
 
         deinit {

@@ -130,7 +130,7 @@ import Testing
 
     /// The client's socket: the one of this process whose peer is the server.
     private static func socket(to port: UInt16) -> CInt? {
-        (0..<1_024).first { descriptor in
+        (0..<4_096).first { descriptor in
             var address = sockaddr_in()
             var length = socklen_t(MemoryLayout<sockaddr_in>.size)
             let isNamed = withUnsafeMutableBytes(of: &address) { bytes in

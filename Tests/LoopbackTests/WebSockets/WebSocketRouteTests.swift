@@ -164,9 +164,9 @@ import WebSocketClient
     }
 
     @Test func aServerThatDoesNotListenIsUnreachable() async throws {
-        let port: UInt16
-        do { port = try RawServer().port }
-        var configuration = WebSocketConfiguration(url: try #require(URL(string: "ws://127.0.0.1:\(port)/")))
+        let closed = try UnreachableServerTests.ClosedPort()
+        defer { withExtendedLifetime(closed) {} }
+        var configuration = WebSocketConfiguration(url: try #require(URL(string: "ws://127.0.0.1:\(closed.port)/")))
         configuration.proxy = .none
         do {
             _ = try await WebSocketConnection.open(configuration)
