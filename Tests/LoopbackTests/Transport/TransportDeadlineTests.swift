@@ -171,27 +171,18 @@ import Testing
         let server = try RawServer()
         let phase: TransportFailure.Phase = isSecure ? .tls : .upgrade
         var rounds = MeasuredRounds()
-        var sentCount = 0
-        for _ in 0..<7 {
+        for _ in 0..<3 {
             let start = ContinuousClock.now
             let (connection, peer) = try await server.connect(.webSocket(offersCompression: false)) {
-                $0.timeouts.connect = .milliseconds(150)
+                // Long enough for TCP on a busy machine: the phase is that of the request.
+                $0.timeouts.connect = .seconds(1)
                 $0.endpoint.isSecure = isSecure
             }
-            let event = await connection.event()
-            let duration = ContinuousClock.now - start
-            // The limit includes TCP, which may take all of it on a busy machine: then the client has sent no byte.
-            if case .bytes? = peer.receivedSoFar() {
-                sentCount += 1
-                #expect(event == .failed(phase, .timedOut))
-            } else {
-                let failures = [Reported.failed(.connect, .timedOut), .failed(phase, .timedOut)]
-                #expect(failures.contains { $0 == event })
-            }
-            await rounds.add(duration)
+            #expect(await connection.event() == .failed(phase, .timedOut))
+            await rounds.add(.now - start)
+            withExtendedLifetime(peer) {}
         }
-        #expect(sentCount > 0)
-        try Self.expectOnTime(rounds, limit: .milliseconds(150))
+        try Self.expectOnTime(rounds, limit: .seconds(1))
     }
 
     @Test func aConsumerThatIsBehindDoesNotCondemnThePeer() async throws {
