@@ -5,9 +5,14 @@
 struct SlotExtents: Sendable {
     /// The pieces of a slot, in the order of the channel.
     private var pieces: [ReplaySlot: [Range<Int>]] = [:]
+    /// The slots of each item and kind, in the order in which they began.
+    private var slotsByItem: [ReplaySlot: [ReplaySlot]] = [:]
 
     /// Adds a piece, which must lie behind all others.
-    mutating func add(_ piece: Range<Int>, of slot: ReplaySlot) { self.pieces[slot, default: []].append(piece) }
+    mutating func add(_ piece: Range<Int>, of slot: ReplaySlot) {
+        if self.pieces[slot] == nil { self.slotsByItem[slot.item, default: []].append(slot) }
+        self.pieces[slot, default: []].append(piece)
+    }
 
     /// Returns the pieces of a slot, cut to a part of the channel.
     func pieces(of slot: ReplaySlot, in bounds: Range<Int>) -> [Range<Int>] {
@@ -16,6 +21,14 @@ struct SlotExtents: Sendable {
         let end = Self.index(in: pieces) { $0.lowerBound >= bounds.upperBound }
         guard start < end else { return [] }
         return pieces[start..<end].map { $0.clamped(to: bounds) }
+    }
+
+    /// Returns the end of a slot's last piece; nil when it has none.
+    func end(of slot: ReplaySlot) -> Int? { self.pieces[slot]?.last?.upperBound }
+
+    /// Returns the slots of an item and kind with output in a part of the channel, in the order in which they began.
+    func slots(ofItem item: ReplaySlot, in bounds: Range<Int>) -> [ReplaySlot] {
+        self.slotsByItem[item]?.filter { !self.pieces(of: $0, in: bounds).isEmpty } ?? []
     }
 
     /// Returns the slots of a kind with output in a part of the channel, in the order of their positions.

@@ -7,15 +7,16 @@
 /// Bytes are compared. Where they differ, four changes that servers make to their own text are ignored:
 ///
 /// - citation marks, `【…†…】` and `U+E200 … U+E201`, which occur in one of the two only, or become `[n]`;
-/// - white space (Unicode's, and what JavaScript and Python trim besides) at the end of a part, which was streamed and
-///   is trimmed in the closing text;
+/// - white space (Unicode's, and what JavaScript and Python trim besides) at the beginning or the end of a part, which
+///   was streamed and is trimmed in the closing text, and white space that this text adds at the beginning of output
+///   that was streamed without it;
 /// - a full stop that ends the streamed text, where every closing text continues: a recorded server does this, and the
 ///   rest is not delivered;
 /// - a scalar beyond the Basic Multilingual Plane whose halves came in two deltas, which were delivered as U+FFFD
 ///   twice.
 struct ClosingComparison {
     /// The longest mark that is ignored, in bytes.
-    private static let maximumMarkByteCount = 512
+    static let maximumMarkByteCount = 512
 
     /// The similarity of the two texts.
     enum Likeness {
@@ -54,6 +55,8 @@ struct ClosingComparison {
     ///   bytes are compared; nil when the texts differ.
     mutating func compare(_ part: ArraySlice<UInt8>) -> Int? {
         var next = part.startIndex
+        /// The end of the part's white space at its beginning; nil before it is needed.
+        var beginning: Int?
         while true {
             let count = min(part.endIndex - next, self.delivered.endIndex - self.place)
             let same = Self.commonCount(
@@ -71,6 +74,9 @@ struct ClosingComparison {
             }
             // Between two parts the end of the one before may have been trimmed.
             if next == part.startIndex, self.place > self.delivered.startIndex, self.passOver(in: part) { continue }
+            let textStart = beginning ?? Self.endOfAllWhiteSpace(in: part)
+            beginning = textStart
+            if next <= textStart, self.passOverBeginning(of: part, from: &next, upTo: textStart) { continue }
             if self.isOpen, self.delivered[self.place...].elementsEqual(CollectionOfOne(0x2E)) {
                 self.likeness = .stopped
                 self.place = self.delivered.endIndex
@@ -109,6 +115,32 @@ struct ClosingComparison {
         }
         if self.place > start, self.likeness == .same { self.likeness = .rewritten }
         return self.place > start
+    }
+
+    /// Skips white space of the delivered output, or else of the part, up to where the two continue alike; returns false
+    /// when there is none at the beginning of the part.
+    private mutating func passOverBeginning(
+        of part: ArraySlice<UInt8>, from next: inout Int, upTo textStart: Int
+    ) -> Bool {
+        let start = self.place
+        while self.place < self.delivered.endIndex, self.place == start || self.delivered[self.place] != part[next],
+            let end = Self.endOfWhiteSpace(in: self.delivered, at: self.place)
+        {
+            self.place = end
+        }
+        if self.place == start {
+            guard next < textStart, textStart < part.endIndex else { return false }
+            next = textStart
+        }
+        if self.likeness == .same { self.likeness = .rewritten }
+        return true
+    }
+
+    /// Returns the end of the white space at the beginning of a text.
+    private static func endOfAllWhiteSpace(in text: ArraySlice<UInt8>) -> Int {
+        var place = text.startIndex
+        while place < text.endIndex, let end = Self.endOfWhiteSpace(in: text, at: place) { place = end }
+        return place
     }
 
     /// Returns the end of the white-space character that begins at an index; nil when there is none.

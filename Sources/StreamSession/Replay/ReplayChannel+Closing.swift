@@ -5,8 +5,8 @@ import PlatformC
 extension ReplayChannel {
     /// The relation of a closing text to the output of the current attempt.
     enum Held: Equatable {
-        /// A prefix of the text has come, with this number of bytes.
-        case prefix(Int, ClosingComparison.Likeness)
+        /// A prefix of the text has come, with this number of bytes; `last` is the slot that the rest continues.
+        case prefix(Int, ClosingComparison.Likeness, last: ReplaySlot?)
         /// Different output has come.
         case contradiction
     }
@@ -29,16 +29,32 @@ extension ReplayChannel {
     func hold(_ text: Span<UInt8>, against slot: ReplaySlot, isOpen: Bool) -> Held {
         let pieces = self.pieces(of: slot)
         if pieces.count < 2, self.begins(text, with: pieces.first ?? 0..<0) {
-            return .prefix(pieces.first?.count ?? 0, .same)
+            return .prefix(pieces.first?.count ?? 0, .same, last: slot)
         }
+        let held = self.compare(text, with: pieces, isOpen: isOpen, last: slot)
+        guard held == .contradiction else { return held }
+        // Deltas of a slot may name another one, which makes no difference to a consumer that concatenates them.
+        let all = (pieces.first?.lowerBound ?? self.cursor)..<self.cursor
+        return self.begins(text, with: all) ? .prefix(all.count, .rewritten, last: slot) : .contradiction
+    }
+
+    /// Compares a text with a part of an item's output, `last` being the slot of its last byte.
+    ///
+    /// Output that is longer than the text by more than what servers trim is not compared, so that this takes time
+    /// linear in the text.
+    func hold(_ text: Span<UInt8>, against output: Range<Int>, isOpen: Bool, last: ReplaySlot) -> Held {
+        if self.begins(text, with: output) { return .prefix(output.count, .same, last: last) }
+        guard output.count - text.count <= ClosingComparison.maximumMarkByteCount else { return .contradiction }
+        return self.compare(text, with: [output], isOpen: isOpen, last: last)
+    }
+
+    private func compare(_ text: Span<UInt8>, with pieces: [Range<Int>], isOpen: Bool, last: ReplaySlot) -> Held {
         let delivered = self.copy(of: pieces)
         var comparison = ClosingComparison(delivered[...], isOpen: isOpen)
         guard let count = comparison.compare(Self.copy(of: text)[...]), comparison.isAtEnd() else {
-            // Deltas of a slot may name another one, which makes no difference to a consumer that concatenates them.
-            let all = (pieces.first?.lowerBound ?? self.cursor)..<self.cursor
-            return self.begins(text, with: all) ? .prefix(all.count, .rewritten) : .contradiction
+            return .contradiction
         }
-        return .prefix(count, comparison.likeness)
+        return .prefix(count, comparison.likeness, last: last)
     }
 
     /// Returns whether a text and a slot's output begin with the same bytes, up to the end of one of them.
@@ -59,14 +75,39 @@ extension ReplayChannel {
         let held = unsafe self.hold(texts, against: slots, isOpen: isOpen)
         guard held == .contradiction, slots.contains(where: { $0.outputIndex >= end }) else { return held }
         let named = unsafe self.hold(texts, against: slots.filter { $0.outputIndex < end }, isOpen: isOpen)
-        guard case .prefix(let count, _) = named, unsafe count == texts.reduce(0, { $0 + $1.count }) else {
+        guard case .prefix(let count, _, let last) = named, unsafe count == texts.reduce(0, { $0 + $1.count }) else {
             return .contradiction
         }
-        return .prefix(count, .rewritten)
+        return .prefix(count, .rewritten, last: last)
+    }
+
+    /// Compares all texts of an item and kind with all of the item's output of that kind.
+    func hold(_ texts: [UnsafeBufferPointer<UInt8>], ofItem item: ReplaySlot, isOpen: Bool) -> Held {
+        let slots = self.slots(ofItem: item)
+        return unsafe self.hold(texts, against: slots, in: slots.flatMap { self.pieces(of: $0) }, isOpen: isOpen)
     }
 
     private func hold(_ texts: [UnsafeBufferPointer<UInt8>], against slots: [ReplaySlot], isOpen: Bool) -> Held {
-        let pieces = self.pieces(of: slots)
+        unsafe self.hold(texts, against: slots, in: self.pieces(of: slots), isOpen: isOpen)
+    }
+
+    /// Compares texts with pieces of slots, in the order of their positions, or else in the order in which they came:
+    /// content decides, and an index may be wrong.
+    private func hold(
+        _ texts: [UnsafeBufferPointer<UInt8>], against slots: [ReplaySlot], in pieces: [Range<Int>], isOpen: Bool
+    ) -> Held {
+        let held = unsafe self.hold(texts, against: pieces, isOpen: isOpen, last: slots.last)
+        guard held == .contradiction else { return held }
+        let inOrder = pieces.sorted { $0.lowerBound < $1.lowerBound }
+        guard inOrder != pieces,
+            case .prefix(let count, _, _) = unsafe self.hold(texts, against: inOrder, isOpen: isOpen, last: nil)
+        else { return .contradiction }
+        return .prefix(count, .rewritten, last: slots.max { self.end(of: $0) < self.end(of: $1) })
+    }
+
+    private func hold(
+        _ texts: [UnsafeBufferPointer<UInt8>], against pieces: [Range<Int>], isOpen: Bool, last: ReplaySlot?
+    ) -> Held {
         let isOnePiece = zip(pieces, pieces.dropFirst()).allSatisfy { $0.upperBound == $1.lowerBound }
         if isOnePiece {
             var place = pieces.first?.lowerBound ?? self.cursor
@@ -77,7 +118,7 @@ extension ReplayChannel {
                 guard unsafe self.begins(text.span.extracting(..<count), with: place..<place + count) else { break }
                 place += count
             }
-            if place == end { return .prefix(pieces.reduce(0) { $0 + $1.count }, .same) }
+            if place == end { return .prefix(pieces.reduce(0) { $0 + $1.count }, .same, last: last) }
         }
         let delivered = self.copy(of: pieces)
         var comparison = ClosingComparison(delivered[...], isOpen: isOpen)
@@ -88,7 +129,31 @@ extension ReplayChannel {
             total += count
             if count < text.count { break }
         }
-        return comparison.isAtEnd() ? .prefix(total, comparison.likeness) : .contradiction
+        return comparison.isAtEnd() ? .prefix(total, comparison.likeness, last: last) : .contradiction
+    }
+
+    /// Returns the current attempt's output of a slot, from the first to the last byte; empty at the cursor when it has
+    /// none.
+    func output(of slot: ReplaySlot) -> Range<Int> {
+        let pieces = self.pieces(of: slot)
+        return (pieces.first?.lowerBound ?? self.cursor)..<(pieces.last?.upperBound ?? self.cursor)
+    }
+
+    /// Returns the end of the slot's output; 0 when it has none.
+    func end(of slot: ReplaySlot) -> Int {
+        slot == self.lastSlot ? self.byteCount : self.extents.end(of: slot) ?? 0
+    }
+
+    /// Returns the slots of an item and kind with output in the current attempt, in the order of their positions.
+    func slots(ofItem item: ReplaySlot) -> [ReplaySlot] {
+        let start = max(self.settledByteCount, self.restarts[item.outputIndex] ?? 0)
+        let bounds = start..<max(start, self.cursor)
+        var slots = self.extents.slots(ofItem: item, in: bounds)
+        let last = self.lastRunStart..<self.byteCount
+        if self.lastSlot.item == item, last.overlaps(bounds), !slots.contains(self.lastSlot) {
+            slots.append(self.lastSlot)
+        }
+        return slots.sorted { $0.partIndex < $1.partIndex }
     }
 
     /// Returns the slots of a kind with output in the current attempt, in the order of their positions.

@@ -9,7 +9,7 @@ import PlatformC
 /// The bytes are held once, in memory that grows by half, so at most a third of it is reserve, which the system does
 /// not provide before it is used (`ReplayMemory`). Beside them there is one run of about five bytes for each change of
 /// the slot (`ReplayRunLog`), and the range of the slot's bytes (`SlotExtents`); the slot of the last byte needs
-/// neither.
+/// neither. Of each item the range of its output is kept, while that is one piece.
 @safe struct ReplayChannel: Sendable {
     /// The memory of all delivered bytes, to which a delta is copied once; nil before the first.
     private var memory: ReplayMemory?
@@ -22,10 +22,14 @@ import PlatformC
     private var runs = ReplayRunLog()
     /// The ranges of each slot's output, except for the last run.
     var extents = SlotExtents()
-    /// The slot of the last byte.
-    private(set) var lastSlot = ReplayRunLog.Run.none.slot
+    /// The slot of the last byte; before the first, one that no output has.
+    private(set) var lastSlot = ReplaySlot(.text, outputIndex: -1)
     /// The start of the run of the last byte.
     private(set) var lastRunStart = 0
+    /// The start of the output of the last byte's item, behind that of any other.
+    private var lastItemStart = 0
+    /// The output of each other item, by `ReplaySlot.item`; empty for one whose output is not in one piece.
+    private var items: [ReplaySlot: Range<Int>] = [:]
     /// The offset in the delivered output at which a replay begins, because the items before it are settled.
     private(set) var settledByteCount = 0
     /// The number of bytes that the current attempt has repeated or produced, including the settled ones.
@@ -38,6 +42,9 @@ import PlatformC
     private var expected = ReplayRunLog.Run.none
     /// The position behind the run at the cursor.
     private var position: ReplayRunLog.Position = .start
+    /// The place at which the run at the cursor was reached, and the slot of the run before it in the current attempt.
+    private var expectedStart = 0
+    private var repeatedSlot: ReplaySlot?
 
     /// Indicates whether all delivered output has been repeated.
     var isCaughtUp: Bool { self.cursor == self.byteCount }
@@ -57,6 +64,7 @@ import PlatformC
     mutating func rewind() {
         self.cursor = self.settledByteCount
         self.position = .start
+        self.repeatedSlot = nil
         self.restarts.removeAll()
         self.expectNextRun()
     }
@@ -107,15 +115,20 @@ import PlatformC
     ///
     /// - Returns: the number of compared bytes, which is less than the count only when the channel has caught up with
     ///   them; nil for a contradiction.
+    ///
+    /// The item and the kind have to be the same. The part's index need not be: vLLM counts it up with every delta, so
+    /// that it depends on where the text is cut, and a consumer does not see it.
     mutating func verify(_ replayed: Span<UInt8>, in slot: ReplaySlot) -> Int? {
-        guard self.expected.slot == slot else { return nil }
-        let count = min(replayed.count, self.expected.end - self.cursor)
-        guard self.continues(with: replayed, count: count) else { return nil }
-        self.cursor += count
-        if self.cursor == self.expected.end { self.expectNextRun() }
-        // More output of this slot has come where another slot's was delivered next.
-        guard count == replayed.count || self.isCaughtUp else { return nil }
-        return count
+        var matched = 0
+        while matched < replayed.count, !self.isCaughtUp {
+            guard self.expected.slot.item == slot.item else { return nil }
+            let count = min(replayed.count - matched, self.expected.end - self.cursor)
+            guard self.continues(with: replayed.extracting(matched..<matched + count), count: count) else { return nil }
+            self.cursor += count
+            matched += count
+            if self.cursor == self.expected.end { self.expectNextRun() }
+        }
+        return matched
     }
 
     @inline(__always)
@@ -154,6 +167,10 @@ import PlatformC
         if self.byteCount > 0 {
             self.runs.append(ReplayRunLog.Run(slot: self.lastSlot, end: self.byteCount))
             self.extents.add(self.lastRunStart..<self.byteCount, of: self.lastSlot)
+            if self.lastSlot.item != slot.item {
+                self.items[self.lastSlot.item] = self.output(ofItem: self.lastSlot)
+                self.lastItemStart = self.byteCount
+            }
         }
         self.lastRunStart = self.byteCount
         self.lastSlot = slot
@@ -163,6 +180,8 @@ import PlatformC
     private var lastRun: ReplayRunLog.Run { ReplayRunLog.Run(slot: self.lastSlot, end: self.byteCount) }
 
     private mutating func expectNextRun() {
+        if self.cursor > self.settledByteCount { self.repeatedSlot = self.expected.slot }
+        self.expectedStart = self.cursor
         guard !self.isCaughtUp else { return }
         repeat {
             self.expected = self.runs.advance(&self.position) ? self.position.run : self.lastRun
@@ -185,6 +204,32 @@ import PlatformC
         unsafe self.start = start
         self.capacity = capacity
         return true
+    }
+}
+
+// MARK: Items
+
+extension ReplayChannel {
+    /// Returns the delivered output of a slot's item and kind; empty when there is none, or not in one piece.
+    private func output(ofItem slot: ReplaySlot) -> Range<Int> {
+        let earlier = self.items[slot.item]
+        guard slot.item == self.lastSlot.item else { return earlier ?? 0..<0 }
+        return earlier == nil ? self.lastItemStart..<self.byteCount : 0..<0
+    }
+
+    /// Returns the current attempt's output of a slot's item and kind; empty when there is none, or not in one piece.
+    ///
+    /// At an index that several items share it is the newest one's.
+    func attemptOutput(ofItem slot: ReplaySlot) -> Range<Int> {
+        let start = max(self.settledByteCount, self.restarts[slot.outputIndex] ?? 0)
+        return self.output(ofItem: slot).clamped(to: start..<max(start, self.cursor))
+    }
+
+    /// The slot of the last byte that has come in the current attempt; nil when there is none.
+    var slotBeforeCursor: ReplaySlot? {
+        guard self.cursor > self.settledByteCount else { return nil }
+        if self.isCaughtUp { return self.lastSlot }
+        return self.cursor > self.expectedStart ? self.expected.slot : self.repeatedSlot
     }
 }
 

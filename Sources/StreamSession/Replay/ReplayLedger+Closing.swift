@@ -6,32 +6,81 @@ extension ReplayLedger {
         let (index, hasOverflown) = outputIndex.addingReportingOverflow(self.settledItemCount)
         guard !hasOverflown else { return }
         self.channels.forEach { $0.beginItem(index) }
-        for slot in self.closed.removeValue(forKey: index) ?? [] { self.supplied[slot] = nil }
+        for slot in self.closed.removeValue(forKey: index) ?? [] {
+            self.supplied[slot] = nil
+            self.closedTexts[slot.item] = nil
+        }
         self.aliases[index] = nil
     }
 
-    /// Compares the closing text of a slot with the slot's output.
+    /// Compares the closing text of a slot with the slot's output, or else with the item's.
     ///
     /// The caller admits the bytes that `rest` names next.
     package mutating func close(_ text: Span<UInt8>, in slot: ReplaySlot) -> Closing {
         guard let slot = slot.shifted(by: self.settledItemCount) else { return .differs }
         let channel = self.channels[slot.kind]
-        switch channel.hold(text, against: slot, isOpen: !self.hasClosed(slot)) {
+        let held = channel.hold(text, against: slot, isOpen: !self.hasClosed(slot))
+        switch held {
+        case .prefix(let count, _, _) where count == text.count:
+            return self.closed(held, by: text, in: slot)
+        case .prefix where channel.hasOutput(of: slot) && channel.newestSlot ?? slot == slot:
+            return self.closed(held, by: text, in: slot)
+        case .prefix:
+            if let closing = self.closeItem(text, in: slot) { return closing }
+            // A slot without output may follow one at a later position.
+            let position = (slot.outputIndex, slot.partIndex)
+            let isBehind = channel.newestSlot.map { ($0.outputIndex, $0.partIndex) <= position } ?? true
+            guard channel.newestSlot == nil || isBehind && !channel.hasOutput(of: slot) else { return .outOfPlace }
+            return self.closed(held, by: text, in: slot)
         case .contradiction:
-            return .differs
-        case .prefix(let count, let likeness):
-            if !text.isEmpty, likeness != .stopped { self.closed[slot.outputIndex, default: []].insert(slot) }
-            guard count < text.count else { return likeness == .same ? .whole : .rewritten }
-            if let newest = channel.newestSlot, newest != slot {
-                // A slot without output may follow one at a later position.
-                let isBehind =
-                    !channel.hasOutput(of: slot)
-                    && (newest.outputIndex, newest.partIndex) <= (slot.outputIndex, slot.partIndex)
-                guard isBehind else { return .outOfPlace }
-            }
-            self.supply(text.count - count, to: slot)
-            return .rest(from: count)
+            return self.closeItem(text, in: slot) ?? .differs
         }
+    }
+
+    /// Compares a closing text with what its item has so far: with what no text has closed, with all of it, and with what
+    /// was closed last.
+    ///
+    /// The indices of parts are wrong where a server counts those of other items as well (recorded of Bedrock's
+    /// gpt-oss), or counts one up with each delta and with the closing events (vLLM).
+    private mutating func closeItem(_ text: Span<UInt8>, in slot: ReplaySlot) -> Closing? {
+        let channel = self.channels[slot.kind]
+        let item = channel.attemptOutput(ofItem: slot)
+        guard !item.isEmpty, let newest = channel.slotBeforeCursor else { return nil }
+        let last = self.closedTexts[slot.item]?.last.clamped(to: item) ?? item.lowerBound..<item.lowerBound
+        let open = last.upperBound..<item.upperBound
+        let isNewest = newest.item == slot.item
+        if !open.isEmpty {
+            let held = channel.hold(text, against: open, isOpen: true, last: isNewest ? newest : slot)
+            if case .prefix(let count, _, _) = held, count == text.count || isNewest {
+                return self.closed(held, by: text, in: slot, acrossSlots: open)
+            }
+        }
+        for output in [item, last] where !output.isEmpty {
+            let held = channel.hold(text, against: output, isOpen: false, last: newest)
+            guard case .prefix(text.count, let likeness, _) = held else { continue }
+            return likeness == .same ? .whole : .rewritten
+        }
+        return nil
+    }
+
+    /// Records a text that closes a slot, or an item's output across slots, and returns the result for the caller.
+    private mutating func closed(
+        _ held: ReplayChannel.Held, by text: Span<UInt8>, in slot: ReplaySlot, acrossSlots output: Range<Int>? = nil
+    ) -> Closing {
+        guard case .prefix(let count, let likeness, let last) = held else { return .differs }
+        if !text.isEmpty, likeness != .stopped {
+            self.closed[slot.outputIndex, default: []].insert(last ?? slot)
+            let channel = self.channels[slot.kind]
+            let own = output ?? channel.output(of: slot)
+            let end = count < text.count ? channel.cursor + text.count - count : own.upperBound
+            var known = self.closedTexts[slot.item] ?? ClosedText(last: own)
+            known.last = own.lowerBound..<end
+            if output != nil { known.acrossSlots = (known.acrossSlots ?? known.last).lowerBound..<end }
+            self.closedTexts[slot.item] = known
+        }
+        guard count < text.count else { return likeness == .same ? .whole : .rewritten }
+        self.supply(text.count - count, to: slot)
+        return .rest(from: count)
     }
 
     /// Records that a closing text brings the next bytes of a channel.
@@ -66,12 +115,22 @@ extension ReplayLedger {
         if let known = self.aliases[named.outputIndex]?[named] {
             return known.shifted(by: -self.settledItemCount) ?? slot
         }
-        guard let newest = channel.newestSlot, newest != named, newest.kind == named.kind,
+        guard let newest = channel.slotBeforeCursor, newest != named, newest.kind == named.kind,
             mayBeElsewhere || newest.outputIndex == named.outputIndex,
-            !self.hasClosed(newest), !channel.hasOutput(of: named), channel.isLike(text, newest)
+            !self.hasClosed(newest), !channel.hasOutput(of: named), self.isLike(text, newest)
         else { return slot }
         self.aliases[named.outputIndex, default: [:]][named] = newest
         return newest.shifted(by: -self.settledItemCount) ?? slot
+    }
+
+    /// Returns whether a text and the output of a slot begin alike, or a text begins with what of the slot's item no text
+    /// has closed.
+    private func isLike(_ text: Span<UInt8>, _ slot: ReplaySlot) -> Bool {
+        let channel = self.channels[slot.kind]
+        let item = channel.attemptOutput(ofItem: slot)
+        let start = max(item.lowerBound, self.closedTexts[slot.item]?.last.upperBound ?? 0)
+        return channel.isLike(text, slot)
+            || start < item.upperBound && channel.begins(text, with: start..<item.upperBound)
     }
 
     /// Returns whether a text has closed a slot in the current attempt: a delta of it comes too late.
@@ -79,7 +138,12 @@ extension ReplayLedger {
         slot.shifted(by: self.settledItemCount).map { self.hasClosed($0) } ?? false
     }
 
-    private func hasClosed(_ slot: ReplaySlot) -> Bool { self.closed[slot.outputIndex]?.contains(slot) == true }
+    private func hasClosed(_ slot: ReplaySlot) -> Bool {
+        if self.closed[slot.outputIndex]?.contains(slot) == true { return true }
+        guard let output = self.closedTexts[slot.item]?.acrossSlots else { return false }
+        let end = self.channels[slot.kind].end(of: slot)
+        return output.lowerBound < end && end <= output.upperBound
+    }
 
     /// Returns the slot of a kind with the highest position that has output in the current attempt.
     package func newestSlot(of kind: ReplaySlot.Kind) -> ReplaySlot? {
@@ -103,13 +167,46 @@ extension ReplayLedger {
         {
         case .contradiction:
             return .differs
-        case .prefix(let count, let likeness):
-            guard unsafe count < texts.reduce(0, { $0 + $1.count }) else {
-                return likeness == .same ? .whole : .rewritten
-            }
-            let last = channel.slots(of: kind).last
-            guard let newest = channel.newestSlot, let last, newest != last else { return .rest(from: count) }
-            return .outOfPlace
+        case .prefix(let count, let likeness, let last):
+            return unsafe channel.closing(of: texts, heldUpTo: count, likeness, last: last)
         }
+    }
+
+    /// Compares all texts of a kind that an item is closed with, in their order, with the item's output of that kind.
+    ///
+    /// Its parts are counted by the list, so that an index is wrong which the deltas had and the list does not have. The
+    /// offset of a rest counts from the first byte of the first text.
+    package mutating func close(_ texts: [UnsafeBufferPointer<UInt8>], ofItem slot: ReplaySlot) -> Closing {
+        guard let slot = slot.shifted(by: self.settledItemCount) else { return .differs }
+        let channel = self.channels[slot.kind]
+        let slots = channel.slots(ofItem: slot.item)
+        let isOpen = slots.last.map { !self.hasClosed($0) } ?? true
+        guard
+            case .prefix(let count, let likeness, let last) = unsafe channel.hold(
+                texts, ofItem: slot.item, isOpen: isOpen)
+        else { return .differs }
+        if likeness != .stopped { self.closed[slot.outputIndex, default: []].formUnion(slots) }
+        // An item without output may follow one at a later position.
+        if slots.isEmpty, let newest = channel.newestSlot, newest.outputIndex > slot.outputIndex { return .outOfPlace }
+        return unsafe channel.closing(of: texts, heldUpTo: count, likeness, last: last)
+    }
+
+    /// Records that the closing texts of an item bring the next bytes of a slot.
+    package mutating func supplies(_ byteCount: Int, to slot: ReplaySlot) {
+        guard let slot = slot.shifted(by: self.settledItemCount) else { return }
+        self.closed[slot.outputIndex, default: []].insert(slot)
+        self.supply(byteCount, to: slot)
+    }
+}
+
+extension ReplayChannel {
+    /// Returns the result of a comparison of several texts, of which this number of bytes have come.
+    fileprivate func closing(
+        of texts: [UnsafeBufferPointer<UInt8>], heldUpTo count: Int, _ likeness: ClosingComparison.Likeness,
+        last: ReplaySlot?
+    ) -> ReplayLedger.Closing {
+        guard unsafe count < texts.reduce(0, { $0 + $1.count }) else { return likeness == .same ? .whole : .rewritten }
+        guard let newest = self.newestSlot, let last, newest != last else { return .rest(from: count) }
+        return .outOfPlace
     }
 }

@@ -7,8 +7,9 @@
 /// The delivered output consists of channels: text, refusals, reasoning (with its summaries), streamed tool input, and
 /// finished tool calls. A consumer concatenates a channel, so a channel's order is guaranteed as well.
 ///
-/// 1. In a replay, each channel must begin with exactly what was delivered in it: the same bytes, in the same slots, in
-///    the same order. How the bytes are cut into deltas does not matter. Tool calls must be equal one by one.
+/// 1. In a replay, each channel must begin with exactly what was delivered in it: the same bytes, in the same items, in
+///    the same order. How the bytes are cut into deltas does not matter, nor how parts are counted: some servers count
+///    them by the deltas. Tool calls must be equal one by one.
 /// 2. New output is delivered only after **every** channel has been repeated in full. A response that continues in one
 ///    channel before it has repeated another might never repeat it, and the consumer would then hold pieces of two
 ///    responses. Such a response diverges, even if it might have caught up later.
@@ -50,6 +51,10 @@
 /// output of the current attempt must be a prefix of the closing text; the rest of the closing text is output like a
 /// delta's, in a replay too. It must be in place: behind all output of its channel. A delta that comes behind the closing
 /// text of its slot repeats that rest, or contradicts the text (`late`).
+///
+/// Content decides, and the indices of parts help: a text that is not what its slot has so far closes what its item has
+/// so far, or what of it no text has closed yet. It is a new part's text only if the item has nothing like it. At the
+/// end of an item, all its texts of a kind are compared with all output of the item.
 ///
 /// # Raw events
 ///
@@ -109,6 +114,14 @@ package struct ReplayLedger: Sendable {
         case diverged
     }
 
+    /// The output of an item that texts have closed.
+    struct ClosedText: Sendable {
+        /// The output that a text has closed last.
+        var last: Range<Int>
+        /// The output that texts have closed whose slots had other output or none; nil when there is none.
+        var acrossSlots: Range<Int>?
+    }
+
     private enum Phase: Equatable {
         /// All delivered output has come in this attempt: further output is new.
         case following
@@ -125,6 +138,8 @@ package struct ReplayLedger: Sendable {
     var closed: [Int: Set<ReplaySlot>] = [:]
     /// The part of the channel that a closing text has brought and that no delta has repeated since, by the slot.
     var supplied: [ReplaySlot: Range<Int>] = [:]
+    /// The output that texts have closed in the current attempt, by `ReplaySlot.item`.
+    var closedTexts: [ReplaySlot: ClosedText] = [:]
     /// The slots that closing texts belong to when they name others, by the index of the item that they name.
     var aliases: [Int: [ReplaySlot: ReplaySlot]] = [:]
     /// The number of items before the attempt's output index 0.
@@ -158,9 +173,7 @@ package struct ReplayLedger: Sendable {
     /// A divergence is permanent.
     package mutating func beginReplay() {
         self.rawEvents.rewind()
-        self.closed.removeAll()
-        self.supplied.removeAll()
-        self.aliases.removeAll()
+        self.forgetClosings()
         guard self.phase != .diverged else { return }
         self.channels.forEach { $0.rewind() }
         self.calls.rewind()
@@ -207,11 +220,16 @@ package struct ReplayLedger: Sendable {
         }
         self.rawEvents.settle(0..<Int.max)
         self.channels.forEach { $0.beginSuccessor() }
-        self.closed.removeAll()
-        self.supplied.removeAll()
-        self.aliases.removeAll()
+        self.forgetClosings()
         self.settledItemCount += ResponseOrder.maximumIndex + 1
         return true
+    }
+
+    private mutating func forgetClosings() {
+        self.closed.removeAll()
+        self.supplied.removeAll()
+        self.closedTexts.removeAll()
+        self.aliases.removeAll()
     }
 
     private func items(_ count: Int) -> Range<Int>? {

@@ -32,6 +32,9 @@
         self.partIndex = partIndex
     }
 
+    /// The item's first slot of the kind, which stands for all of them.
+    package var item: Self { Self(self.kind, outputIndex: self.outputIndex) }
+
     /// Returns the slot of an item `itemCount` positions further on; nil where there is none.
     @inline(__always)
     func shifted(by itemCount: Int) -> Self? {

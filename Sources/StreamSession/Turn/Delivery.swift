@@ -44,6 +44,8 @@ package struct Delivery: ~Copyable, Sendable {
     private(set) var hasCarriedCall = false
     /// Indicates whether the turn continues a response that another turn has requested.
     let isResumption: Bool
+    /// The number of attempts that were begun.
+    private var attemptCount = 0
     /// The events that the other turn has delivered; nil when there are none.
     var earlier: EarlierDelivery?
 
@@ -172,6 +174,21 @@ package struct Delivery: ~Copyable, Sendable {
         return closing
     }
 
+    /// Compares all closing texts of a kind that an item's end has, in order, with the item's output of that kind;
+    /// `supplies` is called next with each rest.
+    package mutating func closing(
+        _ texts: [UnsafeBufferPointer<UInt8>], ofItem slot: ReplaySlot, name: UInt64
+    ) -> ReplayLedger.Closing {
+        let closing = unsafe self.ledger.close(texts, ofItem: slot)
+        if closing == .rest(from: 0) { self.order.suppliedAll(of: slot, name: name) }
+        return closing
+    }
+
+    /// Records that closing texts bring the next bytes of a slot, which are output like any other.
+    package mutating func supplies(_ byteCount: Int, to slot: ReplaySlot) {
+        self.ledger.supplies(byteCount, to: slot)
+    }
+
     /// Judges a delta by its slot and its item's name; `shape` is shared by deltas of one slot and one item only, and 0
     /// when it is unknown.
     package mutating func judge(deltaIn slot: ReplaySlot, name: UInt64, shape: UInt = 0) -> ResponseOrder.Verdict {
@@ -250,9 +267,13 @@ package struct Delivery: ~Copyable, Sendable {
 
     /// Returns whether a different event has come with the number before, of a response whose numbers are reliable.
     mutating func isContradicted(by number: Int?, fingerprint: UInt64) -> Bool {
-        self.isResumable && self.tracker.isTaken(number)
+        self.isResumable && !self.maySendUselessNumbers && self.tracker.isTaken(number)
             && !self.tracker.isRepeated(number, fingerprint: fingerprint)
     }
+
+    /// Indicates whether a number that does not rise shows that the server does not count: nothing is repeated yet, and
+    /// nothing was delivered that it could contradict.
+    private var maySendUselessNumbers: Bool { self.attemptCount <= 1 && !self.isResumption && !self.hasDelivered }
 
     /// Judges an event by its number.
     mutating func judge(_ number: Int?, fingerprint: UInt64, isOutput: Bool) -> NumberVerdict {
@@ -271,8 +292,12 @@ package struct Delivery: ~Copyable, Sendable {
             return .skip
         case .fail:
             // The missing events are requested, as after a cut.
-            guard case .gap(let expected, let found) = verdict else { return .diverges }
-            return .fails(.sequenceGap(expected: expected, found: found))
+            if case .gap(let expected, let found) = verdict {
+                return .fails(.sequenceGap(expected: expected, found: found))
+            }
+            guard self.maySendUselessNumbers else { return .diverges }
+            self.tracker.giveUp()
+            return .read
         }
     }
 
@@ -341,6 +366,7 @@ package struct Delivery: ~Copyable, Sendable {
 
     /// Resumes the response; without a number of the position, it is read from its beginning.
     mutating func resume(at cursor: ResumeCursor) {
+        self.attemptCount += 1
         if cursor.lastSequenceNumber == nil {
             let name = self.responseID
             var order = self.order
@@ -358,6 +384,7 @@ package struct Delivery: ~Copyable, Sendable {
     mutating func expectReplay(settling itemCount: Int) {
         let isSettled = self.ledger.beginReplay(settling: itemCount)
         assert(isSettled, "the ledger was asked before whether these items can be settled")
+        self.attemptCount += 1
         self.readsAnother(after: nil, EarlierResponses())
     }
 

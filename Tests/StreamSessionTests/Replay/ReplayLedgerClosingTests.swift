@@ -55,7 +55,9 @@ import Testing
         ("Hello【4†source】 world", "Hello[12] world"), ("Hello【4†source】 world", "Hello world"),
         ("Hello world", "Hello【4†source】 world"),
         ("Hello world【4:0†a.txt】 ", "Hello world"), ("【1†x】", ""), ("é【1†x】", "é"),
-        ("It ran.", "It ran in the container."), ("\u{FFFD}\u{FFFD} ax", "😀 ax"), ("a\u{FFFD}\u{FFFD}", "a😀"),
+        (" Hello", "Hello"), ("\n\nHello", "\nHello"), ("Hello", " Hello"), ("\n\tHello", "\u{A0} Hello"),
+        ("\u{3000}Hello ", "Hello"), ("It ran.", "It ran in the container."), ("\u{FFFD}\u{FFFD} ax", "😀 ax"),
+        ("a\u{FFFD}\u{FFFD}", "a😀"),
     ])
     func knownServerRewritesOfTextAreNoDivergence(_ streamed: String, _ closing: String) {
         let ledger = Self.ledger((streamed, .text(0)))
@@ -65,7 +67,8 @@ import Testing
 
     @Test(arguments: [
         ("Hello【1】 world", "Hello world"), ("Hello【4†a】 you", "Hello[x] you"), ("Hello【4†a】 you", "Hello[] you"),
-        ("Hello world", "Hello[1] world"), (" Hello", "Hello"), ("a b", "ab"), ("Hello〔4†〕", "Hello"),
+        ("Hello world", "Hello[1] world"), ("a b", "ab"), ("ab", "a b"), (" a b", "ab"), ("Hello〔4†〕", "Hello"),
+        ("Hello", " Help"), (" Hello", "Help"), ("Hello", " "),
         ("Hello【4†source", "Hello"), ("\u{FFFD} ax", "😀 ax"), ("\u{FFFD}\u{FFFD}", "éé"),
     ])
     func similarLookingChangesOfTextDiffer(_ streamed: String, _ closing: String) {

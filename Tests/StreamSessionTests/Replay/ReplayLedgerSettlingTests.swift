@@ -151,7 +151,7 @@ import Testing
     }
 
     @Test func theSlotCountsFromTheFirstItemThatIsNotSettled() {
-        for slot in [ReplaySlot.text(1), .text(0, part: 1), .summary(0)] {
+        for slot in [ReplaySlot.text(1), .text(1, part: 1), .summary(0)] {
             var ledger = ReplayLedger()
             _ = ledger.admit("one", in: .text(0))
             _ = ledger.admit("two", in: .text(1))

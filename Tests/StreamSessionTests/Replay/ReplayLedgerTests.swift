@@ -113,13 +113,25 @@ import Testing
         #expect(ledger.verifiedByteCount == 2 + 5 + 8)
     }
 
-    @Test func theReplayMustComeInTheSameSlot() {
-        for slot in [ReplaySlot.text(1), .text(0, part: 1), ReplaySlot(.refusal, outputIndex: 0)] {
+    @Test func replayMustComeInTheSameItemAndKind() {
+        for slot in [ReplaySlot.text(1), .text(1, part: 1), ReplaySlot(.refusal, outputIndex: 0)] {
             var ledger = ReplayLedger()
             _ = ledger.admit("abc", in: .message)
             ledger.beginReplay()
             #expect(ledger.admit("abc", in: slot) == .diverged)
         }
+    }
+
+    /// vLLM counts the parts of an item by its deltas, so that the count depends on where the text is cut.
+    @Test func replayMayCountThePartsOfAnItemDifferently() {
+        var ledger = ReplayLedger()
+        for (part, text) in ["a", "bc", "d"].enumerated() { _ = ledger.admit(text, in: .text(0, part: part)) }
+        ledger.beginReplay()
+        #expect(ledger.admit("ab", in: .text(0, part: 7)) == .swallow)
+        #expect(ledger.admit("cde", in: .text(0)) == .deliver(from: 2))
+        ledger.beginReplay()
+        #expect(ledger.admit("abcd", in: .text(0, part: 2)) == .swallow)
+        #expect(ledger.admit("ef", in: .text(1)) == .diverged)
     }
 
     @Test func laterSlotsFollowVerifiedOnes() {

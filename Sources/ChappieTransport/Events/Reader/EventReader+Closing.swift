@@ -32,13 +32,29 @@ extension EventReader {
         }
     }
 
-    /// Handles the texts of a finished item.
+    /// Handles the texts of a finished item, which repeats all its texts: each kind of text is compared as a whole.
     ///
     /// - Returns: false when that ends the attempt.
     mutating func closeParts(of item: ItemSummary, at outputIndex: Int, attempt: Int) -> Bool {
-        for part in item.parts {
-            guard let slot = ReplaySlot(part.kind, outputIndex: outputIndex, partIndex: part.index) else { continue }
-            guard self.close(slot, with: part.text, name: item.fingerprint, attempt: attempt) else { return false }
+        guard self.machine.delivery.isClosed(outputIndex), self.machine.isReadingInPlace(attempt) else {
+            return self.end == nil
+        }
+        for kind in Self.outputKinds {
+            var parts = self.parts(of: item, at: outputIndex, ofKind: kind)
+            guard let first = parts.first else { continue }
+            let slot = unsafe self.machine.delivery.place(
+                of: first.text.utf8.span, in: first.slot, name: item.fingerprint)
+            if slot.outputIndex != outputIndex {
+                parts = self.parts(of: item, at: slot.outputIndex, ofKind: kind)
+            }
+            if let half = self.half, half.slot.item == slot.item { self.half = nil }
+            let closing = unsafe self.machine.delivery.closing(
+                parts.map { unsafe $0.text.utf8 }, ofItem: slot, name: item.fingerprint)
+            guard case .rest(let offset) = closing else {
+                guard self.follow(closing, at: slot) else { return false }
+                continue
+            }
+            guard self.deliver(parts, from: offset, attempt: attempt) else { return false }
         }
         return true
     }
@@ -66,18 +82,28 @@ extension EventReader {
             }
             guard self.end == nil else { return false }
         }
-        let calls = self.record.completed(
-            summary, responseID: self.responseID, answered: self.options.answeredCalls)
+        let calls = self.completed(summary)
         if !calls.isEmpty, self.machine.delivery.endsUnderAnotherName() {
             self.fail(.contradictoryEvents(.otherResponse))
             return false
         }
         if !calls.isEmpty { self.hasWaitingCalls = self.options.runsCalls }
         for call in calls {
-            self.receivedUnannounced(call.item, at: call.outputIndex, attempt: attempt)
+            self.receivedUnfinished(call.members.replayed(at: call.outputIndex), attempt: attempt) {
+                String(decoding: call.json, as: UTF8.self)
+            }
             guard self.end == nil else { return false }
         }
         return true
+    }
+
+    /// Records that the response is complete; returns the calls that have not come before.
+    private mutating func completed(_ summary: ResponseSummary) -> [ResponseRecord.NewCall] {
+        let isPlaceShared = self.machine.delivery.areIndicesShared()
+        let calls = self.calls
+        return self.record.completed(
+            summary, responseID: self.responseID, answered: self.options.answeredCalls, isPlaceShared: isPlaceShared
+        ) { calls.members(completing: $0, at: $1, isPlaceShared: isPlaceShared) }
     }
 
     /// Compares a complete response, which repeats all texts of all items.
@@ -85,7 +111,7 @@ extension EventReader {
     /// Its items may be numbered differently than before, so each kind of text is compared as a whole.
     /// - Returns: false when that ends the attempt.
     private mutating func closeOutput(_ summary: ResponseSummary, attempt: Int) -> Bool {
-        for kind in [ResponseEvent.DeltaKind.text, .refusal, .reasoningSummary, .reasoningText] {
+        for kind in Self.outputKinds {
             let parts = self.parts(of: summary, ofKind: kind)
             guard parts.isEmpty else {
                 guard self.close(parts, of: summary, attempt: attempt) else { return false }
@@ -99,21 +125,30 @@ extension EventReader {
         return true
     }
 
-    /// A text at the end of a response.
+    /// The kinds of text that the consumer gets, each of which is a sequence of its own or a part of one.
+    private static var outputKinds: [ResponseEvent.DeltaKind] { [.text, .refusal, .reasoningSummary, .reasoningText] }
+
+    /// A text at the end of an item or a response.
     private struct EndPart {
         let slot: ReplaySlot
         let text: BorrowedText
     }
 
     private func parts(of summary: ResponseSummary, ofKind kind: ResponseEvent.DeltaKind) -> [EndPart] {
-        var parts: [EndPart] = []
-        for (index, item) in summary.output.enumerated() where !item.isAside {
-            for part in item.parts where part.kind == kind && !part.text.isEmpty {
-                guard let slot = ReplaySlot(kind, outputIndex: index, partIndex: part.index) else { continue }
-                parts.append(EndPart(slot: slot, text: part.text))
-            }
+        summary.output.enumerated().flatMap { index, item in
+            item.isAside ? [] : self.parts(of: item, at: index, ofKind: kind)
         }
-        return parts
+    }
+
+    private func parts(
+        of item: ItemSummary, at outputIndex: Int, ofKind kind: ResponseEvent.DeltaKind
+    ) -> [EndPart] {
+        item.parts.compactMap { part in
+            guard part.kind == kind, !part.text.isEmpty,
+                let slot = ReplaySlot(kind, outputIndex: outputIndex, partIndex: part.index)
+            else { return nil }
+            return EndPart(slot: slot, text: part.text)
+        }
     }
 
     /// Returns the parts without those of items that the list repeats, under one identifier and with one text.
@@ -158,7 +193,7 @@ extension EventReader {
     /// A server may retract content there, so that another text is no contradiction.
     mutating func deliverRest(_ summary: ResponseSummary, attempt: Int) {
         guard !self.machine.delivery.endsUnderAnotherName() else { return }
-        for kind in [ResponseEvent.DeltaKind.text, .refusal, .reasoningSummary, .reasoningText] {
+        for kind in Self.outputKinds {
             let parts = self.parts(of: summary, ofKind: kind)
             guard !parts.isEmpty else { continue }
             let (closing, compared) = self.compare(parts, of: summary)
@@ -189,7 +224,9 @@ extension EventReader {
             guard offset < part.text.byteCount else { continue }
             // The rest of a part continues the slot of its beginning.
             let slot = offset > 0 ? self.machine.delivery.newestSlot(of: part.slot.kind) ?? part.slot : part.slot
-            self.received(part.text.dropping(first: offset), in: slot, attempt: attempt)
+            let rest = part.text.dropping(first: offset)
+            self.machine.delivery.supplies(rest.byteCount, to: slot)
+            self.received(rest, in: slot, attempt: attempt)
             guard self.end == nil else { return false }
         }
         return true
@@ -233,18 +270,10 @@ extension EventReader {
         _ kind: ReplayedToolCall.Kind, with text: BorrowedText, _ event: ResponseEvent, at outputIndex: Int
     ) -> Bool {
         let verdict = self.calls.closed(
-            text, kind, at: outputIndex, itemName: event.itemName,
+            text, kind, at: outputIndex, itemName: event.itemName, name: event.callName,
             isPlaceShared: self.machine.delivery.areIndicesShared())
+        if case .completes(let call, let members) = verdict { self.record.complete(call: call, with: members) }
         return self.follow(verdict, at: outputIndex)
-    }
-
-    /// Handles the end of an item: one of a call that was finished before is dropped.
-    mutating func finishCall(_ item: ItemSummary, at outputIndex: Int) -> Outcome {
-        guard item.isCall else { return .goesOn }
-        let isPlaceShared = self.machine.delivery.areIndicesShared()
-        let verdict = self.calls.finished(item, at: outputIndex, isPlaceShared: isPlaceShared)
-        if case .repeated = verdict { return .dropped }
-        return self.follow(verdict, at: outputIndex) ? .goesOn : .ended
     }
 
     /// Handles the calls that a complete response lists again; returns false when that ends the attempt.
@@ -254,9 +283,10 @@ extension EventReader {
         return place.map { self.follow(.differs, at: $0) } ?? true
     }
 
-    private mutating func follow(_ verdict: CallStatements.Verdict, at outputIndex: Int) -> Bool {
+    /// Handles the result of a comparison of calls; returns false when that ends the attempt.
+    mutating func follow(_ verdict: CallStatements.Verdict, at outputIndex: Int) -> Bool {
         switch verdict {
-        case .same, .repeated:
+        case .same, .completes, .repeated:
             return true
         case .differs:
             self.fail(.contradictoryEvents(.closingDiffers, at: ReplaySlot(.toolCall, outputIndex: outputIndex)))
