@@ -15,6 +15,7 @@
 /// number behind the last one is expected, and a repeated event is a duplicate. An event behind a gap is not recorded,
 /// so that the response can be resumed before the gap. Events without a number excuse a gap only when the server, asked
 /// for the missing events, continues behind the gap once more; from then on they excuse every gap that they can fill.
+/// Numbers that fall or come twice before any output, on the first connection, show that the server does not count.
 ///
 /// The numbers of other responses decide one thing: an event that comes again under its number is a duplicate. Some
 /// servers send the same number with every event, or restart the numbering. As soon as a number comes with two
@@ -225,10 +226,15 @@ package struct SequenceTracker: Sendable {
         if self.isResumable { return known == fingerprint ? .duplicate : .contradiction }
         let hasCounted = self.lowest < highest
         if known == fingerprint { return hasCounted ? .duplicate : .untracked }
+        self.giveUp()
+        return hasCounted ? .contradiction : .untracked
+    }
+
+    /// Ignores all further numbers, as those so far do not count events.
+    mutating func giveUp() {
         self.isUsable = false
         self.next = -1
         self.fingerprints = []
-        return hasCounted ? .contradiction : .untracked
     }
 
     private mutating func record(_ number: Int, _ fingerprint: UInt64) {

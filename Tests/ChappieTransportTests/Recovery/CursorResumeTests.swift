@@ -64,6 +64,20 @@ enum Numbered {
     private static let cut: [ScriptStep] = .eventStream(Numbered.created(0), Numbered.text(1, "Hel"), then: lost)
     private static let rest: [ScriptStep] = .eventStream(Numbered.text(2, "lo"), Numbered.completed(3))
 
+    /// Numbers that fall or stay the same before any output, on the first connection, do not count events.
+    @Test(arguments: [[0, 0, 0, 0, 0, 0], [5, 4, 3, 2, 1, 0], [3, 3, 4, 5, 5, 6], [1, 0, 2, 0, 1, 2]])
+    func numbersThatDoNotRiseBeforeOutputAreIgnored(_ numbers: [Int]) async {
+        let outcome = await Self.fixture([
+            .eventStream(
+                Numbered.created(numbers[0]), Numbered.inProgress(numbers[1]), Numbered.added(numbers[2]),
+                Numbered.text(numbers[3], "Hel"), Numbered.text(numbers[4], "lo"), Numbered.completed(numbers[5]),
+                then: .complete)
+        ]).run(Self.request)
+        #expect(outcome.error == nil)
+        #expect(outcome.text == "Hello")
+        #expect(outcome.outcomes == ["completed"])
+    }
+
     /// The identifier is part of the target, which has 2,000 bytes at most: a longer one makes the turn send the
     /// request again.
     @Test(arguments: [(100, true), (1_900, true), (1_970, false), (5_000, false)])
