@@ -22,7 +22,7 @@ public:
 
     TextField type, delta, stream_id, item_id;
     /// The members of an event that closes a slot: one of the texts, or a part.
-    TextField text, refusal, arguments, input;
+    TextField text, refusal, arguments, input, name;
     csj_part part{0, csj_part_none, {nullptr, 0}};
     EventOutline outline;
     bool has_item = false;
@@ -42,6 +42,7 @@ private:
                 return this->items.take(value, token, 1, event.item);
             }
             if (equals(key, "text", 4)) { return this->take_closing_text(value, token, this->text); }
+            if (equals(key, "name", 4)) { return this->take_closing_text(value, token, this->name); }
             if (equals(key, "part", 4)) { return this->take_part(value, token); }
             break;
         case 5:
@@ -166,7 +167,10 @@ void take_closing_text(const EventScan &scan, csj_event &event, Unescaper &unesc
     case csj_event_refusal_done: return close(csj_part_refusal, scan.refusal.contents);
     case csj_event_reasoning_summary_done: return close(csj_part_reasoning_summary, scan.text.contents);
     case csj_event_reasoning_text_done: return close(csj_part_reasoning_text, scan.text.contents);
-    case csj_event_function_arguments_done: return close(csj_part_function_arguments, scan.arguments.contents);
+    case csj_event_function_arguments_done:
+        event.closing_name = scan.name.contents;
+        unescaper.unescape(event.closing_name);
+        return close(csj_part_function_arguments, scan.arguments.contents);
     case csj_event_custom_input_done: return close(csj_part_custom_input, scan.input.contents);
     case csj_event_content_part_done:
         if (part.kind == csj_part_text || part.kind == csj_part_refusal || part.kind == csj_part_reasoning_text) {
@@ -239,6 +243,7 @@ simdjson_never_inline csj_status scan_whole(
     event.wrong_field = csj_field_none;
     event.type_name = event.stream_id = event.item_id = event.delta = event.closing_text = csj_text{nullptr, 0};
     event.closing_kind = csj_part_none;
+    event.closing_name = csj_text{nullptr, 0};
     event.delta_halves = 0;
     event.shape = 0;
     event.sequence_number = event.output_index = event.content_index = event.summary_index = absent;

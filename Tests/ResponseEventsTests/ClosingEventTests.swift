@@ -220,7 +220,7 @@ import Testing
     @Test(arguments: handMadeEvents.filter { !$0.contains(#""item_id""#) })
     func everyEventHasTheIdentifierOfItsItem(json: String) throws {
         for (member, itemID) in [
-            (#""item_id":"fc_1""#, "fc_1"), (#""item_id":"\u0066c_1""#, "fc_1"), (#""item_id":"""#, ""),
+            (#""item_id":"fc_1""#, "fc_1"), (#""item_id":"\u0066c_1""#, "fc_1"), (#""item_id":"""#, nil),
             (#""item_id":null"#, nil), (#""item_id":7"#, nil), (#""item_id":["a"]"#, nil), (#""id":"a""#, nil),
         ] as [(String, String?)] {
             try withEvent(Array("{\(member),\(json.dropFirst())".utf8)) { event in

@@ -172,6 +172,8 @@ typedef struct csj_event {
     csj_text closing_text;
     /// The kind of `closing_text`, where there is one.
     csj_part_kind closing_kind;
+    /// The `name` in the event that closes a function's arguments, unescaped; null where it has none.
+    csj_text closing_name;
     /// Set for `item_added` and `item_done` only.
     csj_item item;
     /// Set for `created`, `completed`, `failed` and `incomplete`; for `queued` and `in_progress` only the identifier.

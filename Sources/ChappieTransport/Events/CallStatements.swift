@@ -8,9 +8,12 @@ import StreamSession
 /// the arguments have to be the same each time, since a program acts on them. Arguments are compared as JSON values, a
 /// custom tool's input byte for byte.
 ///
+/// A statement that leaves a member out, or has `null` or an empty text, says nothing about it: another one completes
+/// it. Arguments that stop early in the deltas are completed by a closing event that begins with them, as text is; those
+/// of a finished item are whole.
+///
 /// # Ignored statements
 ///
-/// - An announcement without a name, and statements that a server omits.
 /// - Deltas of one position under several identifiers, as their item is not known, and deltas that split a character.
 /// - Statements by position once positions are shared (`ResponseOrder.areIndicesShared`). By `call_id` the end of the
 ///   response is compared nevertheless.
@@ -51,6 +54,9 @@ struct CallStatements {
     enum Verdict {
         /// It is the same.
         case same
+        /// It is the same, and leaves out what earlier statements say, or says what earlier ones leave out: these members
+        /// complete the item of the finished call with this number.
+        case completes(call: Int, CallMembers)
         /// A finished call is finished again, under the same `call_id`, or without one at the same position.
         case repeated
         /// It differs.
@@ -63,42 +69,63 @@ struct CallStatements {
     fileprivate struct Draft {
         /// The item as it was announced; nil without an announcement.
         var announcement: Announcement?
+        /// The name in the event that closes the deltas.
+        var closingName: String?
         /// The text of the deltas, or of the event that closes them.
         var text: [UInt8] = []
         /// The fingerprint of the identifier that its deltas have.
         var itemName: UInt64?
         /// Indicates whether the deltas cannot be compared.
         var isMixed = false
+        /// Indicates whether an event has closed the deltas, and whether it had their text.
         var isClosed = false
+        var hasClosingText = false
     }
 
     fileprivate struct Announcement {
         let kind: ReplayedToolCall.Kind
-        let name: String
+        let name: String?
         let namespace: String?
         let callID: String?
+        /// The arguments or the input; an empty object counts as none, as the deltas have the arguments.
+        let payload: [UInt8]
         let json: [UInt8]
-        let isNamed: Bool
+        let itemName: UInt64
 
         init(_ item: ItemSummary) {
             self.kind = item.replayKind
-            self.name = item.name ?? ""
+            self.name = item.name
             self.namespace = item.namespace
-            self.callID = item.callID.flatMap { $0.isEmpty ? nil : $0 }
+            self.callID = item.callID
+            self.payload = item.payload.map { Array($0.utf8) } ?? []
             self.json = unsafe Array(item.json.utf8)
-            self.isNamed = item.id?.isEmpty == false
+            self.itemName = item.fingerprint
         }
     }
 
+    /// The arguments or the input of a finished call.
+    fileprivate enum Payload {
+        /// No statement has any.
+        case absent
+        /// No closing event has any: a later one may have more.
+        case open([UInt8])
+        /// A closing event has them: a number that two texts share only if they are the same.
+        case whole(Int)
+    }
+
     /// A call whose item is finished.
-    private struct Finished {
+    fileprivate struct Finished {
         let callID: ExactText?
         let outputIndex: Int
         /// The fingerprint of the item's identifier; 0 when it has none.
         let itemName: UInt64
         let digest: Int
-        /// A number that two calls share only if their arguments are the same.
-        let argumentDigest: Int
+        let kind: ReplayedToolCall.Kind
+        let isIncomplete: Bool
+        /// Numbers that two names share only if they are the same; nil when no statement has one.
+        var nameDigest: Int?
+        var namespaceDigest: Int?
+        var payload: Payload
     }
 
     private let byteCountLimit: Int
@@ -106,7 +133,8 @@ struct CallStatements {
     private var byteCount = 0
     private var finishedCalls: [Finished] = []
     private var finishedContents: Set<Content> = []
-    private var finishedPlaces: Set<Place> = []
+    /// The numbers of the finished calls that have a `call_id`.
+    private var finishedPlaces: [Place: Int] = [:]
     /// The `call_id`s with which each item that has an identifier was finished; nil stands for none.
     private var callIDsByItem: [ItemPlace: Set<ExactText?>] = [:]
     /// The indices of the finished calls at each position.
@@ -141,59 +169,90 @@ struct CallStatements {
         return self.verdict(true)
     }
 
-    /// Compares the whole text that closes a call's deltas; `itemName` is that of `wrote`.
+    /// Compares the whole text that closes a call's deltas; `itemName` is that of `wrote`, and `name` the call's name in
+    /// the event.
     mutating func closed(
-        _ text: BorrowedText, _ kind: ReplayedToolCall.Kind, at outputIndex: Int, itemName: UInt64, isPlaceShared: Bool
+        _ text: BorrowedText, _ kind: ReplayedToolCall.Kind, at outputIndex: Int, itemName: UInt64, name: String?,
+        isPlaceShared: Bool
     ) -> Verdict {
         let whole = unsafe Array(text.utf8)
-        if self.drafts[outputIndex] == nil, let place = self.indicesByPlace[outputIndex] {
+        if self.drafts[outputIndex] == nil, let number = self.indicesByPlace[outputIndex]?[0] {
             // The item was finished before its arguments: some servers do not keep to the order. The content of another
             // item at the same place is not known before it is finished.
-            let known = self.finishedCalls[place[0]]
-            guard itemName != 0, itemName == known.itemName else { return .same }
-            let arguments = whole.comparable(as: kind)
-            return self.verdict(isPlaceShared || known.argumentDigest == ExactText(arguments).hashValue)
+            guard itemName != 0, itemName == self.finishedCalls[number].itemName else { return .same }
+            let members = CallMembers(name: name, payload: String(decoding: whole, as: UTF8.self), kind: kind)
+            return self.finished(number, isStatedBy: members, isPlaceShared: isPlaceShared)
         }
         var isSame = true
         self.update(outputIndex) { draft in
-            isSame = isPlaceShared || draft.allows(whole, kind)
-            draft.text = whole
-            draft.isMixed = false
+            isSame = isPlaceShared || draft.allows(whole, kind) && name.agrees(with: draft.name)
+            if !whole.isEmpty { draft.text = whole }
+            draft.closingName = name ?? draft.closingName
+            draft.isMixed = draft.isMixed && whole.isEmpty
             draft.isClosed = true
+            draft.hasClosingText = draft.hasClosingText || !whole.isEmpty
         }
         return self.verdict(isSame)
+    }
+
+    /// Compares a late statement with a finished call.
+    private mutating func finished(_ number: Int, isStatedBy members: CallMembers, isPlaceShared: Bool) -> Verdict {
+        var call = self.finishedCalls[number]
+        guard call.agrees(with: members) else { return self.verdict(isPlaceShared) }
+        let isNew = call.nameDigest == nil && members.name != nil || call.isOpen(to: members)
+        call.take(members)
+        self.finishedCalls[number] = call
+        return isNew ? .completes(call: number, members) : .same
     }
 
     /// Records a finished call; `isPlaceShared` says that the position may stand for several items.
     mutating func finished(_ item: ItemSummary, at outputIndex: Int, isPlaceShared: Bool) -> Verdict {
         let draft = self.forgetDraft(at: outputIndex)
-        let callID = item.callID.flatMap { $0.isEmpty ? nil : ExactText($0) }
+        let known = draft.flatMap { $0.completes(item, isPlaceShared: isPlaceShared) ? $0.members : nil }
+        let members = CallMembers(item).completed(by: known)
+        let callID = members.callID.map(ExactText.init)
         let place = ItemPlace(itemName: item.fingerprint, outputIndex: outputIndex)
-        let isAllowed = isPlaceShared || draft?.allows(item) ?? true
-        let digest = item.callDigest
+        let isAllowed = isPlaceShared || draft?.allows(CallMembers(item)) ?? true
+        let digest = members.digest
+        let isIncomplete = item.status == "incomplete"
         let announced = draft?.announcement
         if announced?.callID.map(ExactText.init).map({ $0 == callID }) ?? true {
             let content = Content(
-                callID: callID, place: callID == nil ? place : nil, digest: digest,
-                isIncomplete: item.status == "incomplete")
+                callID: callID, place: callID == nil ? place : nil, digest: digest, isIncomplete: isIncomplete)
             // Without a `call_id`, one that was announced is another call.
             let isKnown = !self.finishedContents.insert(content).inserted && (callID != nil || announced == nil)
             // Elsewhere it is another call, of a server that gives several the same `call_id`.
-            let isAtItsPlace =
-                callID.map { !self.finishedPlaces.insert(Place(callID: $0, outputIndex: outputIndex)).inserted }
-                ?? false
+            let numberAtItsPlace = callID.flatMap { self.finishedPlaces[Place(callID: $0, outputIndex: outputIndex)] }
             guard !isKnown else { return isAllowed ? .repeated : .differs }
-            guard !isAtItsPlace else { return .differs }
+            if let number = numberAtItsPlace {
+                guard isAllowed, self.finishedCalls[number].isIncomplete == isIncomplete else { return .differs }
+                let verdict = self.finished(number, isStatedBy: members, isPlaceShared: false)
+                if case .same = verdict { return .repeated }
+                return verdict
+            }
         }
         let isFinishedOtherwise = self.isFinished(place, otherwiseThanWith: callID)
-        self.indicesByPlace[outputIndex, default: []].append(self.finishedCalls.count)
-        self.finishedCalls.append(
-            Finished(
-                callID: callID, outputIndex: outputIndex, itemName: item.fingerprint, digest: digest,
-                argumentDigest: ExactText(item.comparableArguments).hashValue))
+        let number = self.finishedCalls.count
+        self.indicesByPlace[outputIndex, default: []].append(number)
+        if let callID { self.finishedPlaces[Place(callID: callID, outputIndex: outputIndex)] = number }
+        var call = Finished(
+            callID: callID, outputIndex: outputIndex, itemName: item.fingerprint, digest: digest, kind: members.kind,
+            isIncomplete: isIncomplete, payload: .absent)
+        if let draft, known != nil, item.payload?.isEmpty ?? true, !draft.hasClosingText, let payload = members.payload
+        {
+            call.payload = .open(Array(payload.utf8))
+            self.byteCount += payload.utf8.count
+        }
+        call.take(members)
+        self.finishedCalls.append(call)
         // A new announcement makes it another item.
-        return self.verdict(isAllowed && (draft != nil || !isFinishedOtherwise))
+        let verdict = self.verdict(isAllowed && (draft != nil || !isFinishedOtherwise))
+        guard case .same = verdict, let known, CallMembers(item).isCompleted(by: known) else { return verdict }
+        return .completes(call: number, members)
     }
+
+    /// The number of the call that was finished last; nil before the first.
+    var newestCall: Int? { self.finishedCalls.indices.last }
 
     /// Records the `call_id` of a finished item; returns whether the item was finished with another one before, or, for
     /// a call without one, with other content.
@@ -244,9 +303,19 @@ struct CallStatements {
     /// Returns whether a listed call agrees with the earlier statements: with the finished call that it is paired with,
     /// or else with the draft at its position.
     private func allows(_ item: ItemSummary, at index: Int, _ finished: Finished?, isPlaceShared: Bool) -> Bool {
-        guard let finished else { return isPlaceShared || self.drafts[index]?.allows(item) ?? true }
+        let members = CallMembers(item)
+        guard let finished else { return isPlaceShared || self.drafts[index]?.allows(members) ?? true }
         let hasItsName = finished.callID != nil && finished.callID == item.callID.map(ExactText.init)
-        return finished.digest == item.callDigest || isPlaceShared && !hasItsName
+        return finished.agrees(with: members) || isPlaceShared && !hasItsName
+    }
+
+    /// Returns the members that complete a call that only the end of the response lists, at its position there; nil when
+    /// nothing else is known of it.
+    func members(completing item: ItemSummary, at index: Int, isPlaceShared: Bool) -> CallMembers? {
+        guard let draft = self.drafts[index], draft.completes(item, isPlaceShared: isPlaceShared),
+            CallMembers(item).isCompleted(by: draft.members)
+        else { return nil }
+        return CallMembers(item).completed(by: draft.members)
     }
 
     /// Returns a position with several finished calls of which the response lists only some; nil when there is none.
@@ -292,89 +361,118 @@ struct CallStatements {
 }
 
 extension CallStatements.Draft {
+    /// The name of the call, from its announcement or from the event that closes its arguments.
+    fileprivate var name: String? { self.announcement?.name ?? self.closingName }
+
+    /// The members of the call that are known.
+    fileprivate var members: CallMembers {
+        let payload = self.text.isEmpty || self.isMixed ? self.announcement?.payload ?? [] : self.text
+        return CallMembers(
+            callID: self.announcement?.callID, name: self.name, namespace: self.announcement?.namespace,
+            payload: String(decoding: payload, as: UTF8.self), kind: self.announcement?.kind ?? .function)
+    }
+
+    /// Returns whether what is known completes an item at the same position.
+    fileprivate func completes(_ item: ItemSummary, isPlaceShared: Bool) -> Bool {
+        guard let announcement = self.announcement, announcement.kind == item.replayKind else { return false }
+        return !isPlaceShared || announcement.itemName != 0 && announcement.itemName == item.fingerprint
+    }
+
     /// Returns whether a call was announced, and was not finished elsewhere: some servers finish an item at another
     /// position.
     fileprivate func isLeft(beside finished: Set<ExactText>) -> Bool {
-        guard let announcement = self.announcement, let callID = announcement.callID else { return false }
-        return !announcement.name.isEmpty && !finished.contains(ExactText(callID))
+        guard let callID = self.announcement?.callID, self.name != nil else { return false }
+        return !finished.contains(ExactText(callID))
     }
 
     /// Returns a closed call as its item would have stated it; nil when it was not announced.
     fileprivate func unfinished(at outputIndex: Int) -> CallStatements.Unfinished? {
-        guard let announcement = self.announcement,
-            var item = try? JSONObjectText(announcement.json)
-        else { return nil }
-        let text = String(decoding: self.text, as: UTF8.self)
-        let isCustom = announcement.kind == .custom
-        item[isCustom ? "input" : "arguments"] = JSONText.string(text)[...]
+        guard let announcement = self.announcement, var item = try? JSONObjectText(announcement.json) else {
+            return nil
+        }
         item["status"] = nil
+        let members = self.members
         return CallStatements.Unfinished(
-            call: ReplayedToolCall(
-                announcement.kind, outputIndex: outputIndex, name: announcement.name,
-                namespace: announcement.namespace, arguments: isCustom ? text : CanonicalJSON.arguments(text)),
-            json: item.json, isNamed: announcement.isNamed)
+            call: members.replayed(at: outputIndex), json: members.completing(item.json),
+            isNamed: announcement.itemName != 0)
     }
 
     /// Returns whether a call matches the announcement and the deltas.
-    fileprivate func allows(_ item: ItemSummary) -> Bool {
-        self.allows(item.comparableArguments, item.replayKind) && self.announcement?.allows(item) != false
+    fileprivate func allows(_ members: CallMembers) -> Bool {
+        if let announcement = self.announcement {
+            guard announcement.kind == members.kind, announcement.name.agrees(with: members.name),
+                announcement.namespace.agrees(with: members.namespace)
+            else { return false }
+        }
+        return self.closingName.agrees(with: members.name)
+            && self.allows(members.payload.map { Array($0.utf8) } ?? [], members.kind)
     }
 
-    /// Returns whether a whole text matches the deltas.
+    /// Returns whether a whole text matches the announcement and the deltas.
     fileprivate func allows(_ whole: [UInt8], _ kind: ReplayedToolCall.Kind) -> Bool {
-        self.isMixed || self.text.isEmpty || self.text == whole || self.allows(whole.comparable(as: kind), kind)
+        guard !whole.isEmpty else { return true }
+        let announced = self.announcement?.payload ?? []
+        return (self.isMixed || self.text.isCompleted(by: whole, as: kind, isClosed: self.hasClosingText))
+            && (announced == Array("{}".utf8) || announced.isCompleted(by: whole, as: kind, isClosed: false))
+    }
+}
+
+extension CallStatements.Finished {
+    /// Returns whether a statement agrees with the call, in what both say.
+    fileprivate func agrees(with members: CallMembers) -> Bool {
+        guard self.kind == members.kind, self.nameDigest.agrees(with: members.name.digest),
+            self.namespaceDigest.agrees(with: members.namespace.digest)
+        else { return false }
+        guard let payload = members.payload else { return true }
+        return switch self.payload {
+        case .absent: true
+        case .open(let text): text.isCompleted(by: Array(payload.utf8), as: self.kind, isClosed: false)
+        case .whole(let digest): digest == Optional(payload.comparable(as: self.kind)).digest
+        }
     }
 
-    private func allows(_ arguments: String, _ kind: ReplayedToolCall.Kind) -> Bool {
-        self.isMixed || self.text.isEmpty || self.text.comparable(as: kind).isExactly(arguments)
+    /// Returns whether a statement has arguments that no closing event had.
+    fileprivate func isOpen(to members: CallMembers) -> Bool {
+        guard members.payload != nil else { return false }
+        return switch self.payload {
+        case .absent, .open: true
+        case .whole: false
+        }
+    }
+
+    /// Takes what a statement says; it must agree with the call.
+    fileprivate mutating func take(_ members: CallMembers) {
+        self.nameDigest = self.nameDigest ?? members.name.digest
+        self.namespaceDigest = self.namespaceDigest ?? members.namespace.digest
+        guard let payload = members.payload else { return }
+        if case .open(let text) = self.payload, text == Array(payload.utf8) { return }
+        self.payload = .whole(Optional(payload.comparable(as: self.kind)).digest ?? 0)
     }
 }
 
 extension [UInt8] {
-    /// Returns the text by which two calls with it as their arguments or input are compared.
-    fileprivate func comparable(as kind: ReplayedToolCall.Kind) -> String {
-        let text = String(decoding: self, as: UTF8.self)
-        return kind == .function ? CanonicalJSON.arguments(text) : text
-    }
-}
-
-extension CallStatements.Announcement {
-    /// Returns whether a call matches the announcement, as far as that identifies one.
-    fileprivate func allows(_ item: ItemSummary) -> Bool {
-        guard !self.name.isEmpty else { return true }
-        let isSameNamespace = self.namespace.map { $0.isExactly(item.namespace ?? "") } ?? true
-        return self.kind == item.replayKind && self.name.isExactly(item.name ?? "") && isSameNamespace
-    }
-}
-
-extension ItemSummary {
-    /// The function or tool that a call names.
-    var replayKind: ReplayedToolCall.Kind { self.kind == .functionCall ? .function : .custom }
-
-    /// A number that two calls share only if they call the same tool in the same way, apart from their `call_id`.
+    /// Returns whether a closing text has the same arguments or input, or more where the text so far stops early.
     ///
-    /// It has the process's random seed: a server cannot make two calls collide.
-    var callDigest: Int {
-        ReplayedToolCall(
-            self.replayKind, outputIndex: 0, name: self.name ?? "",
-            namespace: self.namespace.flatMap { $0.isEmpty ? nil : $0 }, arguments: self.comparableArguments
-        ).hashValue
-    }
-
-    /// The arguments by which two calls of a tool are compared: JSON in canonical form, or the unchanged input.
-    var comparableArguments: String {
-        guard case .functionCall = self.kind else { return self.payload ?? "" }
-        return self.payload.map { CanonicalJSON.arguments($0) } ?? "null"
+    /// A function's arguments stop early where they are no object yet. A custom tool's input is any text, so that only
+    /// deltas can; `isClosed` says that the text so far is a closing event's.
+    fileprivate func isCompleted(by whole: [UInt8], as kind: ReplayedToolCall.Kind, isClosed: Bool) -> Bool {
+        if self.isEmpty || self == whole { return true }
+        let isLonger = whole.starts(with: self)
+        if isLonger, kind == .custom { return !isClosed }
+        if isLonger, (try? JSONObjectText(self)) == nil { return true }
+        return String(decoding: self, as: UTF8.self).comparable(as: kind).isExactly(
+            String(decoding: whole, as: UTF8.self).comparable(as: kind))
     }
 }
 
-extension InputItem.Call {
-    /// The digest that the call has as a finished item (`ItemSummary.callDigest`).
-    var digest: Int {
-        let call = CompletedResponse.Call(self, callID: "").canonical
-        return ReplayedToolCall(
-            call.isCustom ? .custom : .function, outputIndex: 0, name: call.name, namespace: call.namespace,
-            arguments: call.payload
-        ).hashValue
-    }
+extension Optional where Wrapped == String {
+    /// Returns whether two statements agree: one of them says nothing, or both say the same.
+    fileprivate func agrees(with other: String?) -> Bool { self.digest.agrees(with: other.digest) }
+
+    /// A number that two texts share only if they are the same; nil for none.
+    fileprivate var digest: Int? { self.map { ExactText($0).hashValue } }
+}
+
+extension Optional where Wrapped == Int {
+    fileprivate func agrees(with other: Int?) -> Bool { self == nil || other == nil || self == other }
 }

@@ -18,7 +18,7 @@ struct ListedCalls {
 
     /// Pairs calls by their `call_id`; then, of the others, by their content, and last by their position.
     ///
-    /// `digest` returns the `ItemSummary.callDigest` of one of the calls.
+    /// `digest` returns the `CallMembers.digest` of one of the calls.
     init(_ list: [ItemSummary], among calls: [Known], digest: (Int) -> Int) {
         var byCallID: [ExactText: Int] = [:]
         for (index, call) in calls.enumerated() { if let callID = call.callID { byCallID[callID] = index } }
@@ -37,7 +37,7 @@ struct ListedCalls {
         let others = calls.indices.reversed().filter { calls[$0].callID.map(listed.contains) != true }
         guard !others.isEmpty, !unpaired.isEmpty else { return }
         var rest = Set(others)
-        self.pair(unpaired, with: Dictionary(grouping: others, by: digest), of: &rest) { list[$0].callDigest }
+        self.pair(unpaired, with: Dictionary(grouping: others, by: digest), of: &rest) { CallMembers(list[$0]).digest }
         self.pair(unpaired, with: Dictionary(grouping: others) { calls[$0].outputIndex }, of: &rest) { $0 }
     }
 

@@ -10,10 +10,22 @@ struct ResponseRecord {
         var json: [UInt8]
     }
 
+    /// A call that only the end of the response has.
+    struct NewCall {
+        /// The call's position in the end's list.
+        let outputIndex: Int
+        /// The call, with what statements before the end say.
+        let members: CallMembers
+        /// The item with these members.
+        let json: [UInt8]
+    }
+
     private let byteCountLimit: Int
     /// Items of the responses that this one continues, and the input that was added in between.
     private var earlierItems: [[UInt8]] = []
     private var items: [Item] = []
+    /// The indices of the items of finished calls, by the calls' numbers in `CallStatements`.
+    private var indicesByCall: [Int: Int] = [:]
     /// The items so far, by their positions; those with an identifier are at -1.
     private var seen: [Int: Set<[UInt8]>] = [:]
     /// The added input that was not used.
@@ -43,10 +55,21 @@ struct ResponseRecord {
     /// Records a finished item, `isNamed` if it has an identifier.
     ///
     /// An item that has come before is omitted: one with an identifier at any position, one without at the same
-    /// position. Beyond the limit no item is kept: a part of them would be another response.
-    mutating func finished(_ json: [UInt8], at outputIndex: Int, isNamed: Bool) {
+    /// position. Beyond the limit no item is kept: a part of them would be another response. `call` is the number of a
+    /// call in `CallStatements`.
+    mutating func finished(_ json: [UInt8], at outputIndex: Int, isNamed: Bool, call: Int? = nil) {
         guard self.seen[isNamed ? -1 : outputIndex, default: []].insert(json).inserted else { return }
-        if self.takes(json) { self.items.append(Item(outputIndex: outputIndex, json: json)) }
+        guard self.takes(json) else { return }
+        if let call { self.indicesByCall[call] = self.items.count }
+        self.items.append(Item(outputIndex: outputIndex, json: json))
+    }
+
+    /// Completes the item of a finished call, by its number, with members that a later statement has.
+    mutating func complete(call: Int, with members: CallMembers) {
+        guard let index = self.indicesByCall[call] else { return }
+        let json = self.items[index].json
+        self.items[index].json = members.completing(json)
+        self.byteCount += self.items[index].json.count - json.count
     }
 
     private mutating func takes(_ json: [UInt8]) -> Bool {
@@ -66,24 +89,30 @@ struct ResponseRecord {
     /// stay, and the end adds only calls that are paired with none of them (`ListedCalls`). One that was answered in an
     /// earlier response, and that the end omits, is a late one of that response.
     ///
+    /// `isPlaceShared` says that a position may stand for several items, and `members` returns what completes a call that
+    /// only the list has, at its position there.
     /// - Returns: the calls that have not come before, with their positions.
     mutating func completed(
-        _ summary: ResponseSummary, responseID: String?, answered: [CompletedResponse.Call] = []
-    ) -> [(outputIndex: Int, item: ItemSummary)] {
+        _ summary: ResponseSummary, responseID: String?, answered: [CompletedResponse.Call] = [],
+        isPlaceShared: Bool = false, members: (ItemSummary, Int) -> CallMembers? = { _, _ in nil }
+    ) -> [NewCall] {
         self.isComplete = true
-        self.responseID = (summary.id ?? responseID).flatMap { $0.isEmpty ? nil : $0 }
+        self.responseID = summary.id ?? responseID
         self.model = summary.model
         self.serviceTier = summary.serviceTier
         self.usage = summary.usage
         self.endsTurn = summary.endsTurn ?? true
         guard !self.isTooLarge, !summary.output.isEmpty else { return [] }
-        return self.replaceItems(by: summary.output, answered: answered)
+        return self.replaceItems(
+            by: summary.output, answered: answered, isPlaceShared: isPlaceShared, members: members)
     }
 
-    /// Replaces the items by those of a list; for calls that came before, only their positions are taken from the list.
+    /// Replaces the items by those of a list; for calls that came before, only their positions are taken from the list,
+    /// and members that they leave out.
     private mutating func replaceItems(
-        by list: [ItemSummary], answered: [CompletedResponse.Call]
-    ) -> [(outputIndex: Int, item: ItemSummary)] {
+        by list: [ItemSummary], answered: [CompletedResponse.Call], isPlaceShared: Bool,
+        members: (ItemSummary, Int) -> CallMembers?
+    ) -> [NewCall] {
         let hasItems = !self.items.isEmpty
         let parsed: [(item: Item, call: InputItem.Call)] = self.items.compactMap { item in
             guard case .call(let call)? = InputItem(item.json)?.part else { return nil }
@@ -98,20 +127,27 @@ struct ResponseRecord {
         let answeredCalls = Set(answered)
         let canTellLeftOver = !answered.isEmpty && list.allSatisfy { !$0.isCall || $0.callID != nil }
         var listed: Set<Int> = []
-        var newCalls: [(outputIndex: Int, item: ItemSummary)] = []
+        var newCalls: [NewCall] = []
         for (index, item) in list.enumerated() {
+            var json = unsafe Array(item.json.utf8)
             if item.isCall {
                 if let place = pairs.known[index] {
                     calls[place].outputIndex = index
+                    let hasItsName = item.callID.map { parsed[place].call.callID?.isExactly($0) == true } ?? false
+                    if !isPlaceShared || hasItsName {
+                        calls[place].json = CallMembers(item).completing(calls[place].json)
+                    }
                     // A call that the end marks as unfinished does not run.
-                    if item.status == "incomplete" { calls[place].json = unsafe Array(item.json.utf8) }
+                    if item.status == "incomplete" { calls[place].json = json }
                     listed.insert(place)
                     continue
                 }
-                guard item.callID != nil || !hasItems else { continue }
-                newCalls.append((index, item))
+                let whole = members(item, index)
+                json = whole?.completing(json) ?? json
+                guard item.callID != nil || whole?.callID != nil || !hasItems else { continue }
+                newCalls.append(NewCall(outputIndex: index, members: whole ?? CallMembers(item), json: json))
             }
-            self.finished(unsafe Array(item.json.utf8), at: index, isNamed: item.id?.isEmpty == false)
+            self.finished(json, at: index, isNamed: item.id != nil)
         }
         for (place, call) in calls.enumerated() {
             let isLeftOver =
@@ -142,6 +178,7 @@ struct ResponseRecord {
     private mutating func removeItems() {
         if !self.isTooLarge { self.byteCount -= self.items.reduce(0) { $0 + $1.json.count } }
         self.items.removeAll()
+        self.indicesByCall.removeAll()
         self.seen.removeAll()
     }
 

@@ -21,7 +21,7 @@ package struct ItemSummary {
     package let kind: Kind
     /// The item's `type` as it was sent, at most 256 bytes of it; empty when absent.
     package let typeName: String
-    /// The item's own identifier.
+    /// The item's own identifier; nil when absent or empty, as the other identifiers and names are.
     ///
     /// Some servers change it between events.
     package let id: String?

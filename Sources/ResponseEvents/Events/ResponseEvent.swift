@@ -14,10 +14,13 @@ package struct ResponseEvent {
     package let typeName: BorrowedText
     /// The lane the event belongs to, on a connection that carries several responses.
     package let streamID: BorrowedText?
-    /// `item_id`, the identifier of the item that a delta, a part or the end of a part belongs to; nil when absent.
+    /// `item_id`, the identifier of the item that a delta, a part or the end of a part belongs to; nil when absent or
+    /// empty.
     ///
     /// The identifier in an item itself is `ItemSummary.id`.
     package let itemID: BorrowedText?
+    /// The name of the function whose arguments the event closes; nil when absent or empty.
+    package let callName: String?
     /// The halves of surrogate pairs at the ends of a delta's text.
     package let deltaHalves: SurrogateHalves
 

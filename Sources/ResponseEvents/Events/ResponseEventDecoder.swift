@@ -57,7 +57,8 @@ package struct ResponseEventDecoder: ~Copyable {
         else { return nil }
         return ResponseEvent.Delta(
             kind: kind, outputIndex: self.outputIndex, partIndex: self.partIndex(of: kind), text: text,
-            sequenceNumber: Int(self.event.pointee.sequence_number), itemID: BorrowedText(self.event.pointee.item_id),
+            sequenceNumber: Int(self.event.pointee.sequence_number),
+            itemID: BorrowedText(identifier: self.event.pointee.item_id),
             shape: self.event.pointee.shape)
     }
 
@@ -68,7 +69,8 @@ package struct ResponseEventDecoder: ~Copyable {
             sequenceNumber: Int(presence: self.event.pointee.sequence_number),
             typeName: BorrowedText(self.event.pointee.type_name) ?? .empty,
             streamID: BorrowedText(self.event.pointee.stream_id),
-            itemID: BorrowedText(self.event.pointee.item_id),
+            itemID: BorrowedText(identifier: self.event.pointee.item_id),
+            callName: String(identifier: self.event.pointee.closing_name),
             deltaHalves: SurrogateHalves(self.event.pointee.delta_halves)
         )
     }
@@ -88,7 +90,7 @@ package struct ResponseEventDecoder: ~Copyable {
     private func kind(of bytes: UnsafeBufferPointer<UInt8>) throws(ResponseEventError) -> ResponseEvent.Kind {
         if let kind = ResponseEvent.DeltaKind(self.event.pointee.type) { return self.delta(kind) }
         return switch self.event.pointee.type {
-        case csj_event_created: .created(responseID: String(self.event.pointee.response.id))
+        case csj_event_created: .created(responseID: String(identifier: self.event.pointee.response.id))
         case csj_event_item_added: .outputItemAdded(outputIndex: self.outputIndex, self.item)
         case csj_event_item_done: .outputItemDone(outputIndex: self.outputIndex, self.item)
         case csj_event_completed: .completed(self.response)
@@ -99,7 +101,8 @@ package struct ResponseEventDecoder: ~Copyable {
         case csj_event_metadata: try self.metadata(bytes, hasTurnState: true)
         case csj_event_codex_metadata: try self.metadata(bytes, hasTurnState: false)
         case csj_event_keepalive: .keepalive
-        case csj_event_queued, csj_event_in_progress: .contentFree(responseID: String(self.event.pointee.response.id))
+        case csj_event_queued, csj_event_in_progress:
+            .contentFree(responseID: String(identifier: self.event.pointee.response.id))
         case csj_event_part_added, csj_event_websocket_timing: .contentFree(responseID: nil)
         case csj_event_text_done, csj_event_refusal_done, csj_event_reasoning_summary_done,
             csj_event_reasoning_text_done, csj_event_function_arguments_done, csj_event_custom_input_done,

@@ -10,11 +10,11 @@ extension ItemSummary {
         self.init(
             kind: kind,
             typeName: typeName,
-            id: String(item.id),
+            id: String(identifier: item.id),
             status: String(item.status),
-            callID: String(item.call_id),
-            name: String(item.name),
-            namespace: String(item.namespace_name),
+            callID: String(identifier: item.call_id),
+            name: String(identifier: item.name),
+            namespace: String(identifier: item.namespace_name),
             payload: String(item.payload),
             role: String(item.role),
             agentName: String(item.agent_name),
@@ -98,7 +98,7 @@ extension ResponseSummary {
             totalTokens: Int(presence: response.total_tokens)
         )
         self.init(
-            id: String(response.id),
+            id: String(identifier: response.id),
             status: String(response.status)?.word,
             model: String(response.model),
             serviceTier: String(response.service_tier),

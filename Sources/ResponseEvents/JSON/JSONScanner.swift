@@ -77,9 +77,23 @@ extension BorrowedText {
         guard let bytes = text.bytes else { return nil }
         self.init(validatedUTF8: UnsafeBufferPointer(start: bytes, count: text.count))
     }
+
+    /// Creates the text of an identifier or a name; nil when the member is absent, `null` or empty, as an empty one
+    /// identifies nothing.
+    @inline(__always)
+    init?(identifier text: csj_text) {
+        guard text.count > 0 else { return nil }
+        self.init(text)
+    }
 }
 
 extension String {
+    /// Creates the string of an identifier or a name; nil when the member is absent, `null` or empty.
+    init?(identifier text: csj_text) {
+        guard let text = BorrowedText(identifier: text) else { return nil }
+        self.init(text)
+    }
+
     /// Creates the string; nil when the member is absent or `null`.
     init?(_ text: csj_text) {
         guard let text = BorrowedText(text) else { return nil }

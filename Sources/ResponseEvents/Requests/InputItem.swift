@@ -100,7 +100,7 @@ package struct InputItem: Equatable, Sendable {
 
 extension JSONObjectText {
     /// Returns the text of a member that is a string.
-    func string(_ name: String) -> String? {
+    package func string(_ name: String) -> String? {
         guard let json = self[name], json.count >= 2, json.first == UInt8(ascii: "\"") else { return nil }
         return json.dropFirst().dropLast().withUnsafeBufferPointer { text in
             String(unescaping: csj_text(bytes: text.baseAddress, count: text.count))

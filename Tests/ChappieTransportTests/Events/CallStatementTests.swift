@@ -102,7 +102,6 @@ private enum Statement {
         for (first, second) in [
             (Statement.item(Self.one, id: nil), Statement.item(Self.two, id: nil)),
             (Statement.item(Self.one, id: nil), Statement.item(Self.one, name: "g", id: nil)),
-            (Statement.item(Self.one, name: "", id: nil), Statement.item(Self.one, id: nil)),
             (Statement.item(Self.one, id: nil), Statement.incomplete(Statement.item(Self.one, id: nil))),
         ] {
             await Self.expectContradiction([Event.done(first), Event.done(second), Event.completed])
@@ -189,22 +188,12 @@ private enum Statement {
     @Test func argumentsThatTheDeltasDoNotHaveAreAContradiction() async {
         let start = [Statement.added(Statement.item("")), Statement.delta(Self.one)]
         await Self.expectContradiction(start + [Statement.argumentsDone(Self.two)])
-        await Self.expectContradiction(start + [Statement.argumentsDone("")])
         await Self.expectContradiction(start + [Event.done(Statement.item(Self.two)), Event.completed])
-        await Self.expectContradiction(start + [Event.done(Statement.item(nil)), Event.completed])
-    }
-
-    @Test func anEmptyEndOfTheItemIsAContradiction() async {
-        await Self.expectContradiction([
-            Statement.added(Statement.item("")), Statement.delta(Self.one), Statement.argumentsDone(Self.one),
-            Event.done(Statement.item("")), Statement.end(Statement.item(Self.one)),
-        ])
     }
 
     @Test(arguments: [
-        Statement.item(two), Statement.item(""), Statement.item(nil), Statement.item(one, name: "g"),
-        Statement.item(one, isCustom: true), Statement.item(two, callID: "d"),
-        Statement.item(one, name: "g", callID: "d"),
+        Statement.item(two), Statement.item(one, name: "g"), Statement.item(one, isCustom: true),
+        Statement.item(two, callID: "d"), Statement.item(one, name: "g", callID: "d"),
     ])
     func anEndOfTheResponseWithAnotherCallIsAContradiction(_ item: String) async {
         await Self.expectContradiction([Event.done(Statement.item(Self.one)), Statement.end(item)])

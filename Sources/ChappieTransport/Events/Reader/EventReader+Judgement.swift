@@ -102,7 +102,7 @@ extension EventReader {
 
     /// Returns whether a response's end is that of an earlier one of the turn, whose identifier is not known.
     private func isLeftOver(_ summary: ResponseSummary) -> Bool {
-        summary.id?.isEmpty != false && self.record.isLeftOver(summary.output, answered: self.options.answeredCalls)
+        summary.id == nil && self.record.isLeftOver(summary.output, answered: self.options.answeredCalls)
     }
 
     /// Reports missing numbers, once in an attempt.

@@ -40,25 +40,46 @@ extension EventReader {
         attempt: Int
     ) -> Outcome {
         guard self.closeParts(of: item, at: outputIndex, attempt: attempt) else { return .ended }
-        let outcome = self.finishCall(item, at: outputIndex)
-        guard case .goesOn = outcome else { return outcome }
-        self.record.finished(unsafe Array(item.json.utf8), at: outputIndex, isNamed: item.id?.isEmpty == false)
-        if !item.isCall {
-            unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
+        if item.isCall {
+            return unsafe self.finishCall(item, at: outputIndex, event: event, json: json, attempt: attempt)
+        }
+        self.record.finished(unsafe Array(item.json.utf8), at: outputIndex, isNamed: item.id != nil)
+        unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
+        return self.end == nil ? .goesOn : .ended
+    }
+
+    /// Handles the end of a call: one of a call that was finished before is dropped, and what it leaves out is known from
+    /// the statements before it.
+    private mutating func finishCall(
+        _ item: ItemSummary, at outputIndex: Int, event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int
+    ) -> Outcome {
+        let isPlaceShared = self.machine.delivery.areIndicesShared()
+        let knownCall = self.calls.newestCall
+        let verdict = self.calls.finished(item, at: outputIndex, isPlaceShared: isPlaceShared)
+        if case .repeated = verdict { return .dropped }
+        guard self.follow(verdict, at: outputIndex) else { return .ended }
+        var (members, itemJSON) = (CallMembers(item), unsafe Array(item.json.utf8))
+        var isCompleted = false
+        if case .completes(let call, let whole) = verdict {
+            guard self.calls.newestCall != knownCall else {
+                self.record.complete(call: call, with: whole)
+                return .dropped
+            }
+            (members, itemJSON, isCompleted) = (whole, whole.completing(itemJSON), true)
+        }
+        self.record.finished(itemJSON, at: outputIndex, isNamed: item.id != nil, call: self.calls.newestCall)
+        let call = members.replayed(at: outputIndex)
+        if isCompleted {
+            self.receivedUnfinished(call, attempt: attempt) { String(decoding: itemJSON, as: UTF8.self) }
         } else if self.options.handsOverCalls {
-            self.handOver(item.replayed(at: outputIndex), type: String(event.typeName), attempt: attempt) {
+            self.handOver(call, type: String(event.typeName), attempt: attempt) {
                 unsafe String(decoding: json, as: UTF8.self)
             }
         }
         return self.end == nil ? .goesOn : .ended
     }
 
-    /// Handles a call that the response names only at its end: it is delivered like the end of the missing item.
-    mutating func receivedUnannounced(_ call: ItemSummary, at outputIndex: Int, attempt: Int) {
-        self.receivedUnfinished(call.replayed(at: outputIndex), attempt: attempt) { String(call.json) }
-    }
-
-    /// Handles a call whose item has no end: it is delivered as if it had one.
+    /// Handles a call whose item has no end, or leaves members out: it is delivered as if it had them.
     mutating func receivedUnfinished(_ call: ReplayedToolCall, attempt: Int, json: () -> String) {
         guard self.options.handsOverCalls else { return }
         let type = "response.output_item.done"
@@ -110,11 +131,4 @@ extension ItemSummary {
 
     /// Indicates whether the item is a call, on which the program may act.
     var isCall: Bool { self.kind == .functionCall || self.kind == .customToolCall }
-
-    /// Returns the call in the form in which it is compared with those of other attempts.
-    fileprivate func replayed(at outputIndex: Int) -> ReplayedToolCall {
-        ReplayedToolCall(
-            self.replayKind, outputIndex: outputIndex, name: self.name ?? "", namespace: self.namespace,
-            arguments: self.comparableArguments)
-    }
 }

@@ -1,0 +1,258 @@
+// The members of a call stand in up to four places, and each may leave them out, repeat them, or contradict.
+
+import StreamTransport
+import Testing
+
+@testable import ChappieTransport
+
+/// The places of a call's members, in the order of the events.
+private enum Place: CaseIterable {
+    case announcement, endOfArguments, endOfItem, endOfResponse
+}
+
+/// The statement about a member in one place, beside the value that stands in another one.
+private enum Variant: CaseIterable {
+    case absent, null, empty, equal, longer, other
+}
+
+/// A call with one member under test, as the four places state it.
+private struct Statements {
+    enum Member: String, CaseIterable {
+        case name, namespace, arguments
+    }
+
+    let member: Member
+    /// The text in each place; nil stands for an absent member.
+    var texts: [Place: Text] = [:]
+    var delta: String?
+
+    enum Text {
+        case null
+        case text(String)
+    }
+
+    /// A JSON member in front of others; empty for an absent one.
+    private func json(_ member: Member, _ place: Place, otherwise: String?) -> String {
+        let text = member == self.member ? self.texts[place] : otherwise.map { .text($0) }
+        switch text {
+        case nil: return ""
+        case .null: return #""\#(member.rawValue)":null,"#
+        case .text(let text): return #""\#(member.rawValue)":"\#(text.replacing("\"", with: "\\\""))","#
+        }
+    }
+
+    private func item(_ place: Place) -> String {
+        "{" + self.json(.name, place, otherwise: "f") + self.json(.namespace, place, otherwise: nil)
+            + self.json(.arguments, place, otherwise: place == .announcement ? "" : "{}")
+            + #""id":"fc","type":"function_call","call_id":"c"}"#
+    }
+
+    private func event(_ place: Place) -> String {
+        switch place {
+        case .announcement:
+            return #"{"type":"response.output_item.added","output_index":0,"item":\#(self.item(place))}"#
+        case .endOfArguments:
+            let name = self.member == .name ? self.json(.name, place, otherwise: nil) : ""
+            return "{" + name + self.json(.arguments, place, otherwise: "{}")
+                + #""type":"response.function_call_arguments.done","output_index":0,"item_id":"fc"}"#
+        case .endOfItem:
+            return Event.done(self.item(place))
+        case .endOfResponse:
+            return Event.completed("r", #","output":[\#(self.item(place))]"#)
+        }
+    }
+
+    /// The events of the response; some servers end the item before its arguments.
+    func events(itemEndsFirst: Bool) -> [String] {
+        var events = [Event.created("r")] + Place.allCases.map { self.event($0) }
+        if itemEndsFirst { events.swapAt(2, 3) }
+        if let delta = self.delta {
+            let text = delta.replacing("\"", with: "\\\"")
+            let place = #""output_index":0,"item_id":"fc","delta":"\#(text)""#
+            events.insert(#"{"type":"response.function_call_arguments.delta",\#(place)}"#, at: 2)
+        }
+        return events
+    }
+
+    /// The value by the rule: what says nothing contradicts nothing, and arguments that are no object yet are completed
+    /// by a later text that begins with them, unless the item has ended with them.
+    ///
+    /// - Returns: nil for a contradiction.
+    var value: String? {
+        var said = Place.allCases.map { ($0, self.texts[$0]) }.compactMap { place, text in
+            if case .text(let text)? = text, !text.isEmpty { return (place: Optional(place), text: text) }
+            return nil
+        }
+        if let delta { said.insert((nil, delta), at: said.first?.place == .announcement ? 1 : 0) }
+        for (index, earlier) in said.enumerated() {
+            for later in said[(index + 1)...] where later.text != earlier.text {
+                let isBeginning =
+                    self.member == .arguments && !earlier.text.hasSuffix("}") && earlier.place != .endOfItem
+                guard isBeginning, later.text.hasPrefix(earlier.text) else { return nil }
+            }
+        }
+        return said.last?.text ?? ""
+    }
+}
+
+@Suite struct CallMemberTests {
+    private static func expect(_ statements: Statements, itemEndsFirst: Bool = false) async {
+        let events = statements.events(itemEndsFirst: itemEndsFirst)
+        let (outcome, response) = await TurnFixture([.socket(events)])
+            .complete(conversation([WireItem.question]) { $0.runsCalls = true })
+        guard let value = statements.value else {
+            #expect(outcome.transportFailure?.code == .contradictoryEvents, "\(events)")
+            return
+        }
+        #expect(outcome.error == nil, "\(events)")
+        guard let call = response?.calls.first, response?.calls.count == 1 else {
+            Issue.record("no call: \(events)")
+            return
+        }
+        #expect(call.callID == "c")
+        switch statements.member {
+        case .name: #expect(call.name == value, "\(events)")
+        case .namespace: #expect(call.namespace ?? "" == value, "\(events)")
+        case .arguments: #expect(call.payload == (value.isEmpty ? "null" : value), "\(events)")
+        }
+    }
+
+    /// The value stands in one place, and each other place in turn has each variant of it.
+    private static func table(
+        _ member: Statements.Member, value: String, longer: String, other: String,
+        _ body: (Statements) async -> Void
+    ) async {
+        let places = Place.allCases.filter { member != .namespace || $0 != .endOfArguments }
+        for place in places {
+            for second in places where second != place {
+                for variant in Variant.allCases {
+                    var statements = Statements(member: member)
+                    statements.texts[place] = .text(value)
+                    switch variant {
+                    case .absent: break
+                    case .null: statements.texts[second] = .null
+                    case .empty: statements.texts[second] = .text("")
+                    case .equal: statements.texts[second] = .text(value)
+                    case .longer: statements.texts[second] = .text(longer)
+                    case .other: statements.texts[second] = .text(other)
+                    }
+                    await body(statements)
+                }
+            }
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func nameInOnePlaceIsThatOfTheCall(itemEndsFirst: Bool) async {
+        await Self.table(.name, value: "roll", longer: "rolling", other: "flip") {
+            await Self.expect($0, itemEndsFirst: itemEndsFirst)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func namespaceInOnePlaceIsThatOfTheCall(itemEndsFirst: Bool) async {
+        await Self.table(.namespace, value: "dice", longer: "dices", other: "coins") {
+            await Self.expect($0, itemEndsFirst: itemEndsFirst)
+        }
+    }
+
+    /// LM Studio sends arguments at the end of the arguments alone, and transformers in the announcement as well.
+    @Test func argumentsInOnePlaceAreThoseOfTheCall() async {
+        await Self.table(
+            .arguments, value: #"{"city":"Paris"}"#, longer: #"{"city":"Paris"}{}"#, other: #"{"city":"Rome"}"#
+        ) { await Self.expect($0) }
+    }
+
+    @Test(arguments: [#"{"city":"Par"#, #"{"city":"Paris"}"#, #"{"city":"Rom"#])
+    func argumentsThatStopEarlyAreCompletedByClosingEvents(_ delta: String) async {
+        await Self.table(
+            .arguments, value: #"{"city":"Paris"}"#, longer: #"{"city":"Paris"}{}"#, other: #"{"city":"Rome"}"#
+        ) { statements in
+            var statements = statements
+            statements.delta = delta
+            // An announcement has no more than the deltas.
+            guard statements.texts[.announcement] == nil else { return }
+            await Self.expect(statements)
+        }
+    }
+
+    @Test func inputThatStopsEarlyIsCompletedByClosingEvents() async {
+        func item(_ input: String) -> String {
+            #"{"id":"ct","type":"custom_tool_call","call_id":"c","name":"f","input":"\#(input)"}"#
+        }
+        let begun = [
+            Event.created("r"), #"{"type":"response.output_item.added","output_index":0,"item":\#(item(""))}"#,
+            #"{"type":"response.custom_tool_call_input.delta","output_index":0,"item_id":"ct","delta":"ab"}"#,
+        ]
+        let done = #"{"type":"response.custom_tool_call_input.done","output_index":0,"item_id":"ct","input":"abc"}"#
+        func end(_ input: String) -> String { Event.completed("r", #","output":[\#(item(input))]"#) }
+        for events in [
+            [done, Event.done(item("abc")), end("abc")], [done, Event.done(item("")), Event.completed("r")],
+            [Event.done(item("abc")), Event.completed("r")], [Event.done(item("")), end("abc")], [end("abc")],
+            [done, end("")],
+        ] {
+            let (outcome, response) = await TurnFixture([.socket(begun + events)])
+                .complete(conversation([WireItem.question]) { $0.runsCalls = true })
+            #expect(outcome.error == nil, "\(events)")
+            #expect(response?.calls.map(\.payload) == ["abc"], "\(events)")
+        }
+        for events in [
+            [done, Event.done(item("abcd")), Event.completed("r")], [Event.done(item("b")), Event.completed("r")],
+            [Event.done(item("ab")), end("abc")],
+        ] {
+            let (outcome, _) = await TurnFixture([.socket(begun + events)])
+                .complete(conversation([WireItem.question]) { $0.runsCalls = true })
+            #expect(outcome.transportFailure?.code == .contradictoryEvents, "\(events)")
+        }
+    }
+
+    /// A program that reads the events gets the whole call.
+    @Test func handedOverCallHasWhatItsEndLeavesOut() async {
+        let events = [
+            Event.created("r"),
+            #"{"type":"response.output_item.added","output_index":0,"item":{"id":"fc","type":"function_call","call_id":"c","name":"f"}}"#,
+            #"{"type":"response.function_call_arguments.delta","output_index":0,"item_id":"fc","delta":"{}"}"#,
+            Event.done(#"{"id":"fc","type":"function_call","call_id":"","name":null,"arguments":""}"#),
+            Event.completed("r"),
+        ]
+        let outcome = await TurnFixture([.socket(events)]) { $0.rawEvents = .unsurfaced }.run()
+        #expect(outcome.error == nil)
+        let calls = outcome.events.compactMap { event in
+            if case .raw("response.output_item.done", let payload) = event { return payload }
+            return nil
+        }
+        #expect(
+            calls == [
+                Event.done(#"{"id":"fc","type":"function_call","call_id":"c","name":"f","arguments":"{}"}"#)
+            ])
+    }
+
+    /// Some servers send empty identifiers in place of none.
+    @Test(arguments: [#""id":"","#, #""id":null,"#, ""], [#""item_id":"","#, #""item_id":null,"#, ""])
+    func callsWithEmptyIdentifiersAreTwo(id: String, itemID: String) async {
+        func item(_ index: Int, _ arguments: String) -> String {
+            #"{\#(id)"type":"function_call","call_id":"c\#(index)","name":"f","arguments":"\#(arguments)"}"#
+        }
+        let arguments = [#"{\"n\":0}"#, #"{\"n\":1}"#]
+        let items = [item(0, arguments[0]), item(1, arguments[1])]
+        var events = [Event.created("")]
+        for index in 0...1 {
+            events.append(
+                #"{"type":"response.output_item.added","output_index":\#(index),"item":\#(item(index, ""))}"#)
+        }
+        for (index, text) in arguments.enumerated() {
+            let place = #"\#(itemID)"output_index":\#(index)"#
+            events.append(#"{"type":"response.function_call_arguments.delta",\#(place),"delta":"\#(text)"}"#)
+            events.append(#"{"type":"response.function_call_arguments.done",\#(place),"arguments":"\#(text)"}"#)
+        }
+        for (index, item) in items.enumerated() { events.append(Event.done(item, at: index)) }
+        let list = #","output":[\#(items.joined(separator: ","))]"#
+        for end in [Event.completed(""), Event.completed("r", list)] {
+            let (outcome, response) = await TurnFixture([.socket(events + [end])])
+                .complete(conversation([WireItem.question]) { $0.runsCalls = true })
+            #expect(outcome.error == nil)
+            #expect(response?.calls.map(\.payload) == [#"{"n":0}"#, #"{"n":1}"#])
+            #expect(response?.calls.map(\.callID) == ["c0", "c1"])
+        }
+    }
+}
