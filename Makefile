@@ -50,8 +50,8 @@ RESULTS :=
 .PHONY: help help-all demo quick test socket-tests more-socket-tests other-tests check check-without-tests sanitize-and-build-all install format lint \
 	samples-and-sanitizers sanitizers thread-sanitizer thread-sanitizer-build thread-sanitizer-run address-sanitizer \
 	address-sanitizer-build address-sanitizer-run benchmarks-and-fuzz-targets scan-forms docs docs-serve api-accept examples benchmarks-build \
-	budgets budgets-accept fuzz fuzz-regressions fuzz-coverage fuzz-planted \
-	simulate mutations model torture torture-sample promise promise-sample samples soak soak-sample bench bench-peers \
+	budgets budgets-accept fuzz fuzz-nightly fuzz-regressions fuzz-coverage fuzz-planted \
+	simulate mutations model torture torture-sample corpus promise promise-sample samples soak soak-sample bench bench-peers \
 	bench-report bench-readme runner-tests figures churn \
 	routes doctor-faults credential-crashes browser-sign-in http-oracle interop interop-model \
 	autobahn autobahn-quick autobahn-full autobahn-client platforms platform-sample deb deb-check dependency-check clean
@@ -268,9 +268,15 @@ promise-sample: install ### The same with the defects that were found and some s
 	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Promise/run.py --seconds 40 \
 		--client "$$(swift build --show-bin-path)/chappie"
 
-SAMPLES := torture-sample promise-sample soak-sample autobahn-quick
+# Recorded streams of real servers, which are other people's and not here: CHAPPIE_CORPUS=folder, or the one beside the
+# checkout. FILTER=name plays those with it in their names.
+corpus: install ### Play the recorded streams of a folder, whole and cut, and compare what arrives with its index
+	swift build $(BUILD_FLAGS) --product torture
+	@"$$(swift build --show-bin-path)/torture" --corpus --jobs 8 $(if $(FILTER),--sessions '$(FILTER)')
 
-samples: install ### A sample of the torture, the promise, the soak and the Autobahn suite, at the same time
+SAMPLES := torture-sample corpus promise-sample soak-sample autobahn-quick
+
+samples: install ### A sample of the torture, the promise, the soak and the Autobahn suite, and the corpus, at the same time
 	@Scripts/at-once.sh $(SAMPLES)
 
 soak: install ### Run streams whose consumers stop and start, for an hour or SECONDS=n, and see that nothing is lost or kept; CLIENTS=1 for the clients

@@ -165,7 +165,9 @@ let package = Package(
             swiftSettings: baseSettings),
         .executableTarget(
             name: "torture",
-            dependencies: ["ChappieTestServer", "ChappieTransport", "PromiseRecord", "StreamTransport"],
+            dependencies: [
+                "ChappieTestServer", "ChappieTransport", "PromiseRecord", "ResponseEvents", "StreamTransport",
+            ],
             path: "Tests/Torture", swiftSettings: baseSettings),
         .executableTarget(
             name: "soak",

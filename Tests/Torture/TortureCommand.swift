@@ -26,6 +26,7 @@ struct TortureCommand {
     private static func run(_ options: TortureOptions) async throws -> Int32 {
         // A peer that is gone is an error of the call, and no signal.
         signal(SIGPIPE, SIG_IGN)
+        if options.playsCorpus { return try await CorpusRun(options).run() }
         let sessions = try self.sessions(options)
         let start = ContinuousClock.now
         let catalog = try await Catalog(sessions, seed: options.seed)

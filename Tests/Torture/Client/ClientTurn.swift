@@ -35,6 +35,7 @@ struct ClientTurn: Sendable {
             transcript.error = error
         }
         transcript.report = handle.report
+        transcript.response = handle.response
         return transcript
     }
 
@@ -44,6 +45,7 @@ struct ClientTurn: Sendable {
         if let run { configuration.additionalFields = [(ReplayServer.runField, String(run))] }
         configuration.policy = self.wire.isWebSocket ? .default : .httpSSEOnly
         configuration.reconnectDelay = .milliseconds(1)
+        configuration.rateLimitBackoff = ChappieRateLimitBackoffPolicy(initialDelay: .zero)
         configuration.reportsDiagnostics = true
         configuration.proxy = .none
         configuration.offersCompression = self.wire.isCompressed

@@ -25,6 +25,8 @@ struct Transcript: Sendable {
     var error: (any Error)?
     /// The client's report on its attempts.
     var report: ChappieStreamReport?
+    /// The response as its end described it.
+    var response: ChappieResponse?
 
     /// An empty transcript.
     init(keepsEvents: Bool = false) { if keepsEvents { self.events = [] } }

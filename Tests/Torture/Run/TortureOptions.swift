@@ -29,6 +29,11 @@ struct TortureOptions: Sendable {
           --time-limit S       stop after S seconds; what was run counts
           --resume FILE        where the state is kept (default .build/torture-state.json)
           --fresh              forget the state of a run that was stopped
+
+               torture --corpus [--sessions a,b] [--wires a,b] [--jobs J]
+          plays the recorded streams of the folder in CHAPPIE_CORPUS (default
+          ../shared/corpus), whole and cut at every tenth event, and holds what
+          arrives against the folder's index; a session is part of a file's name
         """
 
     /// Every how many offsets are run.
@@ -59,6 +64,8 @@ struct TortureOptions: Sendable {
     var stateFile = ".build/torture-state.json"
     /// Indicates whether an earlier state is ignored.
     var isFresh = false
+    /// Indicates whether the recorded streams of a folder are played instead.
+    var playsCorpus = false
     /// Indicates whether only the usage is wanted.
     var wantsHelp = false
 
@@ -67,6 +74,7 @@ struct TortureOptions: Sendable {
         var rest = arguments[...]
         while let name = rest.popFirst() {
             switch name {
+            case "--corpus": self.playsCorpus = true
             case "--fresh": self.isFresh = true
             case "--help", "-h": self.wantsHelp = true
             default:

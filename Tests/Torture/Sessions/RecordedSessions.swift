@@ -19,13 +19,7 @@ enum RecordedSessions {
         (name: "recorded-text", file: "openai-shell-local-multiturn.1.jsonl", substitute: Self.textLines),
     ]
 
-    /// Beside the checkout, unless the environment names another folder.
-    private static let folder: URL = {
-        if let path = ProcessInfo.processInfo.environment["CHAPPIE_RECORDINGS"] { return URL(fileURLWithPath: path) }
-        var root = URL(fileURLWithPath: #filePath)
-        for _ in 0..<5 { root.deleteLastPathComponent() }
-        return root.appendingPathComponent("shared/recordings")
-    }()
+    private static let folder = SharedFolder.url("CHAPPIE_RECORDINGS", orBesideTheCheckout: "recordings")
 
     /// Both sessions.
     static func find() -> [Found] {

@@ -1,0 +1,121 @@
+// A recorded stream of the corpus, and what its index says that it amounts to.
+//
+// Immutable values, read once at the start.
+import ChappieTransport
+import Foundation
+import ResponseEvents
+
+/// A recorded stream.
+struct CorpusStream: Sendable {
+    /// The file that cannot be read.
+    struct Unreadable: Error, CustomStringConvertible {
+        /// The description of the error.
+        var description: String
+    }
+
+    /// The file's name, without its folder and extension.
+    var name: String
+    /// The events, as the test server sends them.
+    var lines: [String]
+    /// The facts that the index states.
+    var expected: StreamFacts
+    /// The number of events up to the one that ends the response.
+    var eventCount: Int
+
+    /// The points of a cut, in events before it: before the last event, and at every tenth before that.
+    var cuts: [Int] { Array(stride(from: self.eventCount - 1, through: 1, by: -10)) }
+
+    /// Reads the streams of the Responses API that an index names.
+    static func all(in folder: URL) throws(Unreadable) -> [CorpusStream] {
+        var streams: [CorpusStream] = []
+        for line in try self.lines(of: folder.appendingPathComponent("index.jsonl")) {
+            guard let entry = JSONText.object(line), let file = entry["file"] as? String else {
+                throw Unreadable(description: "index.jsonl: a line is no object that names a file")
+            }
+            guard entry["dialect"] as? String == "responses" else { continue }
+            let url = folder.appendingPathComponent(file)
+            streams.append(Self(url, lines: try self.lines(of: url), index: entry))
+        }
+        return streams
+    }
+
+    private static func lines(of file: URL) throws(Unreadable) -> [String] {
+        guard let text = try? String(contentsOf: file, encoding: .utf8) else {
+            throw Unreadable(description: "\(file.path): cannot be read")
+        }
+        return text.split(separator: "\n").map(String.init)
+    }
+
+    private init(_ file: URL, lines: [String], index: [String: Any]) {
+        self.name = file.deletingPathExtension().lastPathComponent
+        // A line that is a JSON string is data that was no JSON.
+        self.lines = lines.map { $0 == #""[DONE]""# ? "[DONE]" : $0 }
+        let events = lines.map { JSONText.object($0) ?? [:] }
+        let end = events.firstIndex { Self.endTypes.contains($0["type"] as? String ?? "") }
+        self.eventCount = end.map { $0 + 1 } ?? lines.count
+        // The index has the last error. A client leaves at the first, which in openai-gpt-4o-failed-empty-document is an
+        // event of another code than the response that follows it.
+        let error = end.flatMap { events[$0]["error"] as? [String: Any] }
+        self.expected = StreamFacts(index: index, error: error ?? index["error"] as? [String: Any])
+    }
+
+    private static let endTypes: Set = ["response.completed", "response.failed", "response.incomplete", "error"]
+}
+
+/// What a stream amounts to, fact by fact, as text.
+struct StreamFacts: Sendable {
+    /// The facts in the order of the table.
+    private(set) var values: [(name: String, value: String)] = []
+
+    /// The facts of a line of the index.
+    init(index: [String: Any], error: [String: Any]?) {
+        for name in ["text", "reasoning", "refusal"] {
+            let streamed = index[name] as? String ?? ""
+            // The end of the response completes what the deltas lack; an empty one takes nothing back.
+            let document = index["document_\(name)"] as? String ?? ""
+            self.values.append((name, document.isEmpty ? streamed : document))
+        }
+        let calls = index["calls"] as? [[String: Any]] ?? []
+        self.values.append(("calls", calls.map(Self.call).joined(separator: "; ")))
+        let serverItems = index["server_calls"] as? [String] ?? []
+        self.values.append(("server items", serverItems.joined(separator: ", ")))
+        self.values.append(("end", index["end"] as? String ?? ""))
+        let reason = (index["incomplete"] as? [String: Any])?["reason"]
+        self.values.append(("reason", (error?["code"] ?? reason) as? String ?? ""))
+        let usage = index["usage"] as? [String: Any]
+        self.values.append(("usage", Self.usage { usage?[$0] as? Int }))
+    }
+
+    /// The facts that a client delivered.
+    init(_ transcript: Transcript) {
+        for channel in [OutputChannel.text, .reasoning, .refusal] {
+            let bytes = transcript.entries.bytes(channel)
+            self.values.append((channel.rawValue, String(decoding: bytes, as: UTF8.self)))
+        }
+        let items = transcript.items
+        let calls = items.filter { Self.isCall($0) }
+        self.values.append(("calls", calls.map(Self.call).joined(separator: "; ")))
+        let others = items.filter { !Self.isCall($0) }.compactMap { $0["type"] as? String }
+            .filter { $0 != "message" && $0 != "reasoning" }
+        self.values.append(("server items", others.joined(separator: ", ")))
+        self.values.append(("end", transcript.end))
+        self.values.append(("reason", transcript.reason ?? ""))
+        let usage = transcript.lastResponse?.usage
+        let counts = ["input_tokens": usage?.inputTokens, "output_tokens": usage?.outputTokens]
+        self.values.append(("usage", Self.usage { counts[$0] ?? nil }))
+    }
+
+    private static func isCall(_ item: [String: Any]) -> Bool {
+        ["function_call", "custom_tool_call"].contains(item["type"] as? String)
+    }
+
+    private static func call(_ item: [String: Any]) -> String {
+        [item["call_id"], item["name"], item["arguments"] ?? item["input"]].map { $0 as? String ?? "none" }
+            .joined(separator: " ")
+    }
+
+    private static func usage(_ count: (String) -> Int?) -> String {
+        ["input_tokens", "output_tokens"].compactMap { name in count(name).map { "\(name) \($0)" } }
+            .joined(separator: ", ")
+    }
+}
