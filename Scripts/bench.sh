@@ -21,6 +21,9 @@ named() {
 export CHAPPIE_BENCHMARKS=1
 readonly building=(--configuration release --scratch-path .build/benchmarks)
 
+# How long the last build took.
+readonly build_seconds=.build/benchmarks-build-seconds
+
 output=.build/benchmarks-results
 if [[ -n ${BENCH_OUTPUT:-} ]]; then output=$(named "$BENCH_OUTPUT"); fi
 readonly output
@@ -41,12 +44,15 @@ load() {
 
 # Usage: measure FILTER COMMAND OPTION...
 measure() {
-    local filter=$1 said=$2 before programs
+    local filter=$1 said=$2 before programs last
     shift 2
     before=$(load)
     SECONDS=0
-    printf 'bench: building the benchmarks for release; the first build takes some minutes\n' >&2
+    last='the first build takes some minutes'
+    if [[ -s $build_seconds ]]; then last="last time that took $(<"$build_seconds") s"; fi
+    printf 'bench: building the benchmarks for release; %s\n' "$last" >&2
     swift build "${building[@]}" >&2 || fail "the benchmarks cannot be built"
+    printf '%d\n' "$SECONDS" >"$build_seconds"
     programs=$(swift build "${building[@]}" --show-bin-path)
     printf 'bench: built in %d s; measuring\n' "$SECONDS" >&2
     runner run --programs "$programs" --filter "$filter" --output "$output" --load-before "$before" \

@@ -21,6 +21,8 @@ import pathlib
 import statistics
 
 OWN = "chappie"
+# The spread above which a figure says so in its row.
+UNSTEADY = 0.3
 MACHINE = "machine"
 TEXTS = ["group", "workload", "subject", "measure", "unit"]
 # The words in a way's name when the start of a program is part of the time.
@@ -64,6 +66,11 @@ class Figure:
     def spread(self) -> float:
         """The distance of the lowest and the highest run, as a share of the median."""
         return (self.high - self.low) / abs(self.median) if self.median else 0.0
+
+    @property
+    def is_unsteady(self) -> bool:
+        """Whether the runs differ so much that the median is only roughly known."""
+        return self.spread > UNSTEADY
 
     @property
     def quartiles(self) -> tuple[float, float]:

@@ -60,9 +60,10 @@ def row(figure: Figure, end: float, results: Results) -> str:
                          for value in (figure.low, figure.median, figure.high))
     reach = f'<i class="range" style="left:{low:.1f}%;width:{high - low:.1f}%"></i>' if len(figure.runs) > 1 else ""
     bad = ' class="bad"' if figure.is_held is False else ""
+    unsteady = ' class="bad"' if figure.is_unsteady else ""
     return (f"<tr><th scope=\"row\">{escape(name)}</th>"
             f'<td class="bars"><i class="{kind}" style="width:{median:.1f}%"></i>{reach}</td>'
-            f"<td>{escape(quantities.quantity(figure.median, figure.unit))}</td><td>{spread}</td>"
+            f"<td>{escape(quantities.quantity(figure.median, figure.unit))}</td><td{unsteady}>{spread}</td>"
             f"<td>{len(figure.runs)} run{'s' if len(figure.runs) > 1 else ''}</td><td{bad}>{escape(said)}</td></tr>")
 
 

@@ -33,8 +33,14 @@ def rows(figure: Figure, results: Results) -> list[str]:
     spread = quantities.spread(figure.spread, len(figure.runs))
     values = f"{value:>{VALUE}}{spread:>{SPREAD}}  {verdict(figure) if figure.is_own else comparison(figure, results)}"
     if len(figure.who) <= NAME:
-        return [f"    {figure.who:<{NAME}}{values}".rstrip()]
-    return [f"    {figure.who}"[:WIDTH], f"    {'':<{NAME}}{values}".rstrip()]
+        written = [f"    {figure.who:<{NAME}}{values}".rstrip()]
+    else:
+        written = [f"    {figure.who}"[:WIDTH], f"    {'':<{NAME}}{values}".rstrip()]
+    if figure.is_unsteady:
+        # Where the row has no room for it, below.
+        marked = f"{written[-1]}  unsteady"
+        written[-1:] = [marked] if len(marked) <= WIDTH else [written[-1], f"{'unsteady':>{NAME + VALUE + SPREAD + 4}}"]
+    return written
 
 
 def comparison(figure: Figure, results: Results) -> str:

@@ -28,6 +28,9 @@ def lines(questions: list[tuple[tuple[str, str, str], list[Figure]]], verdict) -
                     for _, measure, _ in columns]
             cells = "".join(f"{cell(other):>{width}}" for other, (_, _, width) in zip(same, columns))
             written += named(f"    {figure.who}", f"{cell(figure):>{VALUE}}{quartiles(figure):>{QUARTILES}}{cells}")
+            unsteady = [other.measure for other in [figure, *same] if other is not None and other.is_unsteady]
+            if unsteady:
+                written.append(f"      unsteady: {', '.join(unsteady)}")
         barred += [figure for figures in by_measure.values() for figure in figures if figure.bar]
     return written + bars(barred, verdict)
 

@@ -66,6 +66,16 @@ class Tables(unittest.TestCase):
         self.assertIn("    picows, callback               3.20 M events/s    0 %  chappie 0.50 ×", lines)
         self.assertIn("    chappie                               0.450 ms   22 %  p99 <= 50.9 ms ok", lines)
 
+    def test_a_spread_above_30_percent_is_said_in_the_row(self):
+        lines = table.text(made_up()).splitlines()
+        self.assertIn("    chappie, for try await                  101 µs  158 %  unsteady", lines)
+        wide = Figure("latency", "websocket-1000", "chappie", "latency-p99", "µs", [100, 131, 100],
+                      bar={"atLeast": 10.5, "atMost": 102_000, "quantile": 0.99}, better="lower")
+        self.assertEqual(table.rows(wide, Results())[1].split(), ["unsteady"])
+        wide.runs = [100, 130, 100]
+        self.assertEqual(len(table.rows(wide, Results())), 1)
+        self.assertIn('<td class="bad">158 %</td>', page.html(made_up()))
+
     def test_what_was_missed_and_what_is_missing_is_said(self):
         text = table.text(made_up())
         self.assertIn("MISSED: end-to-end/websocket-plain-1, chappie, batches(), throughput", text)

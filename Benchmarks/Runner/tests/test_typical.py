@@ -24,7 +24,7 @@ def made_up():
 
     for subject, way, factor in [("tungstenite", "serde_json", 2), ("chappie", "events()", 4),
                                  ("machine", "epoll", 1)]:
-        add(WORKLOAD, subject, way, "processor-time", "µs/event", [factor * run for run in [12, 10, 11, 14, 13]],
+        add(WORKLOAD, subject, way, "processor-time", "µs/event", [factor * run for run in [12, 10.5, 11, 13.5, 13]],
             version=None if subject == "chappie" else "1")
         add(WORKLOAD, subject, way, "switches", "/event", [0.5 * factor])
         add(WORKLOAD, subject, way, "lag-p50", "µs", [300.0 * factor])
@@ -45,6 +45,14 @@ class Tables(unittest.TestCase):
             "    chappie, events()        48.0 µs    44.0-52.0   2.00 1.20 ms         48.0 MB",
             "    machine, epoll           12.0 µs    11.0-13.0  0.500  300 µs         12.0 MB",
             "    tungstenite, serde_json  24.0 µs    22.0-26.0   1.00  600 µs         24.0 MB"])
+
+    def test_a_measure_whose_spread_is_above_30_percent_is_named_below_the_row(self):
+        results = made_up()
+        results.figures[0].runs = [24, 20, 28]
+        lines = table.text(results).splitlines()
+        row = next(index for index, line in enumerate(lines) if line.startswith("    tungstenite"))
+        self.assertEqual(lines[row + 1], "      unsteady: processor-time")
+        self.assertEqual(sum("unsteady" in line for line in lines), 1)
 
     def test_a_long_name_has_a_line_of_its_own(self):
         results = made_up()
