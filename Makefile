@@ -26,6 +26,8 @@ SHELL_SCRIPTS := $(wildcard Scripts/*.sh) .ci/run
 # How long each fuzz target runs, and which one; all when it is empty.
 SECONDS := 60
 TARGET :=
+# How long `make fuzz-nightly` may take.
+HOURS := 8
 # Which tests `make test` runs: part of a name; all when it is empty. Which module `make quick` tests.
 TESTS :=
 MODULE := StreamSession
@@ -218,6 +220,9 @@ budgets-accept: install ### Write what an event costs into the file of budgets
 
 fuzz: install ## Fuzz every target, or TARGET=name, for SECONDS=60 each
 	Scripts/fuzz.sh run $(SECONDS) $(TARGET)
+
+fuzz-nightly: install ## Fuzz all targets in turns for HOURS=8, or until each has 10^9 runs; goes on where it ended
+	Scripts/fuzz.sh night $(HOURS) $(TARGET)
 
 fuzz-regressions: install ### Build the fuzz targets and replay their committed inputs
 	Scripts/fuzz.sh replay

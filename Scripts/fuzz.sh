@@ -2,11 +2,16 @@
 # Builds and runs the fuzz targets.
 # What FuzzEngine has replayed is judged by the oracle in Tests/Promise, and so is the corpus that a run of it has made.
 # Usage: Scripts/fuzz.sh run SECONDS [TARGET...]   fuzz each target that long, one after another
+#        Scripts/fuzz.sh night HOURS [TARGET...]   fuzz them in turns until each has a thousand million runs, or that long;
+#                                                  the same command goes on, and reports in .build/fuzz-corpus/night.txt
 #        Scripts/fuzz.sh replay [TARGET...]        run every committed input once: seeds, and what once broke something
 #        Scripts/fuzz.sh coverage [TARGET...]      replay all inputs, and say which lines of the product they reach
 #   TARGET                 a folder of Fuzz/Sources; default all that begin with Fuzz
 #   CHAPPIE_FUZZ_MINIMISE  for how many seconds a finding is made smaller, default 15; 0 leaves it as it is
 #   CHAPPIE_FUZZ_FLAGS     further options of libFuzzer for `run`, such as "-seed=1 -use_value_profile=1"
+#   CHAPPIE_FUZZ_MODELS_EVERY  while fuzzing, one input in how many is held against the models, default 100
+# Every input goes through the code that is fuzzed; the models are a hundred times slower. What is replayed, and the
+# corpus that a run has made, is held against the models as a whole.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -16,6 +21,13 @@ readonly corpora=$root/.build/fuzz-corpus
 readonly work=$root/.build/fuzz
 readonly minimise=${CHAPPIE_FUZZ_MINIMISE:-15}
 read -r -a further_flags <<<"${CHAPPIE_FUZZ_FLAGS:-}"
+readonly models_every=${CHAPPIE_FUZZ_MODELS_EVERY:-100}
+# While fuzzing, as FuzzEngine has them: a short quarantine, so that few new pages have to be cleared, and short stacks.
+readonly quick=quarantine_size_mb=16:malloc_context_size=8${ASAN_OPTIONS:+:$ASAN_OPTIONS}
+unset CHAPPIE_FUZZ_MODELS_EVERY
+# A night's fuzzing: the runs that are enough for a target, and the seconds of a turn.
+readonly enough_runs=${CHAPPIE_FUZZ_NIGHT_RUNS:-1000000000}
+readonly turn_seconds=${CHAPPIE_FUZZ_NIGHT_TURN:-300}
 export SWIFT_BACKTRACE=enable=no CHAPPIE_FUZZ=1
 
 # Two --sanitize options would reach the compiler in random order, and with the address sanitizer last the coverage is
@@ -129,19 +141,26 @@ keep_finding() { # TARGET ARTIFACT LOG
 
 fuzz() { # TARGET SECONDS
     local target=$1 seconds=$2 log=$work/$1.log status=0 inputs dictionary=() length timeout memory allocation artifact
+    local limits
     read -r length timeout memory allocation <<<"$(limits_of "$target")"
     find_inputs "$target"
     if [[ -f Fuzz/Dictionaries/$target.dict ]]; then dictionary=("-dict=Fuzz/Dictionaries/$target.dict"); fi
     mkdir -p "$corpora/$target"
     rm -rf "$work/found"
     mkdir -p "$work/found"
+    limits=(-timeout="$timeout" -rss_limit_mb="$memory" -malloc_limit_mb="$allocation" -artifact_prefix="$work/found/")
     # New inputs go to the first folder; the others are only read.
     local start=$EPOCHREALTIME
-    "$executables/$target" -max_total_time="$seconds" -max_len="$length" -timeout="$timeout" -rss_limit_mb="$memory" \
-        -malloc_limit_mb="$allocation" "${dictionary[@]}" -print_final_stats=1 -artifact_prefix="$work/found/" \
-        "${further_flags[@]}" "$corpora/$target" "${inputs[@]}" >"$log" 2>&1 || status=$?
+    CHAPPIE_FUZZ_MODELS_EVERY=$models_every ASAN_OPTIONS=$quick "$executables/$target" -max_total_time="$seconds" -max_len="$length" \
+        "${limits[@]}" "${dictionary[@]}" -print_final_stats=1 "${further_flags[@]}" "$corpora/$target" "${inputs[@]}" \
+        >"$log" 2>&1 || status=$?
     grep -q '^INFO: Loaded 1 modules' "$log" || fail "$target has no coverage: see $log"
     report "$target" "$(awk -v start="$start" -v end="$EPOCHREALTIME" 'BEGIN { printf "%.1f", end - start }')" "$log"
+    if ((status == 0)) && [[ $target != FuzzEngine ]]; then
+        # The inputs that reach something new, against the models.
+        log=$work/$target-models.log
+        "$executables/$target" -runs=0 "${limits[@]}" "$corpora/$target" >"$log" 2>&1 || status=$?
+    fi
     ((status != 0)) || return 0
     for artifact in "$work"/found/*; do
         if [[ -f $artifact && $artifact != */slow-unit-* ]]; then keep_finding "$target" "$artifact" "$log"; fi
@@ -189,6 +208,63 @@ run() { # SECONDS TARGET...
         judge "$target" "$corpora/$target"
     done
     ((${#broken[@]} == 0)) || fail "broken: ${broken[*]}"
+}
+
+# A number of a target's row in the night's state: seconds 2, runs 3, findings 4.
+of_night() { # TARGET COLUMN
+    awk -v target="$1" -v column="$2" '$1 == target { value = $column } END { print value + 0 }' "$corpora/night.tsv"
+}
+
+night() { # HOURS TARGET...
+    local target end seconds runs findings state=$corpora/night.tsv broken=()
+    [[ $1 =~ ^[0-9]+([.][0-9]+)?$ ]] || fail "'$1' is no number of hours"
+    end=$(awk -v now="$EPOCHSECONDS" -v hours="$1" 'BEGIN { printf "%d", now + hours * 3600 }')
+    shift
+    build "${fuzzing[@]}"
+    mkdir -p "$corpora"
+    touch "$state"
+    # A target that is broken waits for the next night: it would find the same again.
+    while ((EPOCHSECONDS < end)); do
+        local open=0
+        for target in "$@"; do
+            [[ " ${broken[*]} " != *" $target "* ]] || continue
+            if (($(of_night "$target" 3) >= enough_runs)) || ((EPOCHSECONDS >= end)); then continue; fi
+            open=1
+            seconds=$((end - EPOCHSECONDS < turn_seconds ? end - EPOCHSECONDS : turn_seconds))
+            findings=$(of_night "$target" 4)
+            fuzz "$target" "$seconds" || {
+                broken+=("$target")
+                findings=$((findings + 1))
+            }
+            judge "$target" "$corpora/$target"
+            runs=$(awk '/^stat::number_of_executed_units:/ { print $2 }' "$work/$target.log")
+            seconds=$(($(of_night "$target" 2) + seconds))
+            runs=$(($(of_night "$target" 3) + ${runs:-0}))
+            # The old row goes with the new one's coming, so that an interruption leaves one of the two.
+            { awk -v target="$target" '$1 != target' "$state" && printf '%s %d %d %d\n' "$target" "$seconds" "$runs" "$findings"; } \
+                >"$state.new"
+            mv "$state.new" "$state"
+        done
+        ((open == 1)) || break
+    done
+    night_report "$@"
+    ((${#broken[@]} == 0)) || fail "broken: ${broken[*]}"
+}
+
+# What all nights together have run.
+night_report() { # TARGET...
+    local target
+    {
+        printf '%-20s %9s %13s %8s %7s %8s  %s\n' target seconds runs runs/s enough corpus findings
+        for target in "$@"; do
+            awk -v target="$target" -v enough="$enough_runs" \
+                -v corpus="$(find "$corpora/$target" -type f 2>/dev/null | wc -l)" '
+                $1 == target { seconds = $2; runs = $3; findings = $4 }
+                END { printf "%-20s %9d %13d %8d %6.1f%% %8d  %d\n", target, seconds, runs,
+                             (seconds > 0) ? runs / seconds : 0, 100 * runs / enough, corpus, findings }
+            ' "$corpora/night.tsv"
+        done
+    } | tee "$corpora/night.txt"
 }
 
 replay() { # TARGET...
@@ -252,12 +328,15 @@ print("  %6.1f %%  %5d of %5d lines  together" % (100 * covered / max(1, count),
 '
 }
 
-(($# > 0)) || fail "run, replay or coverage? (see the first lines of this script)"
+(($# > 0)) || fail "run, night, replay or coverage? (see the first lines of this script)"
 command=$1
 shift
 arguments=()
-if [[ $command == run ]]; then
-    arguments=("${1:-60}")
+if [[ $command == run || $command == night ]]; then
+    case $command in
+        run) arguments=("${1:-60}") ;;
+        night) arguments=("${1:-8}") ;;
+    esac
     shift || true
 fi
 targets=("$@")
@@ -266,6 +345,6 @@ for target in "${targets[@]}"; do
     [[ -d Fuzz/Sources/$target ]] || fail "there is no target $target"
 done
 case $command in
-    run | replay | coverage) "$command" "${arguments[@]}" "${targets[@]}" ;;
-    *) fail "unknown command '$command' (run, replay or coverage)" ;;
+    run | night | replay | coverage) "$command" "${arguments[@]}" "${targets[@]}" ;;
+    *) fail "unknown command '$command' (run, night, replay or coverage)" ;;
 esac

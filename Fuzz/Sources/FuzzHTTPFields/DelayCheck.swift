@@ -17,6 +17,14 @@ struct DelayCheck {
     /// Takes the fields.
     init(_ section: FieldSection) { self.section = section }
 
+    /// Reads the delays as they stand, and looks at their range.
+    func runBare() {
+        let delays = [RetryDelay.milliseconds(headers: self.section.fields, now: self.section.now)]
+        for case let delay? in delays + self.section.fields.map({ RetryDelay.milliseconds(message: $0.value) }) {
+            require((0...RetryDelay.maximum).contains(delay), "\(delay) ms is no delay")
+        }
+    }
+
     /// Reads the delays as they stand, those of dates made from the input, and those of messages.
     func run(_ random: inout InputHash) {
         self.compare(self.section.fields, now: self.section.now)

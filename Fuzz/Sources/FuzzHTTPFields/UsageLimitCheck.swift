@@ -14,6 +14,12 @@ struct UsageLimitCheck {
         self.headers = UsageLimitHeaders(section.fields)
     }
 
+    /// Looks at the range of what was read, and merges it again.
+    func runBare() {
+        self.checkRanges()
+        self.checkMerging()
+    }
+
     /// Compares what was read, and reads and merges it again.
     func run() {
         self.checkRanges()

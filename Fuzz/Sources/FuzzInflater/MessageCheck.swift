@@ -21,10 +21,15 @@ struct MessageCheck {
         self.payloads = settings & 8 == 0 ? messages : Self.compress(messages, self.agreement, damage: settings >> 4)
     }
 
-    /// Inflates the messages in pieces of all kinds, with limits around what they need.
-    func run(_ random: inout InputHash) {
+    /// Inflates the messages in pieces of all kinds, with limits around what they need; otherwise once, with one limit.
+    func run(_ random: inout InputHash, isDeep: Bool) {
         guard let models = self.results() else { return }
         let largest = models.lenient.map(\.output.count).max() ?? 0
+        guard isDeep else {
+            let limit = [1 << 26, largest, max(0, largest - 1)][Int.random(in: 0..<3, using: &random)]
+            guard Bool.random(using: &random) else { return self.runWhole(limit: limit, models, &random) }
+            return self.run(limit: limit, longest: 41, models, &random)
+        }
         for limit in [1 << 26, largest, largest - 1, Int.random(in: 0...300, using: &random)] where limit >= 0 {
             for longest in [Int.max, 1, 40] { self.run(limit: limit, longest: longest, models, &random) }
             self.runWhole(limit: limit, models, &random)

@@ -29,19 +29,18 @@ struct GreetingCheck {
         self.bytes = Array(reader.rest)
     }
 
-    /// Compares.
+    /// Compares the greeting in one piece with that in some.
+    func runBare(_ random: inout InputHash) {
+        self.compareSplit(with: self.course(of: [self.bytes[...]]), &random)
+    }
+
+    /// Compares the greeting in pieces of all kinds with its meaning.
     func run(_ random: inout InputHash) {
         let whole = self.course(of: [self.bytes[...]])
         self.checkMeaning(of: whole)
         let single = self.course(of: self.bytes.indices.map { self.bytes[$0...$0] })
         require(single == whole, "byte by byte \(single), as a whole \(whole)")
-        for _ in 0..<4 {
-            let cuts = (0..<3).map { _ in Int.random(in: 0...self.bytes.count, using: &random) }.sorted()
-            let places = [0] + cuts + [self.bytes.count]
-            let pieces = zip(places, places.dropFirst()).map { self.bytes[$0..<$1] }
-            let split = self.course(of: pieces)
-            require(split == whole, "cut at \(cuts) \(split), as a whole \(whole)")
-        }
+        for _ in 0..<4 { self.compareSplit(with: whole, &random) }
         guard whole.outcome != .incomplete else {
             require(whole.byteCount == self.bytes.count, "\(whole.byteCount) of \(self.bytes.count) bytes were read")
             return
@@ -54,6 +53,14 @@ struct GreetingCheck {
         require(alone == whole, "without the tunnel \(alone), with it \(whole)")
         let cut = self.course(of: [self.bytes[..<max(0, whole.byteCount - 1)]])
         require(cut.outcome == .incomplete, "without its last byte \(cut)")
+    }
+
+    private func compareSplit(with whole: Course, _ random: inout InputHash) {
+        let cuts = (0..<3).map { _ in Int.random(in: 0...self.bytes.count, using: &random) }.sorted()
+        let places = [0] + cuts + [self.bytes.count]
+        let pieces = zip(places, places.dropFirst()).map { self.bytes[$0..<$1] }
+        let split = self.course(of: pieces)
+        require(split == whole, "cut at \(cuts) \(split), as a whole \(whole)")
     }
 
     private func course(of pieces: [ArraySlice<UInt8>]) -> Course {

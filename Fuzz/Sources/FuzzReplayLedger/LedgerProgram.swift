@@ -23,10 +23,13 @@ enum LedgerOperation {
 /// Reads operations from bytes; any bytes are valid.
 struct LedgerProgram {
     private var bytes: ArraySlice<UInt8>
-    /// More raw events than the ledger has counts for take long, and come once.
-    private var hasFlooded = false
+    /// More raw events than the ledger has counts for take long, and come once at most.
+    private var mayFlood: Bool
 
-    init(_ bytes: [UInt8]) { self.bytes = bytes[...] }
+    init(_ bytes: [UInt8], mayFlood: Bool) {
+        self.bytes = bytes[...]
+        self.mayFlood = mayFlood
+    }
 
     /// The next operations; nil at the end.
     mutating func next(for model: LedgerModel) -> [LedgerOperation]? {
@@ -115,8 +118,8 @@ struct LedgerProgram {
     private mutating func flood() -> [LedgerOperation] {
         let choice = self.byte()
         let count = self.byte()
-        guard choice % 64 > 61, !self.hasFlooded else { return [] }
-        self.hasFlooded = true
+        guard choice % 64 > 61, self.mayFlood else { return [] }
+        self.mayFlood = false
         guard choice % 2 == 0 else {
             return (0..<count * 2).map { .raw(type: "flood \(choice + $0)", outputIndex: nil) }
         }

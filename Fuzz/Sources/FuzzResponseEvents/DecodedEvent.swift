@@ -38,14 +38,31 @@ struct DecodedEvent {
         require(facts.isEqual(["error": "tooLarge"]), "an event above the limit is read")
     }
 
+    /// Decodes bytes alone and behind an event of their shape, and compares the two.
+    static func checkSibling(of bytes: [UInt8]) {
+        var decoder = ResponseEventDecoder()
+        let alone = self.decode(bytes, padding: self.paddings[0], with: &decoder)
+        var hash = bytes.withUnsafeBytes { InputHash($0) }
+        _ = self.decode(self.sibling(of: bytes, &hash), padding: self.paddings[0], with: &decoder)
+        let padding = self.paddings[Int(hash.next() % UInt64(self.paddings.count))]
+        let again = self.decode(bytes, padding: padding, with: &decoder)
+        require(again.isEqual(alone), "\(again) behind a sibling, not \(alone)")
+    }
+
+    /// Another letter or digit, most often in a value; or none, and the event is repeated.
+    private static func sibling(of bytes: [UInt8], _ hash: inout InputHash) -> [UInt8] {
+        guard !bytes.isEmpty else { return bytes }
+        var sibling = bytes
+        let place = Int(hash.next() % UInt64(sibling.count))
+        if sibling[place] & 0x50 != 0 { sibling[place] ^= 1 << UInt8(hash.next() % 3) }
+        return sibling
+    }
+
     /// Decodes it behind events of its own shape: a delta is read by the shape of the one before.
     private func checkSiblings(of bytes: [UInt8], with decoder: inout ResponseEventDecoder) {
         var hash = bytes.withUnsafeBytes { InputHash($0) }
         for _ in 0..<4 {
-            var sibling = bytes
-            // Another letter or digit, most often in a value; or none, and the event is repeated.
-            let place = Int(hash.next() % UInt64(sibling.count))
-            if sibling[place] & 0x50 != 0 { sibling[place] ^= 1 << UInt8(hash.next() % 3) }
+            let sibling = Self.sibling(of: bytes, &hash)
             _ = Self.decode(sibling, padding: Self.paddings[0], with: &decoder)
             for _ in 0..<2 {
                 let facts = Self.decode(bytes, padding: Self.paddings[0], with: &decoder)

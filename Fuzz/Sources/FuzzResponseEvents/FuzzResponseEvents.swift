@@ -2,14 +2,22 @@
 // accept what Foundation accepts and with the same values, but for the differences that `FoundationCheck` names.
 // Bytes behind the input, and input decoded before, have no influence. The canonical form of the bytes is the one that
 // the plain reader's values give, and the form of a canonical text is itself.
+//
+// Every input is decoded alone and behind a sibling; the plain reader, Foundation and the other checks see a share.
 
 import Foundation
+import Invariants
 import ResponseEvents
 
 /// Called by libFuzzer for each input.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzResponseEvents(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-    let bytes = Array(UnsafeBufferPointer(start: bytes, count: bytes == nil ? 0 : count))
+    let input = UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : count)
+    let bytes = Array(input)
+    guard FuzzDepth.reachesModels(InputHash(input)) else {
+        DecodedEvent.checkSibling(of: bytes)
+        return 0
+    }
     var reader = StrictJSON(bytes)
     let node: JSONNode?
     do throws(StrictJSONError) {

@@ -5,6 +5,7 @@ public enum ExactCopy {
     /// Lends a copy that begins so many bytes after an address that 64 divides, and ends with its memory.
     ///
     /// The bytes before it are `margin`, because a read of them can only be noticed by what it does.
+    @inlinable
     public static func lend<Value, Failure: Error>(
         _ bytes: some Collection<UInt8>, misalignment: Int = 0, margin: UInt8 = 0,
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Value

@@ -39,14 +39,16 @@ public struct InputReader {
 
 /// Numbers that follow from an input, so that a finding can be run again.
 public struct InputHash: RandomNumberGenerator {
-    private var state: UInt64
+    @usableFromInline var state: UInt64
 
     /// Hashes an input.
+    @inlinable
     public init(_ bytes: UnsafeRawBufferPointer) {
         self.state = bytes.reduce(14_695_981_039_346_656_037) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }
     }
 
     /// The next number.
+    @inlinable
     public mutating func next() -> UInt64 {
         self.state &+= 0x9E37_79B9_7F4A_7C15
         var value = self.state
