@@ -3,11 +3,13 @@
 Usage: docs.py undocumented SYMBOLS MODULE...
        docs.py curated SITE
        docs.py examples EXAMPLES
+       docs.py output
        docs.py tables PAGE
        docs.py types SYMBOLS EXAMPLES MODULE...
 
 SYMBOLS is a folder of symbol graphs, SITE one of the merged archives, EXAMPLES one for the code blocks of README.md, of
 Documentation, and of the catalogs Sources/MODULE/MODULE.docc. PAGE is a page whose tables have names of its examples.
+`output` finds examples whose output traps in a pipe or is not seen when it is written.
 Prints what is missing, and exits with status 1 if anything is.
 """
 
@@ -17,6 +19,10 @@ import re
 import sys
 
 LANGUAGES = {"swift", "sh"}
+# FileHandle's calls that trap, such as in a pipe whose reader has gone, each of which has a throwing one beside it.
+TRAPS = re.compile(
+    r"(?:standard(?:Output|Error)|\w*[hH]andle|FileHandle\([^)]*\)\??)\.write\((?!contentsOf:)"
+    r"|\.(?:readDataToEndOfFile|readData\(ofLength|availableData|seekToEndOfFile|synchronizeFile|closeFile)\b")
 TYPES = {"swift.class", "swift.struct", "swift.enum", "swift.protocol", "swift.actor", "swift.typealias"}
 
 
@@ -109,6 +115,34 @@ def examples(folder):
     return 0
 
 
+def code():
+    """All code that readers copy: a name and lines, of blocks in pages, of doc comments, and of the examples."""
+    for _, page in pages():
+        for language, start, lines in blocks(page):
+            if language == "swift":
+                yield f"{page}", start, lines
+    for file in sorted(pathlib.Path("Sources").glob("**/*.swift")):
+        lines = [line.strip() for line in file.read_text().splitlines()]
+        yield f"{file}", 0, [line if line.startswith("///") else "" for line in lines]
+    for file in sorted(pathlib.Path("Examples").glob("**/*.swift")):
+        yield f"{file}", 0, file.read_text().splitlines()
+
+
+def output():
+    """Counts output that traps, and output without a line feed that no `fflush` in the next lines makes visible."""
+    wrong = 0
+    for name, start, lines in code():
+        for number, line in enumerate(lines):
+            if TRAPS.search(line):
+                print(f"docs: {name}:{start + number + 1}: traps when it fails: use a throwing call, write(contentsOf:)")
+            elif re.search(r'terminator: (?!"\\n")', line) and "fflush" not in "".join(lines[number:number + 3]):
+                print(f"docs: {name}:{start + number + 1}: not seen before a buffer is full: fflush(nil)")
+            else:
+                continue
+            wrong += 1
+    return wrong
+
+
 def tables(page):
     """Counts the names in the tables of a page that none of its code blocks has."""
     page = pathlib.Path(page)
@@ -144,6 +178,8 @@ def main(arguments):
             return curated(site)
         case ["examples", folder]:
             return examples(folder)
+        case ["output"]:
+            return output()
         case ["tables", page]:
             return tables(page)
         case ["types", symbol_folder, example_folder, *modules] if modules:

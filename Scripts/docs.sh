@@ -3,9 +3,10 @@
 # Usage: Scripts/docs.sh [--accept-api]
 #
 # Every public symbol has documentation and a place among the topics of its module; no public declaration has changed
-# unannounced (Scripts/release.py); every code block of README.md, the guide and the catalogs compiles by itself; every
-# public type has an example; the manual page and the completions of the command line are well formed. The products have
-# to be built. The site is left in .build/documentation/site; its addresses begin at the root of a server.
+# unannounced (Scripts/release.py); every code block of README.md, the guide and the catalogs compiles by itself, and its
+# output neither traps in a pipe nor stays in a buffer; every public type has an example; the manual page and the
+# completions of the command line are well formed. The products have to be built. The site is left in
+# .build/documentation/site; its addresses begin at the root of a server.
 # --accept-api only writes the baseline of the public API, Documentation/PublicAPI.txt.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -109,6 +110,7 @@ for name in Logging Metrics; do
         "Examples/Sources/$name/$name.swift"
 done
 
+python3 Scripts/docs.py output || fail "examples whose output traps or is not seen"
 python3 Scripts/docs.py examples "$work/examples"
 readonly check=(swiftc -typecheck -swift-version 6 -warnings-as-errors)
 readonly features=(-enable-upcoming-feature ExistentialAny -enable-upcoming-feature MemberImportVisibility)

@@ -14,7 +14,7 @@ import PlatformFoundation
 /// ```swift
 /// let client = Chappie.client(tools: [weather])
 /// for try await event in client.stream("What is the weather in Oslo?") {
-///     if case .textDelta(let text) = event { FileHandle.standardOutput.write(Data(text.utf8)) }
+///     if case .textDelta(let text) = event { try FileHandle.standardOutput.write(contentsOf: Data(text.utf8)) }
 /// }
 /// ```
 ///

@@ -82,5 +82,5 @@ func demonstrate() async throws {
 if ProcessInfo.processInfo.environment["CHAPPIE_BASE_URL"] == nil {
     try await demonstrate()
 } else {
-    print(String(decoding: try await relayed(by: Chappie.client()).body, as: UTF8.self), terminator: "")
+    try FileHandle.standardOutput.write(contentsOf: Data(try await relayed(by: Chappie.client()).body))
 }

@@ -56,7 +56,7 @@ extension ChappieStreamingTransport {
     ///
     /// ```swift
     /// for try await event in transport.resume("resp_1", after: 42) {
-    ///     if case .textDelta(let text) = event { print(text, terminator: "") }
+    ///     if case .textDelta(let text) = event { try FileHandle.standardOutput.write(contentsOf: Data(text.utf8)) }
     /// }
     /// ```
     ///
