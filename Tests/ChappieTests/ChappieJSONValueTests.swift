@@ -33,6 +33,19 @@ import Testing
                 == #"{"closed":true,"default":null,"limit":3,"ratio":0.5,"required":["city"],"type":"object"}"#)
     }
 
+    @Test func valueIsReadByItsKind() throws {
+        let value = try #require(ChappieJSONValue(jsonText: #"{"a":[1,2.5,true,null,"x",{"b":9007199254740992}]}"#))
+        #expect(value.object?.keys.sorted() == ["a"] && value.array == nil && value[0] == nil)
+        let list = value["a"]
+        #expect(list?.array?.count == 6 && list?.object == nil && list?["a"] == nil)
+        #expect(list?[0]?.int == 1 && list?[1]?.int == nil && list?[1]?.number == 2.5)
+        #expect(
+            list?[2]?.bool == true && list?[0]?.bool == nil && list?[3]?.isNull == true && list?[0]?.isNull == false)
+        #expect(list?[4]?.string == "x" && list?[4]?.int == nil && list?[5]?["b"]?.int == 9_007_199_254_740_992)
+        #expect(list?[6] == nil && list?[-1] == nil)
+        #expect(ChappieJSONValue.number(1e300).int == nil)
+    }
+
     @Test func deeplyNestedJSONHasNoValue() {
         let deep = String(repeating: "[", count: 100_000) + String(repeating: "]", count: 100_000)
         #expect(ChappieJSONValue(jsonText: deep) == nil)

@@ -14,17 +14,25 @@ import Testing
         struct Part: Decodable, Equatable { let name: String }
     }
 
-    private static let names: Set = ["name", "size", "marks", "parts"]
-
     private static func answer(_ events: ChappieStreamEvent...) -> StructuredAnswer {
         var answer = StructuredAnswer()
         for event in events { answer.add([event]) }
         return answer
     }
 
-    private static func error(_ answer: StructuredAnswer) -> ChappieStructuredOutputError? {
+    private static func error(
+        _ answer: StructuredAnswer, schema: ChappieJSONSchema? = nil
+    ) -> ChappieStructuredOutputError? {
+        Self.error(answer, as: City.self, schema: schema)
+    }
+
+    private static func error<Value: Decodable>(
+        _ answer: StructuredAnswer, as type: Value.Type, schema: ChappieJSONSchema? = nil,
+        decoder: JSONDecoder = .ofAnswers()
+    ) -> ChappieStructuredOutputError? {
         do throws(ChappieStructuredOutputError) {
-            _ = try answer.value(of: City.self, memberNames: Self.names)
+            let derived = try ChappieJSONSchema(of: type)
+            _ = try answer.value(of: type, schema: schema ?? derived, decoder: decoder)
             return nil
         } catch {
             return error
@@ -36,7 +44,7 @@ import Testing
     @Test func deltasAreTheAnswer() throws {
         let answer = Self.answer(.textDelta(#"{"name":"Os"#), .reasoningDelta("x"), .textDelta(#"lo","size":7}"#))
         #expect(
-            try answer.value(of: City.self, memberNames: Self.names)
+            try answer.value(of: City.self, schema: ChappieJSONSchema(of: City.self), decoder: .ofAnswers())
                 == City(name: "Oslo", size: 7, marks: nil, parts: nil))
     }
 
@@ -109,9 +117,53 @@ import Testing
         #expect(error?.category == .server && error?.isRetryable == true)
     }
 
-    @Test func numberOutOfRangeIsAMismatch() {
-        let error = Self.error(Self.answer(.textDelta(#"{"name":"a","size":1,"marks":{"secret":300}}"#)))
-        #expect(error == .doesNotMatch(codingPath: "", .rejected))
+    // MARK: Answers that fit the schema
+
+    private struct Dated: Decodable { let when: Date }
+
+    /// The schema allows what the type or the decoder rejects, so the server is not at fault.
+    @Test func answerThatFitsTheSchemaAndIsNotDecodedIsNoFaultOfTheServer() throws {
+        let range = Self.error(Self.answer(.textDelta(#"{"name":"a","size":1,"marks":{"secret":300}}"#)))
+        #expect(range == .notDecodable(codingPath: "", .rejected))
+        let byHand = try ChappieJSONSchema(
+            parsing: #"{"type":"object","properties":{"when":{"type":"string","format":"date-time"}}}"#)
+        let answer = Self.answer(.textDelta(#"{"when":"2026-01-01T00:00:00Z"}"#))
+        let error = Self.error(answer, as: Dated.self, schema: byHand, decoder: JSONDecoder())
+        #expect(error == .notDecodable(codingPath: "when", .otherType))
+        #expect(error?.tag == "structured-output.not-decodable")
+        #expect(error?.category == .validation && error?.isRetryable == false)
+        #expect(error?.safeDescription.contains("the server") == false)
+        #expect(error?.recoverySuggestion?.hasPrefix("Pass a decoder") == true)
+    }
+
+    @Test(arguments: [
+        (#"{"when":"tomorrow"}"#, ChappieValueMismatch.rejected), (#"{"when":788918400}"#, .otherType),
+        (#"{"when":null}"#, .null), ("{}", .missing),
+    ])
+    func dateThatIsNoneIsAFaultOfTheServer(text: String, mismatch: ChappieValueMismatch) {
+        let error = Self.error(Self.answer(.textDelta(text)), as: Dated.self)
+        #expect(error == .doesNotMatch(codingPath: "when", mismatch))
+    }
+
+    private struct Values: Decodable, Equatable {
+        let when: Date
+        let id: UUID
+        let link: URL
+        let price: Decimal
+        let bytes: Data
+    }
+
+    @Test(arguments: ["2026-01-01T00:00:00Z", "2026-01-01T01:00:00+01:00", "2026-01-01T00:00:00.000Z"])
+    func valuesOfFoundationAreDecodedAsTheirSchemaSays(date: String) throws {
+        let id = "6F1D3C1E-3F0A-4C1B-9A55-0D2F5C6B7A80"
+        let answer = Self.answer(
+            .textDelta(#"{"when":"\#(date)","id":"\#(id)","link":"https://example.org/a","price":0.1,"bytes":"aGk="}"#))
+        let schema = try ChappieJSONSchema(of: Values.self)
+        let expected = Values(
+            when: Date(timeIntervalSince1970: 1_767_225_600), id: try #require(UUID(uuidString: id)),
+            link: try #require(URL(string: "https://example.org/a")), price: try #require(Decimal(string: "0.1")),
+            bytes: Data("hi".utf8))
+        #expect(try answer.value(of: Values.self, schema: schema, decoder: .ofAnswers()) == expected)
     }
 
     /// No printed form has a part of an answer.
@@ -119,7 +171,7 @@ import Testing
         let errors: [ChappieStructuredOutputError] = [
             .refused("secret words"), .incomplete(ChappieResponse(id: "secret", status: "incomplete")),
             .notJSON(offset: 3), .doesNotMatch(codingPath: "a.*", .rejected),
-            .noSchema(codingPath: "a[0]", type: "T", .recursive),
+            .noSchema(codingPath: "a[0]", type: "T", .recursive), .notDecodable(codingPath: "a.*", .rejected),
         ]
         for error in errors {
             var dumped = ""
@@ -130,7 +182,7 @@ import Testing
             #expect("\(error)" == "\(error.tag): \(error.safeDescription)")
             #expect(error.safeDescription == "\(error.failureReason ?? "") \(error.recoverySuggestion ?? "")")
         }
-        #expect(errors.map(\.isRetryable) == [false, false, true, true, false])
+        #expect(errors.map(\.isRetryable) == [false, false, true, true, false, false])
         #expect(Set(errors.map(\.tag)).count == errors.count)
         for obstacle in ChappieSchemaObstacle.allCases {
             let error = ChappieStructuredOutputError.noSchema(codingPath: "", type: "T", obstacle)

@@ -1,4 +1,5 @@
 public import ChappieTransport
+public import PlatformFoundation
 import TransportSurface
 
 /// A JSON Schema (JSON Schema draft 2020-12), such as that of a structured output.
@@ -40,20 +41,29 @@ public struct ChappieJSONSchema: Sendable, Equatable {
     /// Covered are types that decode an object with these members, in which the schema closes every object, requires
     /// every member, and allows `null` where the type does:
     ///
-    /// - `String`, `Bool`, integers, `Float`, `Double`, `Decimal` and `URL`, and types that decode one of these alone;
+    /// - `String`, `Bool`, integers, `Float`, `Double`, `Decimal`, `URL`, `UUID`, `Date` in ISO 8601 and `Data` in Base64,
+    ///   and types that decode one of these alone;
     /// - optionals, arrays, sets, dictionaries with `String` keys, and other covered types;
     /// - enumerations that are `CaseIterable` and have raw values of text or integers.
     ///
     /// Anything else throws `ChappieStructuredOutputError.noSchema`, with the place and the obstacle: recursive types,
-    /// `Date`, `Data`, types that choose between several forms, such as by a case or a member that is absent, and types
-    /// that reject the recording decoder's values: empty texts, 0, both Booleans, each case, and `null` where it is
-    /// asked for. The schema of such a type is written by hand. An `init(from:)` that traps on these values traps here.
+    /// types that choose between several forms, such as by a case or a member that is absent, and types that reject the
+    /// recording decoder's values: empty texts, 0, both Booleans, each case, and `null` where it is asked for. The
+    /// schema of such a type is written by hand. An `init(from:)` that traps on these values traps here.
     ///
     /// A dictionary is an object that is not closed, so that the schema of a type with one does not restrict the model
-    /// strictly (`closesObjects`).
+    /// strictly (`closesObjects`). A type that is `ChappieDescribed` describes its members to the model.
     public init<Value: Decodable>(of type: Value.Type) throws(ChappieStructuredOutputError) {
+        try self.init(of: type, decoder: .ofAnswers())
+    }
+
+    /// Derives the schema of a type's values, as `init(of:)` does, for answers that this decoder will read.
+    ///
+    /// `Date` and `Data` have the form of the decoder's strategies: ISO 8601 or a number with its unit, Base64 or a list
+    /// of integers. Where the strategy is a closure or a formatter, the obstacle is `ambiguousForm`.
+    public init<Value: Decodable>(of type: Value.Type, decoder: JSONDecoder) throws(ChappieStructuredOutputError) {
         do throws(SchemaFault) {
-            self.jsonText = try SchemaDerivation.schema(of: type).jsonText
+            self.jsonText = try SchemaDerivation.schema(of: type, forms: SchemaForms(decoder)).jsonText
         } catch {
             throw .noSchema(codingPath: error.codingPath, type: error.typeName, error.obstacle)
         }

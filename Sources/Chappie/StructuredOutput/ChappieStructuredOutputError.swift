@@ -20,6 +20,11 @@ public enum ChappieStructuredOutputError: Error, Sendable, Equatable {
     ///
     /// Names that the schema does not have, such as the keys of a dictionary, are `*`, because they are content.
     case doesNotMatch(codingPath: String, ChappieValueMismatch)
+    /// The answer fits the schema that was sent, and the type is not decoded from it: the place of the value, as in
+    /// `doesNotMatch`, and its fault.
+    ///
+    /// The schema allows what the decoder or the type rejects.
+    case notDecodable(codingPath: String, ChappieValueMismatch)
 }
 
 /// The reason for which a schema cannot be derived from a type.
@@ -41,8 +46,10 @@ public enum ChappieSchemaObstacle: String, Sendable, CaseIterable {
     case fixedLength
     /// The type asks for the names of the members.
     case openMembers
-    /// The form depends on the decoder's strategy: `Date` and `Data`.
+    /// The decoder's strategy for `Date` or `Data` is a closure or a formatter, which does not show the form.
     case ambiguousForm
+    /// The type describes a member that it does not decode (`ChappieDescribed`).
+    case unknownMember
     /// The outermost type is not an object.
     case notObject
 }
@@ -70,13 +77,14 @@ extension ChappieStructuredOutputError {
         case .incomplete: "structured-output.incomplete"
         case .notJSON: "structured-output.not-json"
         case .doesNotMatch: "structured-output.mismatch"
+        case .notDecodable: "structured-output.not-decodable"
         }
     }
 
     /// The category of the failure.
     public var category: ChappieErrorCategory {
         switch self {
-        case .noSchema, .refused, .incomplete: .validation
+        case .noSchema, .refused, .incomplete, .notDecodable: .validation
         case .notJSON, .doesNotMatch: .server
         }
     }
@@ -85,7 +93,7 @@ extension ChappieStructuredOutputError {
     /// the schema.
     public var isRetryable: Bool {
         switch self {
-        case .noSchema, .refused, .incomplete: false
+        case .noSchema, .refused, .incomplete, .notDecodable: false
         case .notJSON, .doesNotMatch: true
         }
     }
@@ -117,15 +125,20 @@ extension ChappieStructuredOutputError: LocalizedError {
         case .notJSON(let offset): "The answer is not JSON from offset \(offset) on."
         case .doesNotMatch(let path, let mismatch):
             "The answer does not match the type: \(path.isEmpty ? "the value" : path) \(mismatch.words)."
+        case .notDecodable(let path, let mismatch):
+            "The answer fits the schema, and the type is not decoded from it: \(path.isEmpty ? "the value" : path) "
+                + "\(mismatch.words)."
         }
     }
 
     private var advice: String {
         switch self {
+        case .noSchema(_, _, .unknownMember): "Name the member as it is named in JSON, or remove its description."
         case .noSchema: "Write the schema by hand, with ChappieJSONSchema(parsing:), and pass it as the schema."
         case .refused: "See the model's words, and change the request."
         case .incomplete: "Allow more output tokens, or change the request."
         case .notJSON, .doesNotMatch: "Try again. If it happens often, the server or the model ignores schemas."
+        case .notDecodable: "Pass a decoder that reads what the schema describes, or change the schema or the type."
         }
     }
 }
@@ -151,7 +164,8 @@ extension ChappieSchemaObstacle {
         case .severalForms: "its init(from:) chooses between several forms"
         case .fixedLength: "its init(from:) does not read a list to its end"
         case .openMembers: "its init(from:) asks for the names of the members"
-        case .ambiguousForm: "its form depends on the decoder's strategy"
+        case .ambiguousForm: "the decoder's strategy does not show its form"
+        case .unknownMember: "it describes a member that it does not decode"
         case .notObject: "it is not decoded from an object"
         }
     }

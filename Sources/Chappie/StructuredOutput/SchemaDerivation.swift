@@ -33,6 +33,7 @@ final class SchemaDerivation {
 
     /// The answers of this run.
     let answers: Answers
+    private let forms: SchemaForms
     /// The number of cases of the largest enumeration.
     private var caseCount = 0
     /// The types that are being derived, the outermost first.
@@ -41,21 +42,24 @@ final class SchemaDerivation {
     /// The first fault, which counts even when the type's own code catches the error.
     private(set) var fault: SchemaFault?
 
-    private init(_ answers: Answers = Answers()) { self.answers = answers }
+    private init(_ answers: Answers = Answers(), forms: SchemaForms) {
+        self.answers = answers
+        self.forms = forms
+    }
 
-    /// Returns the schema of a type whose values are objects.
+    /// Returns the schema of a type whose values are objects, as a decoder with these forms reads them.
     ///
     /// A type that asks for other members after other answers, such as those of the case that it has decoded, has no
     /// schema of one form.
-    static func schema(of type: (some Decodable).Type) throws(SchemaFault) -> SchemaNode {
-        let first = SchemaDerivation()
+    static func schema(of type: (some Decodable).Type, forms: SchemaForms) throws(SchemaFault) -> SchemaNode {
+        let first = SchemaDerivation(forms: forms)
         let node = try first.node(of: type)
         guard node.isObject else { throw SchemaFault(type, at: [], .notObject) }
         for index in 1..<max(2, min(first.caseCount, Self.maximumRunCount)) {
-            let other = try SchemaDerivation(Answers(caseIndex: index)).node(of: type)
+            let other = try SchemaDerivation(Answers(caseIndex: index), forms: forms).node(of: type)
             guard other == node else { throw SchemaFault(type, at: [], .severalForms) }
         }
-        let sparse = try SchemaDerivation(Answers(isNull: true)).node(of: type)
+        let sparse = try SchemaDerivation(Answers(isNull: true), forms: forms).node(of: type)
         guard node.covers(sparse) else { throw SchemaFault(type, at: [], .severalForms) }
         return node
     }
@@ -107,7 +111,11 @@ final class SchemaDerivation {
         if let primitive = type as? any SchemaPrimitive.Type, let value = primitive.recordedValue as? Value {
             return (primitive.schemaNode, value)
         }
-        if type == Date.self || type == Data.self { throw self.refuse(.ambiguousForm, at: path) }
+        if let value = Date(timeIntervalSince1970: 0) as? Value {
+            return (try self.form(self.forms.date, at: path), value)
+        }
+        if let value = Data() as? Value { return (try self.form(self.forms.data, at: path), value) }
+        if let value = UUID() as? Value { return (.text(format: "uuid"), value) }
         // Its own code traps on a scheme that is empty.
         if type == URLComponents.self { throw self.refuse(.rejectsValues, at: path) }
         if type == URL.self, let value = URL(filePath: "/") as? Value { return (.string, value) }
@@ -119,6 +127,11 @@ final class SchemaDerivation {
         guard let type = type as? any (CaseIterable & RawRepresentable & Decodable).Type else { return nil }
         let (node, value) = try self.enumeration(type, at: path)
         return (value as? Value).map { (node, $0) }
+    }
+
+    private func form(_ node: SchemaNode?, at path: [any CodingKey]) throws -> SchemaNode {
+        guard let node else { throw self.refuse(.ambiguousForm, at: path) }
+        return node
     }
 
     /// Runs the type's own code.
@@ -134,7 +147,7 @@ final class SchemaDerivation {
             throw self.refuse(.rejectsValues, at: path)
         }
         if let fault = self.fault { throw fault }
-        let node = try record.node(self, at: path)
+        let node = try self.described(try record.node(self, at: path), of: type, at: path)
         guard !isOptional else { return (node, value) }
         // The cases cannot be listed, although one of them has this raw value.
         if record.isWhole, Mirror(reflecting: value).displayStyle == .enum {
@@ -142,6 +155,15 @@ final class SchemaDerivation {
         }
         if record.hasForm, self.hasSeveralForms(type) { throw self.refuse(.severalForms, at: path) }
         return (node, value)
+    }
+
+    /// Returns the schema of a type with the type's own descriptions of its members.
+    private func described(_ node: SchemaNode, of type: Any.Type, at path: [any CodingKey]) throws -> SchemaNode {
+        guard let type = type as? any ChappieDescribed.Type else { return node }
+        if let described = node.describing(type.memberDescriptions) { return described }
+        // Of a type that is asked with `null`, members may be missing.
+        guard !self.answers.isNull else { return node }
+        throw self.refuse(.unknownMember, at: path)
     }
 
     /// Returns whether a type asks for another form when the first one does not fit.

@@ -10,6 +10,8 @@ indirect enum SchemaNode: Equatable, Sendable {
 
     /// Text.
     case string
+    /// Text of a format (JSON Schema draft 2020-12, Validation, section 7.3).
+    case text(format: String)
     /// A number without a fraction.
     case integer
     /// A number.
@@ -28,13 +30,21 @@ indirect enum SchemaNode: Equatable, Sendable {
     case object([Member])
     /// A value, or `null`.
     case nullable(SchemaNode)
+    /// A value with a description for the model.
+    case described(SchemaNode, String)
 
     /// The node of a value that was `null`, so that its schema is not known.
     static let null = SchemaNode.nullable(.object([]))
 
+    /// The schema without its own description.
+    private var undescribed: SchemaNode {
+        guard case .described(let node, _) = self else { return self }
+        return node.undescribed
+    }
+
     /// Returns whether a run with fewer values has asked for no other members.
     func covers(_ other: SchemaNode) -> Bool {
-        switch (self, other) {
+        switch (self.undescribed, other.undescribed) {
         case (_, .null): true
         case (.nullable(let own), .nullable(let other)), (.array(let own), .array(let other)),
             (.dictionary(let own), .dictionary(let other)):
@@ -43,15 +53,27 @@ indirect enum SchemaNode: Equatable, Sendable {
             others.allSatisfy { other in
                 own.contains { $0.name == other.name && $0.node.covers(other.node) }
             }
-        default: self == other
+        default: self.undescribed == other.undescribed
         }
+    }
+
+    /// Returns the same schema with descriptions of the members of these names; nil when one has no such member.
+    func describing(_ descriptions: [String: String]) -> SchemaNode? {
+        guard !descriptions.isEmpty else { return self }
+        guard case .object(var members) = self else { return nil }
+        for (name, text) in descriptions {
+            guard let index = members.firstIndex(where: { $0.name == name }) else { return nil }
+            members[index] = Member(name: name, node: .described(members[index].node, text))
+        }
+        return .object(members)
     }
 
     /// Indicates whether the values are objects.
     var isObject: Bool {
         switch self {
         case .object, .dictionary: true
-        case .string, .integer, .number, .boolean, .texts, .integers, .array, .nullable: false
+        case .described(let node, _): node.isObject
+        case .string, .text, .integer, .number, .boolean, .texts, .integers, .array, .nullable: false
         }
     }
 
@@ -62,6 +84,9 @@ indirect enum SchemaNode: Equatable, Sendable {
         var object = JSONObjectText()
         switch self {
         case .string: object.setType("string", isNullable)
+        case .text(let format):
+            object.setType("string", isNullable)
+            object.setText(format, for: "format")
         case .integer: object.setType("integer", isNullable)
         case .number: object.setType("number", isNullable)
         case .boolean: object.setType("boolean", isNullable)
@@ -82,6 +107,10 @@ indirect enum SchemaNode: Equatable, Sendable {
             }
             self.setObject(&object)
         case .nullable(let node): return node.json(isNullable: true)
+        case .described(let node, let text):
+            guard let described = try? JSONObjectText(node.json(isNullable: isNullable)) else { break }
+            object = described
+            object.setText(text, for: "description")
         }
         return object.json
     }
@@ -96,7 +125,7 @@ indirect enum SchemaNode: Equatable, Sendable {
             object["properties"] = properties.json[...]
             object["required"] = JSONArrayText.json(members.map { JSONText.string($0.name)[...] })[...]
             object.setJSON("false", for: "additionalProperties")
-        case .string, .integer, .number, .boolean, .texts, .integers, .array, .nullable: break
+        case .string, .text, .integer, .number, .boolean, .texts, .integers, .array, .nullable, .described: break
         }
     }
 }

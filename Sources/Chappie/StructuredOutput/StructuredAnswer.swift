@@ -40,22 +40,24 @@ struct StructuredAnswer {
     }
 
     /// Returns the answer as a value of a type; the names that the schema has may be in an error.
+    ///
+    /// An answer that fits the schema, and is not decoded all the same, is no fault of the server.
     func value<Value: Decodable>(
-        of type: Value.Type, memberNames: Set<String>
+        of type: Value.Type, schema: ChappieJSONSchema, decoder: JSONDecoder
     ) throws(ChappieStructuredOutputError) -> Value {
         guard self.refusal.isEmpty else { throw .refused(self.refusal) }
         let bytes = Array(self.text.utf8)
         let fault = JSONObjectFault(bytes)
         if let fault, fault.kind != .otherValue { throw .notJSON(offset: fault.kind == .empty ? 0 : fault.offset) }
         do {
-            return try JSONDecoder().decode(type, from: Data(bytes))
+            return try decoder.decode(type, from: Data(bytes))
         } catch {
-            throw Self.error(error, isObject: fault == nil, memberNames: memberNames)
+            throw Self.error(error, of: bytes, isObject: fault == nil, schema: schema)
         }
     }
 
     private static func error(
-        _ error: any Error, isObject: Bool, memberNames: Set<String>
+        _ error: any Error, of answer: [UInt8], isObject: Bool, schema: ChappieJSONSchema
     ) -> ChappieStructuredOutputError {
         let (mismatch, path): (ChappieValueMismatch, [any CodingKey]) =
             switch error as? DecodingError {
@@ -69,9 +71,13 @@ struct StructuredAnswer {
         // Text behind a value that is not an object is found by the decoder alone.
         if !isObject, mismatch == .rejected, path.isEmpty { return .notJSON(offset: 0) }
         // Names that the schema does not have are the answer's.
+        let memberNames = schema.memberNames
         let shown = path.map { key -> any CodingKey in
             CodingPlace.isIndex(key) || memberNames.contains(key.stringValue) ? key : SchemaKey("*")
         }
-        return .doesNotMatch(codingPath: CodingPlace.words(shown), mismatch)
+        let place = CodingPlace.words(shown)
+        let isFitting = JSONDocumentValue(text: answer).map { SchemaCheck(schema: schema.json).accepts($0) }
+        return isFitting == true
+            ? .notDecodable(codingPath: place, mismatch) : .doesNotMatch(codingPath: place, mismatch)
     }
 }

@@ -62,39 +62,3 @@ extension JSONObjectFault {
         }
     }
 }
-
-extension ChappieJSONValue {
-    /// The types that a schema names; nil when it names none, or one that JSON Schema does not have.
-    fileprivate var jsonTypes: [String]? {
-        let types: [String]
-        switch self["type"] {
-        case .string(let type): types = [type]
-        case .array(let elements): types = elements.compactMap(\.string)
-        case .object, .number, .bool, .null, nil: return nil
-        }
-        let known: Set = ["object", "array", "string", "number", "integer", "boolean", "null"]
-        guard !types.isEmpty, types.allSatisfy(known.contains) else { return nil }
-        return self["nullable"] == .bool(true) ? types + ["null"] : types
-    }
-}
-
-extension JSONDocumentValue {
-    /// JSON Schema's name of the value's type.
-    fileprivate var typeName: String {
-        switch self {
-        case .object: "object"
-        case .array: "array"
-        case .string: "string"
-        case .number: "number"
-        case .bool: "boolean"
-        case .null: "null"
-        }
-    }
-
-    fileprivate func isOf(type: String) -> Bool {
-        // In JSON Schema 1.0 is an integer.
-        guard type == "integer" else { return self.typeName == type }
-        guard case .number(let text) = self, let number = Double(text) else { return false }
-        return number.rounded() == number
-    }
-}

@@ -56,7 +56,8 @@ public enum ChappieJSONValue: Sendable, Equatable {
         throw ChappieArgumentError("text", reason)
     }
 
-    private init?(_ value: JSONDocumentValue) {
+    /// Creates a value from a document's; nil for a number that is too large.
+    init?(_ value: JSONDocumentValue) {
         switch value {
         case .object(let members):
             var values: [String: ChappieJSONValue] = [:]
@@ -92,6 +93,24 @@ public enum ChappieJSONValue: Sendable, Equatable {
         return members[name]
     }
 
+    /// Returns an element; nil for a value that is not an array, and for an index that it does not have.
+    public subscript(index: Int) -> ChappieJSONValue? {
+        guard case .array(let elements) = self, elements.indices.contains(index) else { return nil }
+        return elements[index]
+    }
+
+    /// The members by name; nil for a value that is not an object.
+    public var object: [String: ChappieJSONValue]? {
+        guard case .object(let members) = self else { return nil }
+        return members
+    }
+
+    /// The elements in order; nil for a value that is not an array.
+    public var array: [ChappieJSONValue]? {
+        guard case .array(let elements) = self else { return nil }
+        return elements
+    }
+
     /// The text; nil for another value.
     public var string: String? {
         guard case .string(let text) = self else { return nil }
@@ -103,6 +122,18 @@ public enum ChappieJSONValue: Sendable, Equatable {
         guard case .number(let number) = self else { return nil }
         return number
     }
+
+    /// The number as an integer; nil for one with a fraction or out of the range of `Int`, and for another value.
+    public var int: Int? { self.number.flatMap { Int(exactly: $0) } }
+
+    /// True or false; nil for another value.
+    public var bool: Bool? {
+        guard case .bool(let isTrue) = self else { return nil }
+        return isTrue
+    }
+
+    /// Indicates whether the value is `null`.
+    public var isNull: Bool { self == .null }
 }
 
 extension ChappieJSONValue: Codable {

@@ -12,6 +12,7 @@ struct ServeCommand {
         options: [
             .init("port", "N", "the TCP port; default 0: any free one"),
             .init("recording", "FILE", "events to serve, one JSON object a line; several are served in turn"),
+            .init("text", "FILE", "answer every request with the text of this file, without reasoning and calls"),
             .init(
                 "scenario", "NAME|FILE", "the faults and expectations: a built-in scenario, or a file with one as JSON",
                 values: ChappieTestServer.builtInScenarios.map(\.name)),
@@ -30,8 +31,9 @@ struct ServeCommand {
             .init("log", "log as JSON lines on standard error"),
         ],
         notes: [
-            "The first line of standard output is 'listening on' and the base URL. Without a recording, a built-in "
-                + "scripted model answers, the same for the same seed.",
+            "The first line of standard output is 'listening on' and the base URL. Without a recording or a "
+                + "text, a built-in scripted model answers, the same for the same seed; a request for JSON (text.format) "
+                + "with JSON that fits its schema.",
             "An authorization server is there as well, at the base URL without its path, and knows every client. "
                 + "With --pending page, browsers are asked too, and devices on the page /codex/device.",
             "With --upstream, every connection is relayed to that server as it is, TLS included, and the URL's path "

@@ -12,7 +12,7 @@ struct ServeOptions {
 
     /// The options of the test server, which have no meaning for another one.
     private static let serverOptions = [
-        "recording", "rate", "compress", "tls", "ca-out", "pending", "token-lifetime", "guard",
+        "recording", "text", "rate", "compress", "tls", "ca-out", "pending", "token-lifetime", "guard",
     ]
     /// The longest lifetime of an access token: a year, in seconds.
     private static let longestLifetime = 31_536_000
@@ -43,13 +43,23 @@ struct ServeOptions {
             configuration.contentCoding = .gzip
         }
         configuration.signIn = try Self.signIn(arguments)
-        let recordings = arguments.texts("recording")
-        if !recordings.isEmpty {
-            var contents: [[String]] = []
-            for path in recordings { contents.append(try Self.recording(path)) }
-            configuration.model = .recordings(contents)
-        }
+        if let model = try Self.model(arguments) { configuration.model = model }
         return configuration
+    }
+
+    /// Returns the source of responses that the command line names; nil for that of the scenario.
+    private static func model(
+        _ arguments: ParsedArguments
+    ) throws(UsageError) -> ChappieTestServer.Model? {
+        let recordings = arguments.texts("recording")
+        if let path = arguments.text("text") {
+            guard recordings.isEmpty else { throw UsageError("options --text and --recording exclude each other") }
+            return .text(String(decoding: try DescriptorReader.bytes(ofFile: path), as: UTF8.self))
+        }
+        guard !recordings.isEmpty else { return nil }
+        var contents: [[String]] = []
+        for path in recordings { contents.append(try Self.recording(path)) }
+        return .recordings(contents)
     }
 
     /// Returns the configuration of sign-ins.

@@ -29,6 +29,8 @@ final class ResponseSource: Sendable {
     private let model: ChappieTestServer.Model
     private let state = Monitor(State())
 
+    /// The whole text of the scripted model.
+    private let text: String
     private let recordings: [Recording]
 
     /// Creates the source of a model.
@@ -36,17 +38,11 @@ final class ResponseSource: Sendable {
     /// The parts that all responses share are made here, once.
     init(_ model: ChappieTestServer.Model) {
         switch model {
-        case .scripted(var scripted):
-            scripted.text = scripted.fullText
-            self.model = .scripted(scripted)
-            self.recordings = []
-        case .recordings(let recordings):
-            self.model = model
-            self.recordings = recordings.map(Recording.init)
-        case .custom:
-            self.model = model
-            self.recordings = []
+        case .scripted(let scripted): (self.text, self.recordings) = (scripted.fullText, [])
+        case .recordings(let recordings): (self.text, self.recordings) = ("", recordings.map(Recording.init))
+        case .custom: (self.text, self.recordings) = ("", [])
         }
+        self.model = model
     }
 
     /// The seed of the ids.
@@ -78,7 +74,7 @@ final class ResponseSource: Sendable {
         let request = self.request(demand)
         switch self.model {
         case .scripted(let model):
-            return Response(script: model.script(for: request))
+            return Response(script: model.script(for: request, text: self.text))
         case .recordings:
             let index = self.state.withLock { $0.recording }
             let count = self.recordings.count

@@ -3,9 +3,11 @@
 // Pure: a request and two numbers in, events out.
 
 extension ChappieTestServer.ScriptedModel {
-    /// Returns the events of the answer to a request.
-    func script(for request: ScriptedRequest) -> ResponseScript {
-        var builder = ScriptedResponseBuilder(model: self, request: request)
+    /// Returns the events of the answer to a request; `text` is the model's whole text, if it is made already.
+    func script(for request: ScriptedRequest, text: String? = nil) -> ResponseScript {
+        // A text of the program's own is what it expects, whatever the request asks for.
+        let formatted = self.text == nil ? SchemaSample.answer(to: request.body)?.text : nil
+        var builder = ScriptedResponseBuilder(model: self, request: request, text: formatted ?? text ?? self.fullText)
         return builder.build()
     }
 }
@@ -16,6 +18,8 @@ struct ScriptedResponseBuilder {
     let model: ChappieTestServer.ScriptedModel
     /// The request.
     let request: ScriptedRequest
+    /// The text of the message, before the changes of faults.
+    let text: String
     /// The events so far.
     var script: ResponseScript
     /// Cuts texts into deltas.
@@ -28,8 +32,9 @@ struct ScriptedResponseBuilder {
     var outputByteCount = 0
 
     /// Begins an answer.
-    init(model: ChappieTestServer.ScriptedModel, request: ScriptedRequest) {
+    init(model: ChappieTestServer.ScriptedModel, request: ScriptedRequest, text: String) {
         self.model = model
+        self.text = text
         self.request = request
         self.script = ResponseScript(identity: request.identity(seed: model.seed))
         let variation = model.variesDeltas ? UInt64(request.attempt) : 0
@@ -125,7 +130,7 @@ struct ScriptedResponseBuilder {
     }
 
     private mutating func textPieces() -> [String] {
-        var text = self.model.fullText
+        var text = self.text
         var large: [String] = []
         for change in self.request.textChanges {
             switch change {

@@ -4,6 +4,9 @@
 
 extension ChappieTestServer {
     /// A model that answers with generated text, a reasoning summary, and a tool call where tools are offered.
+    ///
+    /// A request that asks for JSON (`text.format`) is answered with JSON that fits its schema, unless the model has a
+    /// text.
     public struct ScriptedModel: Codable, Hashable, Sendable {
         /// The seed of the text.
         public var seed: UInt64 = 1

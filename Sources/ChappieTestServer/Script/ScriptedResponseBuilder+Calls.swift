@@ -42,8 +42,8 @@ extension ScriptedResponseBuilder {
         if let scripted = self.model.toolArguments[tool.name] {
             return scripted.replacing("$number", with: String(number + 1))
         }
-        guard !tool.isCustom else { return ToolArguments.input(number: number) }
-        return ToolArguments.make(for: tool.parameters, index: number).text
+        guard !tool.isCustom else { return SchemaSample.input(number: number) }
+        return SchemaSample.arguments(for: tool.parameters, index: number).text
     }
 
     private mutating func add(_ tool: Tool, number: Int) {

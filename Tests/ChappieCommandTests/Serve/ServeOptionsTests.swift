@@ -56,6 +56,23 @@ private func withFile(_ content: String, _ body: (String) throws -> Void) throws
         }
     }
 
+    @Test func textOfAFileIsTheOnlyAnswer() throws {
+        try withFile(#"{"name":"Oslo"}"#) { path in
+            guard case .scripted(let model) = try configuration("--text", path).model else {
+                Issue.record("the model is not scripted")
+                return
+            }
+            #expect(model.text == #"{"name":"Oslo"}"# && !model.includesReasoning && !model.callsTools)
+            #expect(throws: UsageError("options --text and --recording exclude each other")) {
+                try configuration("--text", path, "--recording", path)
+            }
+            #expect(throws: UsageError("option --text is for the test server, not for --upstream")) {
+                try configuration("--text", path, "--upstream", "http://127.0.0.1:9")
+            }
+        }
+        #expect(throws: UsageError.self) { try configuration("--text", "/nonexistent/file") }
+    }
+
     @Test func recordingsAreReadInOrder() throws {
         try withFile("{\"type\":\"a\"}\r\n\n{\"type\":\"b\"}\n") { path in
             guard case .recordings(let recordings) = try configuration("--recording", path, "--recording", path).model

@@ -149,7 +149,7 @@ import Testing
 
     @Test func madeArgumentsDifferForEachCall() {
         let schema = JSONValue(Array(#"{"properties":{"city":{"type":"string"},"n":{"type":"number"},"cmd":{}}}"#.utf8))
-        let made = (0..<60).map { ToolArguments.make(for: schema, index: $0).text }
+        let made = (0..<60).map { SchemaSample.arguments(for: schema, index: $0).text }
         #expect(Set(made).count == 60)
         #expect(made[0] == #"{"city":"Oslo","n":1,"cmd":"echo ok"}"#)
         #expect(made[5] == #"{"city":"Bergen 6","n":6,"cmd":"echo ok 6"}"#)

@@ -91,6 +91,33 @@ import Testing
     }
 
     private struct Maps: Decodable { let byName: [String: Single] }
+
+    private struct Dated: Decodable { let date: Date }
+    private struct Blob: Decodable { let items: [[String: Data]] }
+
+    private struct Foundations: Decodable {
+        let id: UUID
+        let date: Date?
+        let data: Data
+    }
+
+    private struct Described: Decodable, ChappieDescribed {
+        let isOpen: Bool
+        let next: Single?
+        let dates: [Date]
+        static let memberDescriptions = [
+            "is_open": "Whether it is \"open\"", "next": "The next one", "dates": "The days",
+        ]
+        private enum CodingKeys: String, CodingKey {
+            case isOpen = "is_open"
+            case next, dates
+        }
+    }
+
+    private struct Misdescribed: Decodable, ChappieDescribed {
+        let isOpen: Bool
+        static let memberDescriptions = ["isopen": "…"]
+    }
     private struct Nothing: Decodable {}
 
     private static func object(_ members: String..., required: String) -> String {
@@ -189,13 +216,58 @@ import Testing
         #expect(try ChappieJSONSchema(of: ByHand.self).closesObjects)
     }
 
+    @Test func datesIdentifiersAndBytesAreTextsWithAFormat() throws {
+        #expect(
+            try Self.text(Foundations.self)
+                == Self.object(
+                    #""id":{"type":"string","format":"uuid"}"#,
+                    #""date":{"type":["string","null"],"format":"date-time"}"#,
+                    #""data":{"type":"string","description":"Bytes in Base64 (RFC 4648 section 4)"}"#,
+                    required: #""id","date","data""#))
+        #expect(try ChappieJSONSchema(of: Foundations.self).closesObjects)
+    }
+
+    @Test func datesAndBytesHaveTheFormOfTheDecodersStrategies() throws {
+        func property(_ configure: (JSONDecoder) -> Void) throws -> ChappieJSONValue? {
+            let decoder = JSONDecoder()
+            configure(decoder)
+            return try ChappieJSONSchema(of: Dated.self, decoder: decoder).json["properties"]?["date"]
+        }
+        #expect(try property { $0.dateDecodingStrategy = .iso8601 } == ["type": "string", "format": "date-time"])
+        #expect(
+            try property { $0.dateDecodingStrategy = .secondsSince1970 }
+                == ["type": "number", "description": "Seconds since 1970-01-01T00:00:00Z"])
+        #expect(try property { $0.dateDecodingStrategy = .millisecondsSince1970 }?["type"] == "number")
+        #expect(
+            try property { _ in } == ["type": "number", "description": "Seconds since 2001-01-01T00:00:00Z"])
+        #expect(throws: ChappieStructuredOutputError.noSchema(codingPath: "date", type: "Date", .ambiguousForm)) {
+            try property { $0.dateDecodingStrategy = .custom { _ in Date() } }
+        }
+        let decoder = JSONDecoder()
+        decoder.dataDecodingStrategy = .deferredToData
+        let items = try ChappieJSONSchema(of: Blob.self, decoder: decoder).json["properties"]?["items"]?["items"]
+        #expect(items?["additionalProperties"]?["items"] == ["type": "integer"])
+        decoder.dataDecodingStrategy = .custom { _ in Data() }
+        #expect(throws: ChappieStructuredOutputError.noSchema(codingPath: "items[0].*", type: "Data", .ambiguousForm)) {
+            try ChappieJSONSchema(of: Blob.self, decoder: decoder)
+        }
+    }
+
+    @Test func membersHaveTheDescriptionsOfTheirType() throws {
+        #expect(
+            try Self.text(Described.self)
+                == Self.object(
+                    #""is_open":{"type":"boolean","description":"Whether it is \"open\""}"#,
+                    #""next":{"anyOf":[\#(Self.single),{"type":"null"}],"description":"The next one"}"#,
+                    #""dates":{"type":"array","items":{"type":"string","format":"date-time"},"description":"The days"}"#,
+                    required: #""is_open","next","dates""#))
+    }
+
     // MARK: Obstacles
 
     private final class Node: Decodable { let next: Node? }
     private struct Tree: Decodable { let children: [Tree] }
-    private struct Dated: Decodable { let date: Date }
-    private struct Blob: Decodable { let items: [[String: Data]] }
-    private struct Identified: Decodable { let id: UUID }
+    private struct Outer: Decodable { let inner: Misdescribed }
     private enum Unknown: String, Decodable { case a }
     private struct Undetermined: Decodable { let list: [Unknown] }
     private enum Payload: Decodable { case a(Int), b }
@@ -363,8 +435,8 @@ import Testing
 
     private static let rows: [Row] = [
         Row("next", "Node", .recursive, Node.self), Row("children[0]", "Tree", .recursive, Tree.self),
-        Row("date", "Date", .ambiguousForm, Dated.self), Row("items[0].*", "Data", .ambiguousForm, Blob.self),
-        Row("id", "UUID", .rejectsValues, Identified.self),
+        Row("", "Misdescribed", .unknownMember, Misdescribed.self),
+        Row("inner", "Misdescribed", .unknownMember, Outer.self),
         Row("list[0]", "Unknown", .rejectsValues, Undetermined.self),
         Row("payload", "Payload", .openMembers, Sum.self), Row("range", "Range<Int>", .fixedLength, Interval.self),
         Row("byNumber", "Dictionary<Int, String>", .openMembers, Numbered.self),
@@ -388,7 +460,8 @@ import Testing
         #expect(error?.tag == "structured-output.no-schema")
         #expect(error?.category == .validation && error?.isRetryable == false)
         let words = error?.localizedDescription ?? ""
-        #expect(words.contains(row.type) && words.contains("ChappieJSONSchema(parsing:)"))
+        let advice = row.obstacle == .unknownMember ? "remove its description" : "ChappieJSONSchema(parsing:)"
+        #expect(words.contains(row.type) && words.contains(advice))
         #expect(!words.contains("secret"))
     }
 

@@ -140,16 +140,51 @@ import Testing
     }
 
     @Test func typeWithoutASchemaIsRefusedBeforeAnythingIsSent() async throws {
-        struct Dated: Decodable { let date: Date }
+        enum Unknown: String, Decodable { case a }
+        struct Undetermined: Decodable { let value: Unknown }
         let server = try ChappieTestServer()
         defer { server.stop() }
         let client = Chappie.client(configuration: .loopback(server))
         let error = await #expect(throws: ChappieStructuredOutputError.self) {
-            try await client.generate("When?", as: Dated.self)
+            try await client.generate("Which?", as: Undetermined.self)
         }
-        #expect(error == .noSchema(codingPath: "date", type: "Date", .ambiguousForm))
+        #expect(error == .noSchema(codingPath: "value", type: "Unknown", .rejectsValues))
         #expect(server.log.isEmpty)
         #expect(client.context.isEmpty)
+    }
+
+    private struct Plan: Decodable, ChappieDescribed {
+        enum Kind: String, Decodable, CaseIterable { case walk, swim }
+        struct Stop: Decodable {
+            let place: String
+            let link: URL?
+        }
+
+        let when: Date
+        let id: UUID
+        let kind: Kind
+        let stops: [Stop]
+        let price: Decimal
+        let photo: Data
+        let notes: [String: Int]
+        static let memberDescriptions = ["when": "The beginning"]
+    }
+
+    /// The scripted model answers a request for JSON with a value of its schema.
+    @Test(arguments: Wire.allCases)
+    func testServerAnswersInTheFormatOfTheRequest(over wire: Wire) async throws {
+        try await withServer(ChappieTestServer.Configuration()) { server in
+            let client = Chappie.client(configuration: .loopback(server, over: wire))
+            let plan = try await client.generate("Plan a day.", as: Plan.self)
+            #expect(plan.when == Date(timeIntervalSince1970: 1_767_268_800))
+            #expect(plan.kind == .walk && plan.stops.count == 1)
+            let schema = server.requests.last?["text"]?["format"]?["schema"]
+            #expect(schema?["properties"]?["when"]?["description"] == "The beginning")
+            let seconds = JSONDecoder()
+            seconds.dateDecodingStrategy = .secondsSince1970
+            let other = try await client.generate("Plan a day.", as: Plan.self, decoder: seconds)
+            #expect(other.when == Date(timeIntervalSince1970: 1))
+        }
     }
 
     /// A tool whose result has a part that cannot be sent.
