@@ -361,7 +361,7 @@ private let badInput = [
     Sentence(
         "an approval that never comes", "LoopbackTests/ClientConversationTests.anApprovalThatNeverComesEndsWithTheTurn"),
     Sentence("invalid UTF-8 from a command", "ChappieCommandTests/CommandToolTests.bytesThatAreNotUTF8AreReplaced"),
-    Sentence("a context from another version", "ChappieTests/EndpointTests.anotherVersionIsAClearError"),
+    Sentence("a context from another version", "ChappieTests/ClientContextTests.anotherVersionIsAClearError"),
     Sentence("a body that is none", "LoopbackTests/ClientEndpointTests.invalidBodyFailsBeforeARequestIsSent"),
 ]
 
