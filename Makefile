@@ -56,7 +56,7 @@ RESULTS :=
 	simulate mutations model torture torture-sample corpus promise promise-sample samples soak soak-sample bench bench-peers \
 	bench-report bench-readme runner-tests figures churn \
 	routes doctor-faults credential-crashes browser-sign-in http-oracle interop interop-model \
-	autobahn autobahn-quick autobahn-full autobahn-client platforms platform-sample deb deb-check dependency-check clean
+	autobahn autobahn-quick autobahn-full autobahn-client platforms platform-sample deb deb-check dependency-check release-check release-date release clean
 
 help: ## List the main targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*[^#]## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -101,7 +101,7 @@ check: lint test sanitize-and-build-all ## Everything that must pass before a ch
 check-without-tests: lint sanitize-and-build-all ### The same without the step that `make test` is
 	@echo "check: all passed, apart from the tests that make test runs"
 
-sanitize-and-build-all: scan-forms docs platform-sample examples samples-and-sanitizers
+sanitize-and-build-all: scan-forms docs release-check platform-sample examples samples-and-sanitizers
 
 install: ### Install the system packages that the build needs
 	@Scripts/install.sh
@@ -380,9 +380,24 @@ deb: ### Build the Debian package of the command line in .build/deb, and run lin
 deb-check: deb ### Install it in a Debian that has nothing else, run the demonstration, and remove it; as root
 	@Scripts/deb.sh check
 
-dependency-check: install ### Build a program that depends on the package by URL and version, as README says, and stream
+dependency-check: install ### Build README's program, which depends on the package by URL and version, and stream
 	@Scripts/install.sh dependency
+	@swift build $(BUILD_FLAGS) --product chappie
 	@Scripts/dependency-check.sh
+
+release-check: ### Fail while README names a version that cannot be had; build README's program with it
+	@python3 Scripts/release.py check
+	@python3 Scripts/release.py released
+	@$(MAKE) --no-print-directory dependency-check
+
+release-date: ### Make this commit the version's: what CHANGELOG.md has under [Unreleased], and the manual page's date
+	@python3 Scripts/release.py date
+
+# The one step of maintainers: from a checkout of main in which everything is committed.
+release: release-check ## Tag this commit with its version, and push both
+	@test -z "$$(git status --porcelain)" || { echo 'release: there are changes that are not committed' >&2; exit 1; }
+	@version=$$(python3 Scripts/release.py version) && git tag --annotate "$$version" --message "Version $$version" && \
+		git push --atomic origin HEAD "$$version"
 
 clean: ## Remove everything that was built
 	rm -rf .build

@@ -1,11 +1,15 @@
 """Checks what a release states: its version, in every place that repeats it, and the public API.
 
 Usage: release.py version                      prints the version
+       release.py readme-version               prints the version that README's manifest asks for
        release.py check                        the places that repeat the version agree with it
+       release.py released                     README's version has a tag, or is this commit
+       release.py date [YYYY-MM-DD]            makes this commit the version's: the changelog and the manual page
        release.py api SYMBOLS MODULE...        no public declaration has changed unannounced
        release.py accept-api SYMBOLS MODULE... writes the baseline
 
-The version is `ChappieTransportVersion.current`. SYMBOLS is a folder of symbol graphs (Scripts/docs.sh). The baseline,
+The version is `ChappieTransportVersion.current`. One without a tag is this commit as long as CHANGELOG.md has nothing
+under [Unreleased]; `date` moves that into the version's section, and dates it. SYMBOLS is a folder of symbol graphs (Scripts/docs.sh). The baseline,
 Documentation/PublicAPI.txt, holds the public API of the version in its first line. A line of it that is gone, or an
 addition that breaks existing programs (a case of an enumeration, a requirement of a protocol), is a break. A break has
 to be named under `### Breaking` in CHANGELOG.md, in the section of the current version or above it: in backticks, as
@@ -66,6 +70,64 @@ def version_problems(version, changelog, manual_date, documents):
         for stated in re.findall(r'(?:\bfrom: "|\bThis is version |\bchappie_)(\d+\.\d+\.\d+)', text):
             if stated != version:
                 yield f"{name} says {stated}, and the version is {version}"
+
+
+def readme_version():
+    return found(r'\.package\(url: "[^"]*", from: "(\d+\.\d+\.\d+)"', pathlib.Path("README.md"))
+
+
+def release_problems(wanted, version, tags, changelog):
+    """Why the version that README asks for cannot be had: no tag has it, and this commit is not it."""
+    if wanted in tags:
+        return
+    if wanted != version:
+        yield f"README asks for {wanted}, which has no tag, and the version is {version}"
+        return
+    unreleased = dict(sections(changelog)).get("[Unreleased]", "").strip()
+    if unreleased:
+        yield (f"README asks for {wanted}, which has no tag, and CHANGELOG.md has {len(unreleased.splitlines())} lines "
+               "behind it: make release-date, or let README name the version before it (git fetch --tags)")
+
+
+def released():
+    tags = subprocess.run(["git", "tag"], capture_output=True, check=True, text=True).stdout.split()
+    return list(release_problems(readme_version(), current_version(), tags, CHANGELOG.read_text()))
+
+
+def entries(text):
+    """The entries of a section by their headings, in order; what precedes the first heading has none."""
+    parts = re.split(r"^(### .*)$", text, flags=re.MULTILINE)
+    return list(zip(["", *parts[1::2]], (part.strip("\n") for part in parts[::2])))
+
+
+def dated(changelog, version, day):
+    """The changelog with what is under [Unreleased] in the section of the version, which has the day's date."""
+    parts = re.split(r"^(## .*)$", changelog, flags=re.MULTILINE)
+    head, titles, texts = parts[0], parts[1::2], parts[2::2]
+    unreleased = titles.index("## [Unreleased]")
+    old = next((index for index, title in enumerate(titles) if title.startswith(f"## [{version}]")), None)
+    merged = {}
+    # A heading may be there twice, where changes of two people were put together.
+    for title, text in entries(texts[unreleased]) + (entries(texts[old]) if old is not None else []):
+        merged[title] = "\n".join(part for part in (merged.get(title), text) if part)
+    section = "\n\n".join("\n\n".join(part for part in pair if part) for pair in merged.items() if any(pair))
+    result = [head.rstrip("\n"), "## [Unreleased]", f"## [{version}] - {day}", section]
+    for index, (title, text) in enumerate(zip(titles, texts)):
+        if index not in (unreleased, old):
+            result += [title, text.strip("\n")]
+    return "\n\n".join(part for part in result if part) + "\n"
+
+
+def date_version(day):
+    version = current_version()
+    if is_tagged(version):
+        return [f"{version} is released: change {SOURCE} first"]
+    CHANGELOG.write_text(dated(CHANGELOG.read_text(), version, day))
+    source = MANUAL_DATE.read_text()
+    words = f"{day:%B} {day.day}, {day.year}"
+    MANUAL_DATE.write_text(re.sub(r'(static let date = ")[^"]*', rf"\g<1>{words}", source))
+    print(f"release: {version} is of {day}")
+    return []
 
 
 def check_version():
@@ -210,6 +272,13 @@ def main(arguments):
         case ["version"]:
             print(current_version())
             return []
+        case ["readme-version"]:
+            print(readme_version())
+            return []
+        case ["released"]:
+            return released()
+        case ["date", *day] if len(day) < 2:
+            return date_version(datetime.date.fromisoformat(day[0]) if day else datetime.date.today())
         case ["check"]:
             return check_version()
         case ["api" | "accept-api" as command, folder, *modules] if modules:

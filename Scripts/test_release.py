@@ -1,5 +1,6 @@
 """Tests of release.py: `python3 -m unittest discover --start-directory Scripts`."""
 
+import datetime
 import unittest
 
 import release
@@ -81,6 +82,55 @@ class VersionTests(unittest.TestCase):
         self.assertIn(
             "CHANGELOG.md does not begin with a section [Unreleased]",
             self.problems(changelog="## [0.2.0] - 2027-01-09\n"))
+
+
+class ReleaseTests(unittest.TestCase):
+    released = "# Changelog\n\n## [Unreleased]\n\n## [0.2.0] - 2027-01-09\n\n### Added\n\n- This.\n"
+
+    def problems(self, wanted="0.2.0", version="0.2.0", tags=(), changelog=CHANGELOG):
+        return list(release.release_problems(wanted, version, tags, changelog))
+
+    def test_version_with_a_tag_can_be_had_whatever_has_changed_since(self):
+        self.assertEqual(self.problems(tags=["0.2.0"]), [])
+        self.assertEqual(self.problems(wanted="0.1.0", tags=["0.1.0"]), [])
+
+    def test_version_without_a_tag_is_this_commit_when_nothing_is_behind_it(self):
+        self.assertEqual(self.problems(changelog=self.released), [])
+
+    def test_version_without_a_tag_and_with_changes_behind_it_cannot_be_had(self):
+        self.assertEqual(
+            [problem[:81] for problem in self.problems(tags=["0.1.0"])],
+            ["README asks for 0.2.0, which has no tag, and CHANGELOG.md has 13 lines behind it:"])
+
+    def test_other_version_without_a_tag_cannot_be_had(self):
+        self.assertEqual(
+            self.problems(wanted="0.1.0", changelog=self.released),
+            ["README asks for 0.1.0, which has no tag, and the version is 0.2.0"])
+
+    def test_date_moves_changes_into_the_section_of_the_version(self):
+        day = datetime.date(2027, 2, 1)
+        text = release.dated(CHANGELOG, "0.2.0", day)
+        self.assertEqual(
+            [heading for heading, _ in release.sections(text)],
+            ["[Unreleased]", "[0.2.0] - 2027-02-01", "[0.1.0] - 2026-11-26"])
+        self.assertEqual(self.problems(changelog=text), [])
+        section = dict(release.sections(text))["[0.2.0] - 2027-02-01"]
+        self.assertEqual([title for title, _ in release.entries(section)][1:], ["### Changed", "### Breaking", "### Fixed"])
+        self.assertIn("- `Gone` has gone.\n- `Ask.current` is gone.\n", section)
+        # A second time it changes nothing.
+        self.assertEqual(release.dated(text, "0.2.0", day), text)
+
+    def test_date_joins_headings_that_are_there_twice(self):
+        changelog = CHANGELOG.replace("### Fixed", "### Breaking\n\n- `New` is other.\n\n### Fixed", 1)
+        text = release.dated(changelog, "0.2.0", datetime.date(2027, 2, 1))
+        self.assertIn("- `Gone` has gone.\n- `New` is other.\n- `Ask.current` is gone.\n", text)
+
+    def test_date_makes_a_section_for_a_new_version(self):
+        text = release.dated(CHANGELOG, "0.3.0", datetime.date(2027, 2, 1))
+        self.assertEqual(
+            [heading for heading, _ in release.sections(text)],
+            ["[Unreleased]", "[0.3.0] - 2027-02-01", "[0.2.0] - 2027-01-09", "[0.1.0] - 2026-11-26"])
+        self.assertEqual(text.count("- `Ask.fixed` works."), 1)
 
 
 class DeclarationTests(unittest.TestCase):
