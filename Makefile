@@ -195,7 +195,9 @@ api-accept: install ### Write the public API into Documentation/PublicAPI.txt, t
 SITE := .build/documentation/site
 
 docs-serve: ## Serve the site at http://127.0.0.1:8000/, or PORT=n; built first when it is not there
-	@test -d $(SITE) || $(MAKE) --no-print-directory docs
+	@test -d $(SITE) || { echo 'The site is built first, with every example in it: three to four minutes.'; \
+		$(MAKE) --no-print-directory docs; }
+	@echo 'The site is at http://127.0.0.1:$(PORT)/'
 	@python3 -m http.server --bind 127.0.0.1 --directory $(SITE) $(PORT)
 
 # With the flags of the build that is tested, of which everything below the examples is used.

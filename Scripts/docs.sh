@@ -102,6 +102,7 @@ convert Guide
 # The guide is the landing page, in place of the list that docc makes.
 cp Scripts/docs/index.html "$site/index.html"
 cp Scripts/docs/index.html "$site/documentation/index.html"
+cat Scripts/docs/site.css >>"$site"/css/index.*.css
 python3 Scripts/docs.py curated "$site" || fail "symbols without a place among the topics of their module"
 
 # Stand-ins for packages that adapters are shown for.
