@@ -111,7 +111,7 @@ let package = Package(
             name: "ChappieCommand",
             dependencies: [
                 "Chappie", "ChappieDiagnosis", "ChappieSignIn", "ChappieTestServer", "ChappieTransport", "EventSource",
-                "PlatformC", "PlatformFoundation", "ServerSentEvents", "WebSocketClient",
+                "PlatformC", "PlatformFoundation", "ServerSentEvents", "TransportSurface", "WebSocketClient",
             ],
             swiftSettings: memorySafeSettings
         ),

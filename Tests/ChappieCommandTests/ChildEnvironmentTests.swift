@@ -13,7 +13,7 @@ import Testing
     private static let secret = [
         "CHAPPIE_API_KEY": "k", "OPENAI_API_KEY": "k", "CHAPPIE_CLIENT_ID": "c", "CHAPPIE_HOME": "/", "AWS_SECRET": "k",
         "GITHUB_TOKEN": "k", "SSH_AUTH_SOCK": "/tmp/s", "PASSWORD": "k", "ANYTHING": "k", "PATH_TO_KEY": "k", "": "k",
-        "LD_PRELOAD": "x.so", "lc_all": "C",
+        "LD_PRELOAD": "x.so", "lc_all": "C", "XDG_SESSION_COOKIE": "k", "LC_API_KEY": "k", "XDG_CREDENTIALS_DIR": "/c",
     ]
     private static let desktop = ["DISPLAY": ":0", "WAYLAND_DISPLAY": "w", "DBUS_SESSION_BUS_ADDRESS": "unix:"]
     private static let proxies = ["HTTPS_PROXY": "http://u:p@h", "http_proxy": "http://u:p@h", "NO_PROXY": "*"]

@@ -2,6 +2,7 @@
 import ChappieTransport
 import EventSource
 import ServerSentEvents
+import TransportSurface
 
 /// Prints events to standard output, and all other text to standard error.
 ///
@@ -43,13 +44,9 @@ struct EventsPrinter: Sendable {
         writer.addObjects("fields", fields) { field, writer in
             let name = field.name.lowercased()
             writer.add("name", name)
-            writer.add("value", Self.mayBeCredential(name) ? "[redacted]" : field.value)
+            writer.add("value", FieldSecrets.isSecret(name) ? "[redacted]" : field.value)
         }
         return writer.line
-    }
-
-    private static func mayBeCredential(_ name: String) -> Bool {
-        ["auth", "key", "token", "secret", "password", "cookie"].contains { name.contains($0) }
     }
 
     /// Returns the line about an end without an error; nil where there is nothing to say.

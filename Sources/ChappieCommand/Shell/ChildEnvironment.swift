@@ -1,4 +1,5 @@
 // The environment of programs that this one starts. Pure.
+import TransportSurface
 
 /// Reduces environments to lists of allowed variables, so that no key and no token is passed on, whatever its name.
 enum ChildEnvironment {
@@ -29,6 +30,8 @@ enum ChildEnvironment {
     }
 
     private static func isPlain(_ name: String) -> Bool {
-        Self.names.contains(name) || Self.prefixes.contains { name.hasPrefix($0) }
+        // ConsoleKit's XDG_SESSION_COOKIE has an allowed prefix, and authenticates the session.
+        !FieldSecrets.isSecret(name)
+            && (Self.names.contains(name) || Self.prefixes.contains { name.hasPrefix($0) })
     }
 }

@@ -12,13 +12,12 @@ public struct EventSourceConfiguration: Sendable {
     ///
     /// Default 20, as in WHATWG Fetch; 0 makes each redirect an error. A redirect from https to http is never followed.
     public var maximumRedirects = 20
-    /// The names of fields that are credentials, without regard to case: they are dropped when a redirect leads to
-    /// another origin, and do not come back with a redirect to the first one.
+    /// The names of further fields that are credentials, without regard to case.
     ///
-    /// Default `Authorization`, `Cookie`, `Proxy-Authorization`, `X-Api-Key` and `Api-Key`.
-    public var credentialFieldNames: Set<String> = [
-        "Authorization", "Cookie", "Proxy-Authorization", "X-Api-Key", "Api-Key",
-    ]
+    /// Default none. These fields, and always every field whose name contains `auth`, `key`, `token`, `secret`,
+    /// `password`, `cookie` or `credential`, are dropped when a redirect leads to another origin, and do not come back
+    /// with a redirect to the first one.
+    public var credentialFieldNames: Set<String> = []
     /// The time limits.
     public var timeouts = EventSourceTimeouts()
     /// The limits on a server's data.

@@ -46,8 +46,9 @@ package struct EventSourceSession: Sendable {
         ///
         /// Default 20.
         package var maximumRedirects = 20
-        /// The names of fields that are dropped at another origin, in lower case.
-        package var credentialFieldNames: Set<String> = ["authorization", "cookie", "proxy-authorization"]
+        /// The names, in lower case, of fields that are dropped at another origin beside those that always count as
+        /// secrets (`FieldSecrets`).
+        package var credentialFieldNames: Set<String> = []
         /// The maximum size of one event, in bytes.
         ///
         /// Default 64 MiB.

@@ -1,5 +1,6 @@
 import HTTPProtocol
 import StreamTransport
+import TransportSurface
 
 /// The requests of one attempt, from the first one over all redirects: WHATWG Fetch, "HTTP-redirect fetch".
 ///
@@ -50,7 +51,9 @@ struct RedirectChain: Sendable {
             next = next.asGet
         }
         if endpoint.origin != next.endpoint.origin {
-            next.fields.removeAll { self.credentialFieldNames.contains($0.name.lowercased()) }
+            next.fields.removeAll {
+                FieldSecrets.isSecret($0.name) || self.credentialFieldNames.contains($0.name.lowercased())
+            }
         }
         next.endpoint = endpoint
         guard self.visits.insert(Visit(method: next.method, endpoint: endpoint)).inserted else { throw .loop }

@@ -3,12 +3,20 @@ import PlatformFoundation
 /// The secrets among the fields of a request: the values, and the parts of them that servers name by themselves.
 ///
 /// The functions are pure, and their time is linear.
-enum FieldSecrets {
+package enum FieldSecrets {
+    /// Returns whether the value of a field or variable with this name, in any case, counts as a secret.
+    ///
+    /// The one rule for all that is done with secrets: words of a server and log lines that hold one are redacted, a
+    /// redirect to another origin drops the field, and the environment of a tool lacks the variable.
+    package static func isSecret(_ name: String) -> Bool {
+        let name = name.lowercased()
+        return Self.words.contains { name.contains($0) }
+    }
+
     /// Returns the secrets of a field: none when its name is not that of a secret.
     static func secrets(of field: (name: String, value: String)) -> [String] {
-        let name = field.name.lowercased()
-        guard Self.words.contains(where: { name.contains($0) }) else { return [] }
-        switch name {
+        guard Self.isSecret(field.name) else { return [] }
+        switch field.name.lowercased() {
         case "authorization", "proxy-authorization": return Self.secrets(ofCredentials: field.value)
         case "cookie": return [field.value] + Self.values(ofCookies: field.value)
         default: return Self.withLastWord(field.value)
@@ -21,7 +29,7 @@ enum FieldSecrets {
     }
 
     /// The parts of the names of fields whose values are secrets.
-    private static let words = ["auth", "key", "token", "secret", "password", "cookie"]
+    private static let words = ["auth", "key", "token", "secret", "password", "cookie", "credential"]
 
     // MARK: Credentials
 
