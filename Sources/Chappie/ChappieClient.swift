@@ -163,9 +163,11 @@ public final class ChappieClient: Sendable {
     /// Returns the used part of the account's usage limits.
     ///
     /// Servers report limits for signed-in accounts; keys have none. It fails as a turn does: with
-    /// `ChappieClientError`, which is `invalidResponse` for a document that cannot be decoded.
+    /// `ChappieClientError`, which is `invalidResponse` for a document that cannot be decoded. It ends after 30 s in all,
+    /// as other exchanges of accounts do, or with the configuration's `timeouts.total` if that is less.
     public func usage() async throws -> ChappieUsage {
-        let document = try await self.transport.fetch(path: self.configuration.endpoint.usagePathOrDefault)
+        let document = try await self.transport.fetch(
+            path: self.configuration.endpoint.usagePathOrDefault, limit: .seconds(30))
         guard let usage = ChappieUsage(body: document.body, now: Date()) else {
             throw ChappieClientError.invalidResponse
         }

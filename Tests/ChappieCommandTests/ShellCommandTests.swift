@@ -70,6 +70,24 @@ import Testing
         await #expect(throws: CancellationError.self) { try await task.value }
     }
 
+    /// Such as a server that the tool has started: it goes on.
+    @Test(arguments: ["sleep 1000 & printf $!", "setsid sleep 1000 & printf $!", "sleep 1000 2>&1 & printf $!; exit 3"])
+    func backgroundProcessThatHoldsTheOutputIsLeftBehind(command: String) async throws {
+        let outcome = try await self.run(command)
+        let text = String(decoding: outcome.output, as: UTF8.self)
+        let identifier = try #require(pid_t(text))
+        #expect(outcome.ending == .exited(status: command.hasSuffix("3") ? 3 : 0))
+        #expect(!outcome.isCut)
+        #expect(kill(identifier, SIGKILL) == 0)
+    }
+
+    /// What it prints in the meantime is a part of the output, and a flood is cut.
+    @Test func backgroundProcessThatFloodsTheOutputIsCut() async throws {
+        let outcome = try await self.run("yes & exit 0", limit: 100_000)
+        #expect(outcome.isCut)
+        #expect(outcome.output.count == 100_000)
+    }
+
     @Test func cancelledTaskStartsNoCommand() async throws {
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }

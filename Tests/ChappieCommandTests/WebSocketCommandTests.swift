@@ -25,7 +25,7 @@ import Testing
         #expect(configuration.compression == .disabled && configuration.limits.messageByteCount == 1_000)
         #expect(configuration.timeouts.connect == .seconds(3))
         #expect(configuration.tls.trust == .file(path: "ca.pem") && configuration.proxy == .url("http://p:1"))
-        #expect(options.sendsBinary && options.keepsOpen && options.printsJSON)
+        #expect(options.sendsBinary && options.linger == nil && options.printsJSON)
         #expect(options.pingInterval == .milliseconds(2_500))
     }
 
@@ -36,7 +36,10 @@ import Testing
         var timeouts = WebSocketTimeouts()
         timeouts.close = .seconds(60)
         #expect(options.configuration.timeouts == timeouts)
-        #expect(!options.sendsBinary && !options.keepsOpen && !options.printsJSON && options.pingInterval == nil)
+        #expect(!options.sendsBinary && !options.printsJSON && options.pingInterval == nil)
+        #expect(options.linger == .seconds(1))
+        #expect(try Self.options("ws://h", "--linger", "0").linger == .zero)
+        #expect(try Self.options("ws://h", "--linger", "2.5").linger == .milliseconds(2_500))
         #expect(try Self.options("ws://h", "--connect-timeout", "0").configuration.timeouts.connect == nil)
         #expect(try Self.options("ws://h", "--close-timeout", "3").configuration.timeouts.close == .seconds(3))
         #expect(try Self.options("ws://h", "--close-timeout", "0").configuration.timeouts.close > .seconds(1_000_000))
@@ -45,7 +48,8 @@ import Testing
     @Test(arguments: [
         [], ["ftp://example.org"], ["example.org"], ["ws://"], ["ws://a", "ws://b"], ["ws://a", "--field", "Origin"],
         ["ws://a", "--field", ": x"], ["ws://a", "--ping", "0"], ["ws://a", "--max-message", "0"],
-        ["ws://a", "--frame", "1"],
+        ["ws://a", "--frame", "1"], ["ws://a", "--linger", "-1"], ["ws://a", "--linger", "nan"],
+        ["ws://a", "--linger", "1e9"],
     ])
     func aWrongLineIsAUsageError(words: [String]) {
         #expect(throws: UsageError.self) {

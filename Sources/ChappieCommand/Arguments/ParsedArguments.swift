@@ -40,6 +40,17 @@ struct ParsedArguments: Equatable {
         return number
     }
 
+    /// Returns an option's value as a number in a range.
+    func number(_ name: String, in range: ClosedRange<Double>) throws(UsageError) -> Double? {
+        guard let text = self.text(name) else { return nil }
+        guard let number = Double(text), range.contains(number) else {
+            throw UsageError(
+                "option --\(name) needs a number from \(Int(range.lowerBound)) to \(Int(range.upperBound)), not '\(text)'"
+            )
+        }
+        return number
+    }
+
     /// Returns an option's value in seconds; zero disables the time budget.
     func budget(_ name: String) throws(UsageError) -> TimeBudget? {
         guard let text = self.text(name) else { return nil }

@@ -5,8 +5,8 @@ import Synchronization
 
 /// One run of a command by `/bin/sh`, in a process group of its own.
 ///
-/// It ends when no process holds its standard output any more, or with the task that waits for it: then every process
-/// of its group is killed.
+/// It ends with the shell, when no other process holds its standard output any more or a second later, and with the
+/// task that waits for it: then every process of its group is killed.
 final class ShellCommand: Sendable {
     /// The environment of a command, and the reader of its standard error.
     struct Surroundings: Sendable {
@@ -36,8 +36,16 @@ final class ShellCommand: Sendable {
 
     private enum State {
         case running(pid_t)
+        /// The processes of its group were sent SIGKILL.
+        case killed(pid_t)
         case ended
     }
+
+    /// The time for which the output is read behind the end of the shell, while another process holds it.
+    ///
+    /// A pipe's writer that the shell has not waited for ends about with it; a program in the background, such as a
+    /// server that the tool has started, would keep the call for ever.
+    private static let restTime: Duration = .seconds(1)
 
     /// The ends of a pipe.
     private struct Pipe {
@@ -57,6 +65,8 @@ final class ShellCommand: Sendable {
     private let output: CInt
     /// The reading end of the command's standard error; nil where that is this process's.
     private let errors: CInt?
+    /// A pipe whose writing end is closed when the shell has ended.
+    private let end: Pipe
     private let surroundings: Surroundings
 
     /// Runs a command to its end, on a thread of its own, and returns `limit` bytes of output at most.
@@ -81,20 +91,21 @@ final class ShellCommand: Sendable {
     private init(_ command: String, in surroundings: Surroundings) throws(DescriptorError) {
         var pipes: [Pipe] = []
         do throws(DescriptorError) {
-            for _ in 0..<(surroundings.errorLine == nil ? 2 : 3) { pipes.append(try Pipe()) }
+            for _ in 0..<(surroundings.errorLine == nil ? 3 : 4) { pipes.append(try Pipe()) }
             var start = ProgramStart(["/bin/sh", "-c", command], environment: surroundings.environment)
             start.input = pipes[0].reading
             start.output = pipes[1].writing
-            start.errorOutput = pipes.count > 2 ? pipes[2].writing : nil
+            start.errorOutput = pipes.count > 3 ? pipes[3].writing : nil
             self.state = Mutex(.running(try start.run()))
         } catch {
             for pipe in pipes { for end in [pipe.reading, pipe.writing] { _ = close(end) } }
             throw error
         }
-        for end in [pipes[0].reading] + pipes.dropFirst().map(\.writing) { _ = close(end) }
+        for end in [pipes[0].reading, pipes[1].writing] + pipes.dropFirst(3).map(\.writing) { _ = close(end) }
         self.input = pipes[0].writing
         self.output = pipes[1].reading
-        self.errors = pipes.count > 2 ? pipes[2].reading : nil
+        self.end = pipes[2]
+        self.errors = pipes.count > 3 ? pipes[3].reading : nil
         self.surroundings = surroundings
         // A command that does not read its input, or writes no errors, must not block the reading of its output.
         for end in [self.input, self.errors].compactMap(\.self) { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
@@ -103,18 +114,24 @@ final class ShellCommand: Sendable {
     /// Feeds the command and reads it; blocks.
     private func toEnd(_ input: [UInt8], limit: Int) -> Outcome {
         var outcome = Outcome()
-        var rest = input[...]
+        var unsent = input[...]
         var isFeeding = true
         var errors = ErrorLines(descriptor: self.errors, pass: self.surroundings.errorLine ?? { _ in })
+        var rest = Rest.unlimited
+        DispatchQueue.global().async { self.waitForShell() }
         while true {
-            if isFeeding, rest.isEmpty {
+            if isFeeding, unsent.isEmpty {
                 _ = close(self.input)
                 isFeeding = false
             }
-            let isReady = self.wait(forInput: isFeeding, orErrors: errors.descriptor)
+            let isReady = self.wait(forInput: isFeeding, orErrors: errors.descriptor, rest)
+            if isReady.end, rest == .unlimited { rest = self.restOfOutput() }
             if isReady.errors { errors.read() }
-            if isReady.input, !self.feed(&rest) { rest = [] }
-            guard isReady.output else { continue }
+            if isReady.input, !self.feed(&unsent) { unsent = [] }
+            guard isReady.output else {
+                if rest.hasPassed { break }
+                continue
+            }
             let piece = (try? DescriptorReader(descriptor: self.output).read(upTo: 1 << 16)) ?? []
             if piece.isEmpty { break }
             let room = limit - outcome.output.count
@@ -133,18 +150,55 @@ final class ShellCommand: Sendable {
         return outcome
     }
 
-    private func wait(
-        forInput isFeeding: Bool, orErrors errors: CInt?
-    ) -> (input: Bool, output: Bool, errors: Bool) {
+    private struct Readiness {
+        let input: Bool
+        let output: Bool
+        let errors: Bool
+        let end: Bool
+    }
+
+    /// The time for which the output is read.
+    private enum Rest: Equatable {
+        case unlimited
+        case until(ContinuousClock.Instant)
+
+        var hasPassed: Bool { self.milliseconds == 0 }
+
+        /// The remaining time for `poll`, rounded up.
+        var milliseconds: CInt {
+            switch self {
+            case .unlimited: -1
+            case .until(let end): CInt(max(0, ((end - .now) / .milliseconds(1)).rounded(.up)))
+            }
+        }
+    }
+
+    /// Returns the time for which the output is read behind the end of the shell: none where the output does not matter.
+    private func restOfOutput() -> Rest {
+        if case .killed = self.state.withLock({ $0 }) { return .until(.now) }
+        return .until(.now + Self.restTime)
+    }
+
+    /// Waits until the shell has ended, whose number stays taken until it is reaped; blocks.
+    private func waitForShell() {
+        var info = unsafe siginfo_t()
+        if let identifier = self.identifier {
+            while unsafe waitid(P_PID, id_t(identifier), &info, WEXITED | WNOWAIT) < 0, errno == EINTR {}
+        }
+        _ = close(self.end.writing)
+    }
+
+    private func wait(forInput isFeeding: Bool, orErrors errors: CInt?, _ rest: Rest) -> Readiness {
         // A negative descriptor is ignored (POSIX, poll).
         var requests = [
             pollfd(fd: self.output, events: Int16(POLLIN), revents: 0),
             pollfd(fd: isFeeding ? self.input : -1, events: Int16(POLLOUT), revents: 0),
             pollfd(fd: errors ?? -1, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: rest == .unlimited ? self.end.reading : -1, events: Int16(POLLIN), revents: 0),
         ]
-        _ = unsafe poll(&requests, nfds_t(requests.count), -1)
+        _ = unsafe poll(&requests, nfds_t(requests.count), rest.milliseconds)
         let isReady = requests.map { $0.revents != 0 }
-        return (input: isReady[1], output: isReady[0], errors: isReady[2])
+        return Readiness(input: isReady[1], output: isReady[0], errors: isReady[2], end: isReady[3])
     }
 
     /// Writes as many bytes as the pipe takes; returns false when the reader has closed it.
@@ -158,15 +212,25 @@ final class ShellCommand: Sendable {
     /// Kills every process of the group, unless the shell has been reaped.
     private func kill() {
         self.state.withLock { state in
-            if case .running(let identifier) = state { _ = PlatformC.kill(-identifier, SIGKILL) }
+            guard case .running(let identifier) = state else { return }
+            _ = PlatformC.kill(-identifier, SIGKILL)
+            state = .killed(identifier)
+        }
+    }
+
+    /// The number of the shell; nil when it has been reaped.
+    private var identifier: pid_t? {
+        switch self.state.withLock({ $0 }) {
+        case .running(let identifier), .killed(let identifier): identifier
+        case .ended: nil
         }
     }
 
     private func reap() -> Outcome.Ending {
-        guard case .running(let identifier) = self.state.withLock({ $0 }) else { return .exited(status: 0) }
         // The wait is outside the lock, so that the process can be killed, and its number is released under the lock.
-        var info = unsafe siginfo_t()
-        while unsafe waitid(P_PID, id_t(identifier), &info, WEXITED | WNOWAIT) < 0, errno == EINTR {}
+        _ = try? DescriptorReader(descriptor: self.end.reading).read(upTo: 1)
+        _ = close(self.end.reading)
+        guard let identifier = self.identifier else { return .exited(status: 0) }
         return self.state.withLock { state in
             var status: CInt = 0
             unsafe waitpid(identifier, &status, 0)

@@ -35,7 +35,8 @@ struct StreamCommand {
         if server != nil { self.console.note("This is the embedded server: its text is made up.") }
         let patience = OutputPatience(limit: options.timeLimit)
         let screen = StreamScreen(
-            console: self.console.waiting { patience.error }, question: TerminalQuestion(environment: self.environment))
+            console: self.console.waiting { patience.error },
+            question: TerminalQuestion(environment: self.environment) { patience.error })
         let settings: ChappieConfiguration
         if let account {
             settings = options.configuration(account: account)
@@ -79,7 +80,7 @@ struct StreamCommand {
         }
         let question = screen.question
         configuration.toolApprovalHandler = { request in
-            await question.ask(tool: request.name, arguments: request.arguments).approval
+            await question.ask(callID: request.callID, tool: request.name, arguments: request.arguments).approval
         }
         return configuration
     }

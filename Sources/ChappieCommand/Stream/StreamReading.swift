@@ -25,6 +25,8 @@ struct StreamReading {
         do {
             for try await event in handle.events {
                 if event == .completed { self.isComplete = true }
+                // The end of a turn reports the end of its calls before it ends their tasks.
+                if case .toolCallCompleted(let call) = event { self.screen.question.withdraw(call.callID) }
                 try self.screen.write(self.printer.printed(event))
             }
             if self.isComplete { return .success }

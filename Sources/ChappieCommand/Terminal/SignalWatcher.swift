@@ -45,11 +45,11 @@ final class SignalWatcher: Sendable {
         self.init([SIGINT, SIGTERM]) { count in
             guard count == 1 else { _exit(ExitCode.interrupted.rawValue) }
             patience.interrupt()
-            stop()
             // A write that is blocked in the system, such as one to a stopped terminal, cannot be interrupted.
             DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(900)) {
                 _exit(ExitCode.interrupted.rawValue)
             }
+            stop()
         }
     }
 

@@ -8,8 +8,9 @@ struct WebSocketOptions: Sendable {
     let configuration: WebSocketConfiguration
     /// Indicates whether lines are sent as binary messages.
     let sendsBinary: Bool
-    /// Indicates whether the connection stays open behind the end of the input.
-    let keepsOpen: Bool
+    /// The time without a message, behind the end of the input, after which the connection is closed; nil where it
+    /// stays open.
+    let linger: Duration?
     /// Indicates whether JSON lines are printed.
     let printsJSON: Bool
     /// The time between two pings; nil for none.
@@ -40,7 +41,8 @@ struct WebSocketOptions: Sendable {
         if let proxy = arguments.text("proxy") { configuration.proxy = .url(proxy) }
         self.configuration = configuration
         self.sendsBinary = arguments.has("binary")
-        self.keepsOpen = arguments.has("keep-open")
+        let linger = try arguments.number("linger", in: 0...31_536_000) ?? 1
+        self.linger = arguments.has("keep-open") ? nil : .seconds(linger)
         self.printsJSON = arguments.has("json")
         self.pingInterval = try arguments.positiveNumber("ping").map { .seconds(min($0, 31_536_000)) }
     }

@@ -17,13 +17,13 @@ struct DocumentFetch {
     private let reader: DocumentReader
     private let identity = RequestIdentity()
 
-    /// Creates a fetch that begins now.
-    init(engine: Engine, path: String) {
+    /// Creates a fetch that begins now, with a time limit beside those of the configuration.
+    init(engine: Engine, path: String, limit: Duration? = nil) {
         self.engine = engine
         self.path = path
         self.isPost = false
         self.responseID = nil
-        self.reader = DocumentReader(engine: engine)
+        self.reader = DocumentReader(engine: engine, limit: limit)
     }
 
     /// Creates a fetch of a kept response that begins now; with `cancels`, the response is cancelled before.

@@ -24,12 +24,14 @@ struct DocumentReader {
     }
 
     private let engine: Engine
-    private let startedAt: Duration
+    /// The end of the time in all; nil for none.
+    private let end: Duration?
 
-    /// Creates a reader whose time begins now.
-    init(engine: Engine) {
+    /// Creates a reader whose time begins now, with a time limit beside those of the configuration.
+    init(engine: Engine, limit: Duration? = nil) {
         self.engine = engine
-        self.startedAt = engine.clock.now()
+        let limits = [engine.configuration.timeouts.total, limit].compactMap(\.self)
+        self.end = limits.min().map { engine.clock.now() + $0 }
     }
 
     /// Makes one exchange, and returns the answer with any status code.
@@ -87,7 +89,7 @@ struct DocumentReader {
         let timeouts = self.engine.configuration.timeouts
         let now = self.engine.clock.now()
         let quiet = (hasHead ? timeouts.idle : timeouts.firstEvent).map { start + $0 - now }
-        let total = timeouts.total.map { self.startedAt + $0 - now }
+        let total = self.end.map { $0 - now }
         let isTotal = (total ?? .seconds(Int64.max)) < (quiet ?? .seconds(Int64.max))
         let remaining = isTotal ? total : quiet
         if let remaining, remaining <= .zero {

@@ -136,9 +136,10 @@ public final class ChappieStreamingTransport: Sendable {
     /// errors of a turn.
     ///
     /// The path begins with a slash, or with `/../` for a sibling of the base URL, and may have a query. A status code
-    /// other than 2xx is thrown as `ChappieClientError.httpError`; a 401 has the credential replaced, once.
-    package func fetch(path: String) async throws -> FetchedDocument {
-        try await DocumentFetch(engine: self.engine, path: path).document()
+    /// other than 2xx is thrown as `ChappieClientError.httpError`; a 401 has the credential replaced, once. `limit` is a
+    /// time limit in all, beside those of the configuration.
+    package func fetch(path: String, limit: Duration? = nil) async throws -> FetchedDocument {
+        try await DocumentFetch(engine: self.engine, path: path, limit: limit).document()
     }
 
     /// Makes one exchange with any server, over the same transport and within the same limits; no credential is sent.

@@ -99,6 +99,34 @@ import Testing
         }
     }
 
+    /// The number of times that the question is shown in an output.
+    private static func questionCount(in shown: String) -> Int {
+        shown.components(separatedBy: Self.question).count - 1
+    }
+
+    /// An answer to a question that nobody waits for would be the input of the shell.
+    @Test func interruptedTurnDoesNotAskAgain() async throws {
+        try await Self.withModel { url, environment in
+            let child = try Self.start(url, environment)
+            #expect(await child.hasShown(Self.question + #"{"city":"Oslo"}? [y/N]"#))
+            child.type("y")
+            child.send(SIGINT)
+            let shown = await child.allOutput()
+            #expect(await child.status() == 130)
+            #expect(Self.questionCount(in: shown) == 1, "\(shown)")
+        }
+    }
+
+    @Test func turnWhoseTimeIsOverDoesNotAskAgain() async throws {
+        try await Self.withModel { url, environment in
+            let child = try Self.start(url, environment, ["--timeout", "1"])
+            let shown = await child.allOutput()
+            #expect(await child.status() == 124)
+            // On a busy machine the time may be over before the question.
+            #expect(Self.questionCount(in: shown) <= 1, "\(shown)")
+        }
+    }
+
     // MARK: Tools
 
     /// The environment may have keys, of this program and of others.

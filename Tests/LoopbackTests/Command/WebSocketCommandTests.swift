@@ -21,7 +21,7 @@ import Testing
     private static let normalClosure: [UInt8] = [0x03, 0xE8]
 
     @Test func linesAreSentAndMessagesArePrinted() async throws {
-        let (outcome, peer) = try await Self.start(["--subprotocol", "v1.chat"], input: "one\ntwö")
+        let (outcome, peer) = try await Self.start(["--subprotocol", "v1.chat", "--linger", "0"], input: "one\ntwö")
         let head = await peer.acceptWebSocket("Sec-WebSocket-Protocol: v1.chat")
         #expect(head.contains("\r\nSec-WebSocket-Protocol: v1.chat\r\n"))
         #expect(await peer.readFrame() == RawPeer.Frame(opcode: 1, payload: Array("one".utf8)))
@@ -34,6 +34,22 @@ import Testing
         let result = try await outcome.value
         #expect(result.output == "answer\n00ff\n")
         #expect(result.errorOutput == "closed with code 1000\n")
+        #expect(result.status == 0)
+    }
+
+    /// A server that answers takes its time, and the end of the input does not close before.
+    @Test func answersBehindTheEndOfTheInputArePrinted() async throws {
+        let (outcome, peer) = try await Self.start(["--linger", "3600"], input: "hello")
+        await peer.acceptWebSocket()
+        #expect(await peer.readFrame() == RawPeer.Frame(opcode: 1, payload: Array("hello".utf8)))
+        peer.writeText("one")
+        peer.writeText("two")
+        peer.writeFrame(opcode: 8, Self.normalClosure)
+        #expect(await peer.readFrame() == RawPeer.Frame(opcode: 8, payload: Self.normalClosure))
+        peer.endWriting()
+        let result = try await outcome.value
+        #expect(result.output == "one\ntwo\n")
+        #expect(result.errorOutput == "closed by the server with code 1000\n")
         #expect(result.status == 0)
     }
 

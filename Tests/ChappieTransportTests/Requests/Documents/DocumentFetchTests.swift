@@ -193,6 +193,20 @@ import Testing
         #expect(total.clock.now - total.transport.connections[0].start == .seconds(5))
     }
 
+    /// A server that sends a byte each second is never idle.
+    @Test func answerThatDripsEndsWithTheLimitInAll() async {
+        let steps: [ScriptStep] =
+            [.opened(200)] + (0..<100).flatMap { _ in [ScriptStep.pause(.seconds(1)), .body(" ")] }
+        for (limit, total, end) in [(30, nil, 30), (30, 5, 5), (5, 30, 5)] as [(Int, Int?, Int)] {
+            let fixture = TurnFixture([steps]) { $0.timeouts.total = total.map { .seconds($0) } }
+            let error = await #expect(throws: ChappieClientError.self) {
+                try await fixture.instance.fetch(path: "/usage", limit: .seconds(limit))
+            }
+            #expect(error?.tag == "timeout.stream")
+            #expect(fixture.clock.now - fixture.transport.connections[0].start == .seconds(end))
+        }
+    }
+
     @Test func aCancelledFetchIsCancelled() async {
         let signal = Signal()
         let fixture = TurnFixture([[.opened(200), .hang(signal)]])
