@@ -249,7 +249,7 @@ struct SimulatedTurn {
         case .invalidResponse: self.world.note(.invalidResponse)
         case .transport, .streamingTransportReplayDiverged, .missingCredential, .missingRefreshToken,
             .missingAccountID, .missingToolHandler, .toolApprovalDenied, .toolExecutionFailed,
-            .toolLoopLimitExceeded, .alreadyRunning, .runTimeLimitExceeded, .requestRefused:
+            .toolLoopLimitExceeded, .alreadyRunning, .alreadyRead, .runTimeLimitExceeded, .requestRefused:
             return .undocumented("\(error) for a stream")
         }
         return .failed

@@ -50,7 +50,7 @@ struct OutcomeCheck {
             break
         case .missingCredential, .missingRefreshToken, .missingAccountID, .missingToolHandler, .toolApprovalDenied,
             .toolExecutionFailed, .toolLoopLimitExceeded, .streamingTransportReplayDiverged, .alreadyRunning,
-            .runTimeLimitExceeded, .requestRefused:
+            .alreadyRead, .runTimeLimitExceeded, .requestRefused:
             require(false, "an error that has no reason: \(error)")
         }
     }

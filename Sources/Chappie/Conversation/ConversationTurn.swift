@@ -100,7 +100,7 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
 
     /// Returns the next event; nil after `.completed`.
     nonisolated(nonsending) func next() async throws -> ChappieStreamEvent? {
-        self.beginReading()
+        try self.beginReading()
         defer { self.isBusy.store(false, ordering: .releasing) }
         do {
             while true {
@@ -137,7 +137,7 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
     }
 
     nonisolated(nonsending) private func nextBatch(inSequence: Bool) async throws -> [ChappieStreamEvent]? {
-        self.beginReading()
+        try self.beginReading()
         defer { self.isBusy.store(false, ordering: .releasing) }
         do {
             while true {
@@ -169,11 +169,10 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
         }
     }
 
-    /// Admits one reader at a time; the state that is used inside has no lock.
+    /// Admits one reader at a time, because the state that is used inside has no lock; another one gets `alreadyRead`.
     @inline(__always)
-    private func beginReading() {
-        precondition(
-            !self.isBusy.exchange(true, ordering: .acquiring), "a stream is read by one task at a time")
+    private func beginReading() throws(ChappieClientError) {
+        guard !self.isBusy.exchange(true, ordering: .acquiring) else { throw .alreadyRead }
     }
 
     /// Returns whether an event of a response is passed on as an event of the turn.

@@ -50,7 +50,7 @@ final class ToolInbox: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isReady = self.state.withLock { state in
-                    precondition(state.waiter == nil, "a stream is read by one task at a time")
+                    precondition(state.waiter == nil, "a turn waits in one task at a time")
                     if state.isClosed || !state.messages.isEmpty || Task.isCancelled { return true }
                     state.waiter = continuation
                     return false

@@ -25,7 +25,7 @@ extension ChappieClientError: LocalizedError {
             failure.details.serverMessage ?? failure.details.closeReason ?? failure.details.issuer
         case .requestRefused(let reason): reason
         case .missingCredential, .missingRefreshToken, .missingAccountID, .missingToolHandler, .toolLoopLimitExceeded,
-            .streamingTransportReplayDiverged, .invalidResponse, .alreadyRunning, .runTimeLimitExceeded:
+            .streamingTransportReplayDiverged, .invalidResponse, .alreadyRunning, .alreadyRead, .runTimeLimitExceeded:
             nil
         }
     }
@@ -48,7 +48,7 @@ extension ChappieClientError: LocalizedError {
                 ?? ServerMessage.line(failure.details.closeReason)
         case .missingCredential, .missingRefreshToken, .missingAccountID, .missingToolHandler, .toolApprovalDenied,
             .toolExecutionFailed, .toolLoopLimitExceeded, .streamingTransportReplayDiverged, .invalidResponse,
-            .alreadyRunning, .runTimeLimitExceeded, .requestRefused:
+            .alreadyRunning, .alreadyRead, .runTimeLimitExceeded, .requestRefused:
             nil
         }
     }
@@ -80,6 +80,7 @@ extension ChappieClientError: LocalizedError {
             "The server answered with status code \(status)\(WebPage(body).map { ", and \($0.words)" } ?? "")."
         case .invalidResponse: "The server's answer makes no sense."
         case .alreadyRunning: "The conversation has a turn that is not over."
+        case .alreadyRead: "The stream is read by two consumers."
         case .runTimeLimitExceeded(let limit): "The turn took longer than the limit of \(limit.seconds) s allows."
         case .requestRefused: "The program refused to send the request."
         case .transport(let failure): failure.problem
@@ -124,6 +125,7 @@ extension ChappieClientError: LocalizedError {
                 ?? (status == 413 ? "Send a smaller request." : self.category.advice(isExplained: self.isExplained))
         case .invalidResponse: "Check the address; if it is right, report this to the server's operator."
         case .alreadyRunning: "Read that turn to its end or cancel it, or use another client."
+        case .alreadyRead: "Read a stream in one task, and pass its events on from there."
         case .runTimeLimitExceeded: "Raise the limit, or ask for less at a time."
         case .requestRefused: "See the reason, and change the request or the rule."
         case .transport(let failure): failure.advice(naming: ChappieLinkedLibraries.versions)

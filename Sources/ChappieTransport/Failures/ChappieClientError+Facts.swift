@@ -25,6 +25,7 @@ extension ChappieClientError {
         case .httpError(let status, _): "http.\(status)"
         case .invalidResponse: "response.invalid"
         case .alreadyRunning: "turn.already-running"
+        case .alreadyRead: "stream.already-read"
         case .runTimeLimitExceeded: "turn.time-limit"
         case .requestRefused: "request.refused"
         case .transport(let failure): failure.tag
@@ -58,7 +59,8 @@ extension ChappieClientError {
         case .transport(let failure): failure.replaySafety
         case .reauthenticationRequired, .usageLimitReached, .missingToolHandler, .toolApprovalDenied,
             .toolExecutionFailed, .toolLoopLimitExceeded, .responseTerminalFailure,
-            .streamingTransportReplayDiverged, .httpError, .invalidResponse, .runTimeLimitExceeded, .requestRefused:
+            .streamingTransportReplayDiverged, .httpError, .invalidResponse, .alreadyRead, .runTimeLimitExceeded,
+            .requestRefused:
             .outputDelivered
         }
     }
@@ -76,7 +78,7 @@ extension ChappieClientError {
         case .httpError(let status, let body):
             (ErrorMeaning(body: body) ?? ErrorMeaning(statusCode: status)).facts
         case .invalidResponse: ErrorFacts(.server, shouldReport: true)
-        case .alreadyRunning: ErrorFacts(.validation, shouldReport: true)
+        case .alreadyRunning, .alreadyRead: ErrorFacts(.validation, shouldReport: true)
         case .runTimeLimitExceeded: ErrorFacts(.validation, requiresUserAction: true)
         case .requestRefused: ErrorFacts(.permission, requiresUserAction: true)
         case .transport(let failure): failure.facts

@@ -34,6 +34,8 @@ public enum ChappieClientError: Error, Sendable, Equatable {
     case invalidResponse
     /// The conversation has a running turn, and permits one at a time.
     case alreadyRunning
+    /// The stream is read by another task, or another iterator: a stream has one consumer.
+    case alreadyRead
     /// The turn exceeded this time limit, which includes tools.
     case runTimeLimitExceeded(Duration)
     /// The program itself refused to send the request, for this reason.

@@ -76,7 +76,7 @@ extension SecretRedaction {
         // Their content is the program's own, or was delivered.
         case .missingCredential, .missingRefreshToken, .missingAccountID, .missingToolHandler, .toolApprovalDenied,
             .toolExecutionFailed, .toolLoopLimitExceeded, .streamingTransportReplayDiverged, .invalidResponse,
-            .alreadyRunning, .runTimeLimitExceeded, .requestRefused:
+            .alreadyRunning, .alreadyRead, .runTimeLimitExceeded, .requestRefused:
             error
         }
     }

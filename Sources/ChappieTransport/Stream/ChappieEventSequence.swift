@@ -25,6 +25,8 @@ public struct ChappieEventSequence: AsyncSequence, Sendable {
     init(_ reader: EventBatchReader) { self.reader = reader }
 
     /// Creates an iterator; only one may be used.
+    ///
+    /// A call of `next()` while another iterator waits throws `ChappieClientError.alreadyRead`.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self.reader) }
 
     /// The iterator, which holds the events that were read and not taken.
@@ -131,6 +133,8 @@ final class EventBatchReader: Sendable {
     private let cancellation: Cancellation
     /// Another stream of the turn, which lives as long.
     private let other: AsyncThrowingStream<ChappieStreamEvent, any Error>?
+    /// Indicates whether another consumer reads the turn, which is that one's to cancel.
+    private let isRefused = Atomic(false)
 
     init(
         turn: any StreamedTurn, _ cancellation: Cancellation = Cancellation(),
@@ -143,7 +147,13 @@ final class EventBatchReader: Sendable {
     }
 
     deinit {
-        self.turn.cancel()
+        if !self.isRefused.load(ordering: .relaxed) { self.turn.cancel() }
+    }
+
+    /// Returns an error of the turn, after a note of a refusal.
+    private func noted(_ error: any Error) -> any Error {
+        if case .alreadyRead? = error as? ChappieClientError { self.isRefused.store(true, ordering: .relaxed) }
+        return error
     }
 
     /// Indicates whether the turn or the current task was cancelled.
@@ -152,7 +162,7 @@ final class EventBatchReader: Sendable {
     /// Returns the next events for an iterator; nil after the end.
     nonisolated(nonsending) func nextOfSequence() async throws -> [ChappieStreamEvent]? {
         if Task.isCancelled { self.turn.cancel() }
-        return try await self.turn.nextOfSequence()
+        do { return try await self.turn.nextOfSequence() } catch { throw self.noted(error) }
     }
 
     /// Returns the next events of a turn that is read in steps; nil after the end.
@@ -163,7 +173,8 @@ final class EventBatchReader: Sendable {
     @usableFromInline
     func nextOfSequence(reusing memory: consuming [ChappieStreamEvent]) async throws -> [ChappieStreamEvent]? {
         if Task.isCancelled { self.turn.cancel() }
-        var step = self.turn.beginStepOfSequence(reusing: memory)
+        var step: SequenceStep
+        do { step = try self.turn.beginStepOfSequence(reusing: memory) } catch { throw self.noted(error) }
         while true {
             switch step {
             case .events(let events): return events
@@ -172,7 +183,7 @@ final class EventBatchReader: Sendable {
             case .pause:
                 await OtherTasks.run()
                 step = self.turn.stepOfSequence(after: Task.isCancelled ? .cancelled : .ready)
-            case .other: return try await self.turn.nextOfSequence()
+            case .other: return try await self.nextOfSequence()
             }
         }
     }
@@ -180,6 +191,6 @@ final class EventBatchReader: Sendable {
     /// Returns the next events, at least one; nil after the end.
     nonisolated(nonsending) func nextBatch() async throws -> [ChappieStreamEvent]? {
         if Task.isCancelled { self.turn.cancel() }
-        return try await self.turn.nextBatch()
+        do { return try await self.turn.nextBatch() } catch { throw self.noted(error) }
     }
 }

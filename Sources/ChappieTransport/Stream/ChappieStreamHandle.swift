@@ -20,8 +20,9 @@ package protocol StreamedTurn: AnyObject, Sendable {
 
     /// Begins to read the next events for such a sequence, without waiting; `memory` is an array for them, empty.
     ///
-    /// Each step but `events` and `other` is followed by `stepOfSequence(after:)`, after the wait or pause that the step asks for.
-    func beginStepOfSequence(reusing memory: consuming [ChappieStreamEvent]) -> SequenceStep
+    /// Each step but `events` and `other` is followed by `stepOfSequence(after:)`, after the wait or pause that the step
+    /// asks for. Throws `alreadyRead` while another task reads.
+    func beginStepOfSequence(reusing memory: consuming [ChappieStreamEvent]) throws -> SequenceStep
 
     /// Continues after a wait with this outcome, or after a pause.
     func stepOfSequence(after outcome: TransportWaitOutcome) -> SequenceStep
@@ -68,7 +69,7 @@ extension StreamedTurn {
     package var readsInSteps: Bool { false }
 
     /// Leaves everything to `nextOfSequence()`.
-    package func beginStepOfSequence(reusing memory: consuming [ChappieStreamEvent]) -> SequenceStep { .other }
+    package func beginStepOfSequence(reusing memory: consuming [ChappieStreamEvent]) throws -> SequenceStep { .other }
 
     /// Leaves everything to `nextOfSequence()`.
     package func stepOfSequence(after outcome: TransportWaitOutcome) -> SequenceStep { .other }
@@ -81,7 +82,8 @@ extension StreamedTurn {
 public struct ChappieStreamHandle: Sendable {
     /// The events.
     ///
-    /// For one consumer.
+    /// For one consumer: a second task that reads while another one does gets `ChappieClientError.alreadyRead`, and the
+    /// first one reads on.
     public let events: AsyncThrowingStream<ChappieStreamEvent, any Error>
     private let turn: any StreamedTurn
     private let cancellation = EventBatchReader.Cancellation()

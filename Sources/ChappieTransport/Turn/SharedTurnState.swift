@@ -10,6 +10,8 @@ struct SharedTurnState {
         case lastEvent
         /// No event is ready; the consumer's task works as well.
         case nothing
+        /// Another task works for the turn, so that this one gets nothing.
+        case occupied
     }
 
     /// Indicates whether the consumer's task works for the turn.
@@ -30,8 +32,10 @@ struct SharedTurnState {
     var ticket: CircuitBreaker.Ticket?
 
     /// Records that the consumer's task works for the turn; returns whether the stream was cancelled.
-    mutating func beginReading() -> Bool {
-        precondition(!self.isBusy, "a stream is read by one task at a time")
+    ///
+    /// Throws `alreadyRead` while another task works for it, and changes nothing then.
+    mutating func beginReading() throws -> Bool {
+        guard !self.isBusy else { throw ChappieClientError.alreadyRead }
         self.isBusy = true
         return self.isCancelled
     }
@@ -39,7 +43,7 @@ struct SharedTurnState {
     /// Takes the event that is ready, unless the stream was cancelled.
     @inline(__always)
     mutating func takeReady(into event: inout ChappieStreamEvent) -> Ready {
-        precondition(!self.isBusy, "a stream is read by one task at a time")
+        guard !self.isBusy else { return .occupied }
         let hasEvent = !self.isCancelled && self.ready.take(into: &event)
         guard hasEvent, self.ready.count > 0 else {
             self.isBusy = true

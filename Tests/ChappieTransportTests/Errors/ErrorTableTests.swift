@@ -11,7 +11,7 @@ private enum CaseName: CaseIterable {
     case missingCredential, missingRefreshToken, missingAccountID, reauthenticationRequired, usageLimitReached
     case missingToolHandler, toolApprovalDenied, toolExecutionFailed, toolLoopLimitExceeded, responseTerminalFailure
     case streamingTransportReplayDiverged, httpError, invalidResponse, alreadyRunning, runTimeLimitExceeded
-    case requestRefused, transport
+    case requestRefused, alreadyRead, transport
 
     init(_ error: ChappieClientError) {
         switch error {
@@ -29,6 +29,7 @@ private enum CaseName: CaseIterable {
         case .httpError: self = .httpError
         case .invalidResponse: self = .invalidResponse
         case .alreadyRunning: self = .alreadyRunning
+        case .alreadyRead: self = .alreadyRead
         case .runTimeLimitExceeded: self = .runTimeLimitExceeded
         case .requestRefused: self = .requestRefused
         case .transport: self = .transport
@@ -166,6 +167,9 @@ private let caseRows: [Row] = [
         .alreadyRunning, "turn.already-running", .validation, .none, .report,
         "The conversation has a turn that is not over.",
         "Read that turn to its end or cancel it, or use another client."),
+    Row(
+        .alreadyRead, "stream.already-read", .validation, .none, .report, "The stream is read by two consumers.",
+        "Read a stream in one task, and pass its events on from there."),
     Row(
         .runTimeLimitExceeded(.seconds(90)), "turn.time-limit", .validation, .none, .user,
         "The turn took longer than the limit of 90.0 s allows.", whole),

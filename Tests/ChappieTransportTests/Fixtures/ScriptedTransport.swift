@@ -163,10 +163,12 @@ final class ScriptedConnection: TransportConnection {
     }
 
     /// Ends the connection, once a caller waits for it.
-    func breakNow() {
+    func breakNow() { self.play([.ended(.failed(TransportFailure(phase: .stream, cause: .connectionLost)))]) }
+
+    /// Replaces the present steps, of which a caller may wait for the first.
+    func play(_ steps: [ScriptStep]) {
         let waiter = self.state.withLock { state in
-            let end = TransportEnd.failed(TransportFailure(phase: .stream, cause: .connectionLost))
-            state.steps = [.ended(end)]
+            state.steps = steps
             state.next = 0
             return state.waiter.take()
         }

@@ -81,6 +81,8 @@ import TransportSurface
             self.tookLastOfBatch()
             self.shared.withLock { $0.isBusy = false }
             return event
+        case .occupied:
+            throw ChappieClientError.alreadyRead
         case .nothing:
             return try await self.work(isCancelled: self.shared.withLock { $0.isCancelled }) {
                 self.shared.withLock { $0.takeFirst(refillingFrom: &self.reader.queue) }
@@ -91,21 +93,21 @@ import TransportSurface
     /// Returns the events that are ready, or those of the next step: up to 64 KiB of available messages, and the one
     /// that exceeds this; nil after the batch with `.completed`.
     nonisolated(nonsending) package func nextBatch() async throws -> [ChappieStreamEvent]? {
-        try await self.work(isCancelled: self.beginReading()) {
+        try await self.work(isCancelled: try self.beginReading()) {
             self.shared.withLock { $0.takeAll(orOf: &self.reader.queue) }
         }
     }
 
     /// Returns the next events for a sequence: one if the response can be resumed, so that `resumePoint` is exact.
     nonisolated(nonsending) package func nextOfSequence() async throws -> [ChappieStreamEvent]? {
-        try await self.work(isCancelled: self.beginReading()) {
+        try await self.work(isCancelled: try self.beginReading()) {
             self.shared.withLock { $0.takeAll(orOf: &self.reader.queue, oneByOne: self.reader.isKept) }
         }
     }
 
     /// Marks the stream as read; returns whether it was cancelled.
-    private func beginReading() -> Bool {
-        let isCancelled = self.shared.withLock { $0.beginReading() }
+    private func beginReading() throws -> Bool {
+        let isCancelled = try self.shared.withLock { try $0.beginReading() }
         // The consumer's time for the previous batch is not the server's.
         self.tookLastOfBatch()
         return isCancelled
@@ -156,11 +158,10 @@ import TransportSurface
         self.action == nil && self.outcome == nil && self.deadlines.startedAt != nil && !self.attempts.isRace
     }
 
-    package func beginStepOfSequence(reusing memory: consuming [ChappieStreamEvent]) -> SequenceStep {
-        guard self.isInTheMiddle else { return .other }
-        let (isCancelled, hasReady) = self.shared.withLock { ($0.beginReading(), $0.ready.count > 0) }
+    package func beginStepOfSequence(reusing memory: consuming [ChappieStreamEvent]) throws -> SequenceStep {
+        let (isCancelled, hasReady) = try self.shared.withLock { (try $0.beginReading(), $0.ready.count > 0) }
         // `work` ends the turn.
-        if isCancelled { return self.leaveSequence() }
+        guard !isCancelled, self.isInTheMiddle else { return self.leaveSequence() }
         // The consumer's time for the previous batch is not the server's.
         let now = self.tookLastOfBatch()
         self.reader.meter.restartSlice()
