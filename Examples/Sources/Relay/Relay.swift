@@ -21,6 +21,7 @@ protocol BrowserResponse {
 /// - A browser that leaves: `sendBody` throws, or the framework cancels this task. Both end the turn, and the server of
 ///   the model stops.
 /// - A browser that asks again, with the `Last-Event-ID` of this answer: it is told to stop.
+/// - A server that is shut down while the turn runs: the browser gets `failed`, and may ask another server.
 func relay<Response: BrowserResponse>(
     _ turn: ChappieStreamHandle, lastEventID: String?, to response: inout Response
 ) async throws {
@@ -44,10 +45,12 @@ func relay<Response: BrowserResponse>(
             try await response.sendBody(bytes)
         }
     } catch let error as ChappieClientError {
+        // A shutdown ends this process's turns, and a browser may ask another one.
+        let mayRetry = error.isRetryable || error.tag == "engine.shut-down"
         // The tag is a stable word without content. The server's own message may repeat the request: it stays here.
-        let data = ChappieJSONValue.object(["error": .string(error.tag), "retry": .bool(error.isRetryable)]).jsonText
+        let data = ChappieJSONValue.object(["error": .string(error.tag), "retry": .bool(mayRetry)]).jsonText
         guard hasHead else {
-            let statusCode = error.isRetryable ? 503 : 502
+            let statusCode = mayRetry ? 503 : 502
             try await response.sendHead(statusCode: statusCode, fields: ["content-type": "application/json"])
             return try await response.sendBody(Array(data.utf8))
         }

@@ -15,6 +15,8 @@ struct MemoryResponse: BrowserResponse {
     var statusCode: Int?
     var body: [UInt8] = []
     var writesBeforeLeaving = Int.max
+    /// Is told of each write.
+    var writes: AsyncStream<Void>.Continuation?
 
     mutating func sendHead(statusCode: Int, fields: [String: String]) { self.statusCode = statusCode }
 
@@ -22,6 +24,7 @@ struct MemoryResponse: BrowserResponse {
         guard self.writesBeforeLeaving > 0 else { throw BrowserHasLeft() }
         self.writesBeforeLeaving -= 1
         self.body += bytes
+        self.writes?.yield()
     }
 
     /// The events that a browser reads in the body.
@@ -51,8 +54,9 @@ func demonstrate() async throws {
     let text = "Air scatters blue light\nmore than red."
     // The pause, in the middle of the text, is for a turn that is still running when its browser leaves.
     let pause = ChappieTestServer.Fault(.hang(afterEvent: 6), attempts: 2...2)
-    let refusal = ChappieTestServer.Fault(.answer(status: 400), from: 3)
-    var settings = ChappieTestServer.Configuration(model: .text(text), faults: [pause, refusal])
+    let refusal = ChappieTestServer.Fault(.answer(status: 400), attempts: 3...3)
+    let stop = ChappieTestServer.Fault(.hang(afterEvent: 6), from: 4)
+    var settings = ChappieTestServer.Configuration(model: .text(text), faults: [pause, refusal, stop])
     settings.writeMode = .perEvent
     let server = try ChappieTestServer(configuration: settings)
     defer { server.stop() }
@@ -77,6 +81,14 @@ func demonstrate() async throws {
 
     let refused = try await relayed(by: client)
     check("an error before the text is a status code", refused.statusCode == 502)
+
+    let (writes, continuation) = AsyncStream.makeStream(of: Void.self)
+    let running = Task { try await relayed(by: client, to: MemoryResponse(writes: continuation)) }
+    for await _ in writes { break }
+    await client.shutdown(gracePeriod: .zero)
+    let stopped = try await running.value
+    let end = try stopped.events().last.map { "\($0.type) \($0.data)" } ?? "\(stopped.statusCode ?? 0)"
+    check("a shutdown in the text is told", end == #"failed {"error":"engine.shut-down","retry":true}"#)
 }
 
 if ProcessInfo.processInfo.environment["CHAPPIE_BASE_URL"] == nil {

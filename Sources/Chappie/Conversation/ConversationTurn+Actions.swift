@@ -12,7 +12,7 @@ extension ConversationTurn {
         if self.shared.withLock({ $0.isCancelled }) { throw CancellationError() }
         let items = self.setup.composer.items(of: self.request)
         let admission = try self.setup.transport.admit(self.request.traceContext, of: self.watch.requestID) {
-            [weak self] in self?.cancel()
+            [weak self] in self?.shutDown()
         }
         let turn = try self.conversation.begin()
         let isCancelled = self.shared.withLock { shared in

@@ -15,6 +15,8 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
     struct Shared {
         /// Indicates whether the turn was cancelled.
         var isCancelled = false
+        /// Indicates whether the engine's shutdown has cancelled the turn.
+        var isShutDown = false
         /// Indicates whether the turn's items were added to the conversation.
         var isOver = false
         /// Indicates whether the turn has exceeded its time limit.
@@ -75,6 +77,8 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
     var number: UInt64?
     /// The turn's result as a response.
     var summary = TurnSummary()
+    /// The text that the consumer has.
+    private var deliveredText = ""
     private let clock = ContinuousClock()
     private let start: ContinuousClock.Instant
 
@@ -189,7 +193,9 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
     private func delivers(_ events: some Collection<ChappieStreamEvent>) {
         var text = ""
         for case .textDelta(let delta) in events { text += delta }
-        if !text.isEmpty, let number = self.number { self.conversation.append(text, of: number) }
+        guard !text.isEmpty, let number = self.number else { return }
+        self.deliveredText += text
+        self.conversation.append(text, of: number)
     }
 
     /// Queues an event of a response, or continues when the response is complete.
@@ -247,8 +253,10 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
         self.phase = .over
         self.actions.removeAll()
         let (isCancelled, isLate) = self.shared.withLock { ($0.isCancelled || Task.isCancelled, $0.isLate) }
+        let isShutDown = self.shared.withLock { $0.isShutDown } && !Task.isCancelled
         self.settle()
         guard error is CancellationError || isCancelled else { return error }
+        if isShutDown { return ChappieClientError(shutDown: self.report, deliveredText: self.deliveredText) }
         // The timer stops a response in the same way as a cancellation.
         guard !isCancelled, isLate, let limit = self.setup.limits.duration else { return CancellationError() }
         return ChappieClientError.runTimeLimitExceeded(limit)
@@ -280,6 +288,12 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
             return shared.isOver
         }
         if !isOver { self.settle() }
+    }
+
+    /// Ends the turn with the error `engine.shut-down`, unless it is cancelled already.
+    func shutDown() {
+        self.shared.withLock { $0.isShutDown = !$0.isCancelled }
+        self.cancel()
     }
 
     /// Adds items to the response that is being generated.

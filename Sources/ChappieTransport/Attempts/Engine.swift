@@ -39,7 +39,7 @@ final class Engine: Sendable {
 
     deinit { self.closeConnections() }
 
-    /// Ends the engine: turns that begin from now on are refused, and those that run after `gracePeriod` are cancelled.
+    /// Ends the engine: turns that begin from now on are refused, and those that run after `gracePeriod` end.
     ///
     /// When the task is cancelled, the grace period is over.
     func shutDown(within gracePeriod: Duration) async {
@@ -53,7 +53,7 @@ final class Engine: Sendable {
             await group.next()
             group.cancelAll()
         }
-        gate.cancelAll()
+        gate.endAll()
     }
 
     /// Closes the connections that no turn uses.

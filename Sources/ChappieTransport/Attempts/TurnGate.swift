@@ -8,7 +8,7 @@ final class TurnGate: Sendable {
         var isClosed = false
         /// The number of the newest turn, or of the newest task that waits.
         var newest = 0
-        /// The closures that cancel the running turns.
+        /// The closures that end the running turns when the grace period is over.
         var running: [Int: @Sendable () -> Void] = [:]
         /// The tasks that wait for the end of the last turn.
         var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
@@ -24,12 +24,12 @@ final class TurnGate: Sendable {
     /// Indicates whether no turn may begin any more.
     var isClosed: Bool { self.state.withLock { $0.isClosed } }
 
-    /// Admits a turn, which `cancel` cancels; nil once the gate is closed.
-    func admit(_ cancel: @escaping @Sendable () -> Void) -> TurnAdmission? {
+    /// Admits a turn, which `shutDown` ends; nil once the gate is closed.
+    func admit(_ shutDown: @escaping @Sendable () -> Void) -> TurnAdmission? {
         let number: Int? = self.state.withLock { state in
             guard !state.isClosed else { return nil }
             state.newest += 1
-            state.running[state.newest] = cancel
+            state.running[state.newest] = shutDown
             return state.newest
         }
         return number.map { TurnAdmission(gate: self, number: $0) }
@@ -46,10 +46,10 @@ final class TurnGate: Sendable {
     /// Refuses turns from now on.
     func close() { self.state.withLock { $0.isClosed = true } }
 
-    /// Cancels all running turns.
-    func cancelAll() {
+    /// Ends all running turns.
+    func endAll() {
         let running = self.state.withLock { Array($0.running.values) }
-        for cancel in running { cancel() }
+        for shutDown in running { shutDown() }
     }
 
     /// Waits until no turn runs, or the task is cancelled.

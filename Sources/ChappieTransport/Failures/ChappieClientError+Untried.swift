@@ -2,7 +2,7 @@ import ResponseEvents
 import StreamSession
 import TransportSurface
 
-// The errors of turns that are not tried.
+// The errors of turns that are not tried, and of those that the engine's shutdown ends.
 
 extension ChappieClientError {
     /// Creates the failure for a request body that is not a JSON object.
@@ -26,6 +26,30 @@ extension ChappieClientError {
     /// Creates the failure for a turn of an engine that was shut down.
     init(shutDown transport: ChappieTransportKind, of identity: RequestIdentity) {
         self.init(untried: .shutDown, in: .connect, transport: transport, of: identity) { _ in }
+    }
+
+    /// Creates the failure for a running turn that the engine's shutdown ends.
+    init(
+        shutDown transport: ChappieTransportKind, of identity: RequestIdentity, in phase: ChappieTransportFailure.Phase,
+        progress: (attempts: Int, replaySafety: ChappieReplaySafety), deliveredText: String
+    ) {
+        var details = ChappieTransportFailure.Details()
+        details.clientRequestID = identity.requestID
+        details.deliveredText = deliveredText
+        self = .transport(
+            ChappieTransportFailure(
+                code: .shutDown, phase: phase, transport: transport, progress: progress, details: details))
+    }
+
+    /// Creates the failure for a running turn of several responses that the engine's shutdown ends.
+    ///
+    /// - Parameters:
+    ///   - report: the report of the turn.
+    ///   - deliveredText: the text that the consumer has.
+    package init(shutDown report: ChappieStreamReport, deliveredText: String) {
+        self.init(
+            shutDown: report.attempts.last?.transport ?? .webSocket, of: RequestIdentity(requestID: report.requestID),
+            in: .stream, progress: (report.attempts.count, report.replaySafety), deliveredText: deliveredText)
     }
 
     private init(

@@ -60,10 +60,11 @@ public final class ChappieStreamingTransport: Sendable {
     /// Ends the instance: refuses new turns, and lets running ones end.
     ///
     /// A turn that begins after this call ends with `ChappieClientError.transport` and the tag `engine.shut-down`, and
-    /// so does a fetch. Turns that still run after the grace period end with `CancellationError`, as if their streams
-    /// had been cancelled; a client's turn may make its remaining requests until then. Kept WebSockets are closed with
-    /// their closing handshake (RFC 6455 section 7), for which this waits up to 500 ms beyond the grace period: then
-    /// the instance has no socket left, and its service threads are idle.
+    /// so does a fetch. Turns that still run after the grace period end with the same error, whose
+    /// `details.deliveredText` is the text that their consumers have, and `CancellationError` stays the error of those
+    /// that the program itself cancels; a client's turn may make its remaining requests until then. Kept WebSockets are
+    /// closed with their closing handshake (RFC 6455 section 7), for which this waits up to 500 ms beyond the grace
+    /// period: then the instance has no socket left, and its service threads are idle.
     ///
     /// When the task is cancelled, the grace period is over at once. May be called from any task, and more than once.
     ///
@@ -73,11 +74,12 @@ public final class ChappieStreamingTransport: Sendable {
         await Self.finishClosing()
     }
 
-    /// Admits a turn of several responses, which `cancel` cancels, and whose requests are marked as admitted.
+    /// Admits a turn of several responses, which `shutDown` ends when the engine's grace period is over, and whose
+    /// requests are marked as admitted.
     package func admit(
-        _ traceContext: ChappieTraceContext?, of requestID: String?, cancel: @escaping @Sendable () -> Void
+        _ traceContext: ChappieTraceContext?, of requestID: String?, shutDown: @escaping @Sendable () -> Void
     ) throws(ChappieClientError) -> TurnAdmission {
-        guard let admission = self.engine.gate.admit(cancel) else {
+        guard let admission = self.engine.gate.admit(shutDown) else {
             throw ChappieClientError(
                 shutDown: self.engine.configuration.policy.prefersWebSocket ? .webSocket : .httpSSE,
                 of: RequestIdentity(requestID: requestID, traceContext: traceContext))

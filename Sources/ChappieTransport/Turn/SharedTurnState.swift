@@ -17,6 +17,8 @@ struct SharedTurnState {
     /// Indicates whether the consumer's task works for the turn.
     var isBusy = false
     var isCancelled = false
+    /// Indicates whether the engine's shutdown has cancelled the stream.
+    var isShutDown = false
     /// The connections of the attempts.
     var connections: [any TransportConnection] = []
     /// Events that the consumer can take at once.

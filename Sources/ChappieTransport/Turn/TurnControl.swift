@@ -28,9 +28,15 @@ final class TurnControl: Sendable {
 
     /// Asks the engine for the right to run; returns false once the engine is shut down.
     func admit() -> Bool {
-        guard let admission = self.engine.gate.admit({ self.cancel() }) else { return false }
+        guard let admission = self.engine.gate.admit({ self.shutDown() }) else { return false }
         self.shared.withLock { if !$0.isCancelled { $0.admission = admission } }
         return true
+    }
+
+    /// Closes the connections and ends the stream with the error `engine.shut-down`, unless it is cancelled already.
+    private func shutDown() {
+        self.shared.withLock { $0.isShutDown = !$0.isCancelled }
+        self.cancel()
     }
 
     /// Closes the connections and ends the stream with `CancellationError`.

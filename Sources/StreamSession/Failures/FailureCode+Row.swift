@@ -18,8 +18,8 @@ extension FailureCode {
                 "Try again in \(.wait).")
         case .shutDown:
             FailureRow(
-                .fatal, .validation, report: true, "The request was not sent, because the engine was shut down",
-                "Begin no turns behind shutdown(), or use another engine.")
+                .fatal, .validation, .none, "The engine was shut down before the turn was complete",
+                "Send the request again with another engine, or let shutdown() wait for longer.")
         case .trustAnchorsUnreadable:
             FailureRow(
                 .fatal, .validation, user: true, "The file of trusted certificates cannot be read",

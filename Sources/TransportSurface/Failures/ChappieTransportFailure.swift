@@ -4,7 +4,8 @@ public import StreamTransport
 
 /// The reason why a stream ended early, below HTTP.
 ///
-/// It carries no secret and no content.
+/// It carries no secret. Of its properties only `details.serverMessage` and `details.deliveredText` hold content, and
+/// no description has them.
 public struct ChappieTransportFailure: Error, Sendable, Equatable, LocalizedError, CustomStringConvertible,
     CustomDebugStringConvertible
 {
@@ -105,7 +106,8 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable, LocalizedErro
         public static let responseExpired = Self(.responseExpired)
         /// The turn was not tried, because earlier turns failed; `details.retryAfter` is the time until one will be.
         public static let circuitOpen = Self(.circuitOpen)
-        /// The turn was not tried, because the engine was shut down.
+        /// The engine was shut down before the turn began, or its grace period was over before the turn was complete:
+        /// then `details.deliveredText` is the text that was delivered.
         public static let shutDown = Self(.shutDown)
         /// The process has no file descriptor left; `details.limit` is the maximum number.
         public static let descriptorsExhausted = Self(.descriptorsExhausted)
@@ -143,6 +145,9 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable, LocalizedErro
         ///
         /// May hold content: see `ChappieClientError.serverMessage`.
         public var serverMessage: String?
+        /// The text that was delivered to the consumer before the engine's shutdown ended the turn; nil for any other
+        /// failure.
+        public var deliveredText: String?
         /// The response's status code.
         public var statusCode: Int?
         /// The server's name for the request (`x-request-id`).
@@ -192,7 +197,7 @@ public struct ChappieTransportFailure: Error, Sendable, Equatable, LocalizedErro
             return facts.compactMap { fact in fact.value.map { (name: fact.name, value: $0) } }
         }
 
-        /// The facts without the peer's words: `closeReason`, `serverMessage` and `issuer` are omitted.
+        /// The facts without words and content: `closeReason`, `serverMessage`, `issuer` and `deliveredText` are omitted.
         public var description: String { self.facts.map { "\($0.name): \($0.value)" }.joined(separator: ", ") }
 
         /// The same as `description`.

@@ -303,9 +303,9 @@ private let codeRows: [Row] = [
         "The request was not tried, because those before it failed", "Try again in 42 s."
     ) { $0.retryAfter = .milliseconds(41_500) },
     Row(
-        .shutDown, "engine.shut-down", .validation, .none, .report,
-        "The request was not sent, because the engine was shut down",
-        "Begin no turns behind shutdown(), or use another engine."),
+        .shutDown, "engine.shut-down", .validation, .none, .none,
+        "The engine was shut down before the turn was complete",
+        "Send the request again with another engine, or let shutdown() wait for longer."),
     Row(
         .descriptorsExhausted, "descriptors.exhausted", .internal, later, .none,
         "The process has no file descriptor left of 1024 (ulimit -n)",

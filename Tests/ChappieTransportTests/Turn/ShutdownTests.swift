@@ -59,15 +59,27 @@ import Testing
     }
 
     @Test(arguments: [-1, 0, 7])
-    func aTurnThatOutlastsTheGracePeriodIsCancelled(seconds: Int) async {
+    func turnThatOutlastsTheGracePeriodEndsWithAnErrorOfItsOwn(seconds: Int) async throws {
         let waiting = Signal()
         let fixture = TurnFixture([[.opened(101), .request, .text(Event.text("a")), .hang(waiting)]])
         let turn = Task { await fixture.run(Self.request) }
         await waiting.wait()
         await fixture.instance.shutdown(gracePeriod: .seconds(seconds))
         let outcome = await turn.value
-        #expect(outcome.error is CancellationError)
         #expect(outcome.text == "a")
+        let error = try #require(outcome.clientError)
+        #expect(error.tag == "engine.shut-down")
+        #expect(error.category == .validation)
+        #expect(error.retryGuidance == .none)
+        #expect(error.replaySafety == .outputDelivered)
+        #expect(!error.shouldReport)
+        let failure = try #require(outcome.transportFailure)
+        #expect(failure.details.deliveredText == "a")
+        #expect(failure.details.clientRequestID == outcome.report.requestID)
+        #expect(failure.phase == .stream)
+        #expect(failure.attempts == 1)
+        #expect("\(failure) \(failure.details)".contains("\"a\"") == false)
+        #expect(outcome.outcomes == ["engine.shut-down"])
         #expect(fixture.clock.sleeps == [.seconds(max(0, seconds))])
         #expect(fixture.transport.connections[0].calls.last == .cancel)
     }
@@ -82,7 +94,36 @@ import Testing
         await sleeping.wait()
         shutdown.cancel()
         await shutdown.value
-        #expect(await turn.value.error is CancellationError)
+        let outcome = await turn.value
+        #expect(outcome.clientError?.tag == "engine.shut-down")
+        #expect(outcome.transportFailure?.details.deliveredText == "")
+        #expect(outcome.clientError?.replaySafety == .sentNoOutput)
+    }
+
+    /// The consumer's task has not taken what came before the shutdown, and gets it before the error.
+    @Test func eventsBeforeTheShutdownAreDeliveredBeforeItsError() async throws {
+        let fixture = TurnFixture([.webSocket(Event.text("a"), Event.text("b"))]) { $0.rawEvents = .none }
+        let handle = fixture.instance.streamHandle(Self.request)
+        var events = handle.events.makeAsyncIterator()
+        #expect(try await events.next() == .textDelta("a"))
+        await fixture.instance.shutdown(gracePeriod: .zero)
+        let rest = await TurnFixture.read(handle)
+        let text = "a" + rest.text
+        #expect(rest.transportFailure?.details.deliveredText == text)
+    }
+
+    @Test(arguments: [false, true]) func programThatCancelsGetsACancellation(behindTheShutdown isLate: Bool) async {
+        let waiting = Signal()
+        let fixture = TurnFixture([[.opened(101), .request, .hang(waiting)]])
+        let handle = fixture.instance.streamHandle(Self.request)
+        let turn = Task { await TurnFixture.read(handle) }
+        await waiting.wait()
+        if !isLate { handle.cancel() }
+        await fixture.instance.shutdown(gracePeriod: .zero)
+        if isLate { handle.cancel() }
+        // The first of both decides.
+        let error = await turn.value.error
+        #expect(error is CancellationError == !isLate)
     }
 
     /// Its consumer reads no more, and so the turn itself does not end.

@@ -99,6 +99,48 @@ import Testing
         }
     }
 
+    /// A shutdown whose grace period is over ends a response, or a tool, with the text that was delivered.
+    @Test(arguments: [false, true]) func turnThatAShutdownEndsHasAnErrorOfItsOwn(inATool: Bool) async throws {
+        let call = responseEvents(1, [functionCall("c", "t")], text: "Wait. ")
+        var configuration = scripted([call, responseEvents(2, [], text: "Done.")])
+        configuration.writeMode = .perEvent
+        // Behind the text, and before the end of the response.
+        if !inATool { configuration.faults = [.init(.hang(afterEvent: call.count - 2), attempts: 1...1)] }
+        try await withServer(configuration) { server in
+            let (running, gate) = (AsyncStream.makeStream(of: Void.self), AsyncStream.makeStream(of: Void.self))
+            let tool = ChappieHostTool(name: "t", description: "") { _ in
+                running.continuation.yield()
+                for await _ in gate.stream { break }
+                return ChappieToolResult(output: "")
+            }
+            let client = Chappie.client(configuration: .loopback(server) { $0.tools = [tool] })
+            let handle = client.streamHandle("hi")
+            let turn = Task {
+                var outcome = ClientOutcome()
+                do {
+                    for try await event in handle.events {
+                        outcome.events.append(event)
+                        if !inATool, case .textDelta = event, outcome.text == "Wait. " { running.continuation.yield() }
+                    }
+                } catch {
+                    outcome.error = error
+                }
+                return outcome
+            }
+            for await _ in running.stream { break }
+            await client.shutdown(gracePeriod: .zero)
+            gate.continuation.yield()
+            let outcome = await turn.value
+            #expect(outcome.text == "Wait. ")
+            #expect(outcome.clientError?.tag == "engine.shut-down")
+            #expect(outcome.clientError?.category == .validation)
+            guard case .transport(let failure)? = outcome.clientError else { return }
+            #expect(failure.details.deliveredText == "Wait. ")
+            #expect(failure.details.clientRequestID == handle.report.requestID)
+            #expect(!client.isRunning)
+        }
+    }
+
     @Test func aContextGoesOnInAnotherClient() async throws {
         try await withServer(Self.model) { server in
             let first = Chappie.client(configuration: .loopback(server))

@@ -246,15 +246,29 @@ import TransportSurface
         self.ticket.answer(error)
     }
 
-    /// Ends the turn as cancelled.
+    /// Ends the turn as cancelled: by its consumer, by the engine's shutdown, or because the program refused a steering.
     @inline(never)
     func stop() {
+        let shutdown = self.shutdown
         _ = self.reader.machine.cancelled()
-        // Decoded events that were not taken are no longer wanted.
-        self.reader.queue.removeAll()
-        self.shared.withLock { $0.dropReady() }
-        self.closeAttempt(outcome: "cancelled")
-        self.end(self.control.steering.refusal ?? CancellationError())
+        // Decoded events that were not taken are wanted only by a consumer that has not cancelled.
+        if shutdown == nil {
+            self.reader.queue.removeAll()
+            self.shared.withLock { $0.dropReady() }
+        }
+        self.closeAttempt(outcome: shutdown?.tag ?? "cancelled")
+        self.end(self.control.steering.refusal ?? shutdown ?? CancellationError())
+    }
+
+    /// The error of a turn that the engine's shutdown has cancelled; nil for any other turn.
+    private var shutdown: ChappieClientError? {
+        guard self.shared.withLock({ $0.isShutDown }), !Task.isCancelled else { return nil }
+        let hasEvents = self.attempts.current?.hasEvents
+        return ChappieClientError(
+            shutDown: self.reader.transport, of: self.request.identity,
+            in: hasEvents.map { $0 ? .stream : .firstEvent } ?? .connect,
+            progress: (self.reader.machine.attemptCount, self.reader.machine.replaySafety),
+            deliveredText: self.reader.machine.delivery.deliveredText)
     }
 
     /// The present time.
