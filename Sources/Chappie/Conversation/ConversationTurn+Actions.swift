@@ -9,6 +9,7 @@ extension ConversationTurn {
 
     /// Begins the conversation's turn, and sends its first request.
     func begin() throws {
+        self.reportBeginning()
         if self.shared.withLock({ $0.isCancelled }) { throw CancellationError() }
         let items = self.setup.composer.items(of: self.request)
         let admission = try self.setup.transport.admit(self.request.traceContext, of: self.watch.requestID) {
@@ -124,6 +125,7 @@ extension ConversationTurn {
         self.shared.withLock { $0.response = response }
         // A consumer that receives the end may begin the next turn at once.
         self.settle()
+        self.reportEnd(nil)
         self.actions.append(.deliver(.completed))
     }
 

@@ -81,6 +81,8 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
     private var deliveredText = ""
     private let clock = ContinuousClock()
     private let start: ContinuousClock.Instant
+    /// The time of the first read, until the end is reported; nil before and behind.
+    private var beganAt: Duration?
 
     /// Creates a turn that was not read yet.
     init(setup: TurnSetup, request: ChappieResponseRequest, conversation: Conversation) {
@@ -91,6 +93,9 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
         self.machine = ToolLoopStateMachine(rules: setup.rules)
         self.start = self.clock.now
     }
+
+    /// The stream may be dropped before the end of its turn.
+    deinit { self.reportEnd(CancellationError()) }
 
     /// Removes the credentials of the turn from the server's identifiers.
     ///
@@ -239,6 +244,25 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
         return nil
     }
 
+    // MARK: The beginning and the end in the log and the metrics
+
+    /// Reports that the turn has begun.
+    func reportBeginning() {
+        self.beganAt = self.now
+        self.watch.began(.turn, on: self.setup.engine.policy.prefersWebSocket ? .webSocket : .httpSSE)
+    }
+
+    /// Reports the end of the turn, once: complete, or with an error.
+    func reportEnd(_ error: (any Error)?) {
+        guard let beganAt = self.beganAt.take() else { return }
+        let attempts = self.report.attempts
+        self.watch.ended(.turn, with: error, after: self.now - beganAt) { entry in
+            entry.attempt = attempts.count
+            entry.transport = attempts.last?.transport
+            entry.serverRequestID = attempts.last?.requestID
+        }
+    }
+
     // MARK: The end
 
     /// Ends a failed response: the events of its carried calls come before the error.
@@ -250,6 +274,12 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
 
     /// Ends the turn with an error: adds complete responses to the conversation, and stops tools.
     private func ended(with error: any Error) -> any Error {
+        let error = self.settled(after: error)
+        self.reportEnd(error)
+        return error
+    }
+
+    private func settled(after error: any Error) -> any Error {
         self.phase = .over
         self.actions.removeAll()
         let (isCancelled, isLate) = self.shared.withLock { ($0.isCancelled || Task.isCancelled, $0.isLate) }

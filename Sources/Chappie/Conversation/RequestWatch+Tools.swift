@@ -9,10 +9,10 @@ extension RequestWatch {
     func note(_ result: ChappieToolExecutionResult, _ redaction: SecretRedaction) {
         let (level, message, outcome, category): (ChappieLogEntry.Level, String, String, ChappieErrorCategory?) =
             switch result.status {
-            case .completed: (.info, "A tool call is complete", "completed", nil)
-            case .failed: (.warning, "A tool call failed", "tool.failed", .internal)
-            case .denied: (.warning, "A tool call was denied", "tool.denied", .permission)
-            case .cancelled: (.info, "A tool call was cancelled", "cancelled", nil)
+            case .completed: (.info, "A tool call is complete.", "completed", nil)
+            case .failed: (.warning, "A tool call failed.", "tool.failed", .internal)
+            case .denied: (.warning, "A tool call was denied.", "tool.denied", .permission)
+            case .cancelled: (.info, "A tool call was cancelled.", "cancelled", nil)
             }
         self.log(level, "tool", message) { entry in
             entry.duration = result.duration

@@ -1,8 +1,20 @@
+package import StreamSession
 package import TransportSurface
 
 // The watch of a turn, with the configuration's sinks and the turn's errors.
 
 extension RequestWatch {
+    /// The whole that a log line or a measurement is about; the raw value is its context and operation.
+    package enum Subject: String, Sendable {
+        /// A turn of the program, with all of its responses and tools.
+        case turn
+        /// A response of a turn that has several, or of a warm-up.
+        case response
+
+        /// Returns a sentence about it.
+        fileprivate func sentence(_ predicate: StaticString) -> String { "A \(self.rawValue) \(predicate)." }
+    }
+
     /// Creates a watch with a configuration's sinks; an invalid request ID, or none, is replaced by a random one.
     package init(_ configuration: ChappieTransportConfiguration, requestID: String? = nil) {
         self.init(configuration, identity: RequestIdentity(requestID: requestID))
@@ -19,6 +31,32 @@ extension RequestWatch {
             category: (error as? ChappieClientError)?.category)
     }
 
+    /// Logs that a turn or a response has begun, on the transport that is tried first.
+    package func began(_ subject: Subject, on transport: ChappieTransportKind) {
+        self.log(.info, subject.rawValue, subject.sentence("has begun")) { $0.transport = transport }
+    }
+
+    /// Logs and measures the end of a turn or a response: complete, cancelled, or failed with the error.
+    ///
+    /// `fill` adds the facts of the attempts.
+    package func ended(
+        _ subject: Subject, with error: (any Error)?, after duration: Duration,
+        _ fill: (inout ChappieLogEntry) -> Void
+    ) {
+        self.measure(subject.rawValue, duration, error: error)
+        let (level, predicate): (ChappieLogEntry.Level, StaticString) =
+            switch error {
+            case nil: (.info, "is complete")
+            case is CancellationError: (.info, "was cancelled")
+            case _?: (.error, "has failed")
+            }
+        self.log(level, subject.rawValue, subject.sentence(predicate)) { entry in
+            entry.duration = duration
+            fill(&entry)
+            if let error { entry.take(error) }
+        }
+    }
+
     /// Returns the outcome of an operation that ended with an error: its stable tag, or a fixed word.
     package static func outcome(of error: any Error) -> String {
         switch error {
@@ -27,6 +65,11 @@ extension RequestWatch {
         default: "failed"
         }
     }
+}
+
+extension ChappieTransportRequest {
+    /// The name under which the request is reported: it is a turn by itself, or a part of one, or prepares one.
+    var subject: RequestWatch.Subject { self.isAdmitted || self.isWarmUp ? .response : .turn }
 }
 
 extension ChappieLogEntry {

@@ -16,6 +16,7 @@ struct TurnRecorder {
     }
 
     private let watch: RequestWatch
+    private let subject: RequestWatch.Subject
     private let report: LockedValue<ChappieStreamReport>
     private var safety = ChappieReplaySafety.notSent
     /// The ages at which connections of the turn were cut.
@@ -23,9 +24,10 @@ struct TurnRecorder {
     /// The newest attempt that was announced before its delay.
     private var announcedAttempt = 0
 
-    /// Creates a recorder for a report that other tasks may read.
-    init(_ watch: RequestWatch, report: LockedValue<ChappieStreamReport>) {
+    /// Creates a recorder of a turn, or of one response of a turn, for a report that other tasks may read.
+    init(_ watch: RequestWatch, of subject: RequestWatch.Subject, report: LockedValue<ChappieStreamReport>) {
         self.watch = watch
+        self.subject = subject
         self.report = report
         report.withLock { $0.requestID = watch.requestID }
     }
@@ -37,7 +39,7 @@ struct TurnRecorder {
 
     /// Records that the turn has begun.
     func began(on transport: ChappieTransportKind) {
-        self.watch.log(.info, "turn", "A turn has begun.") { $0.transport = transport }
+        self.watch.began(self.subject, on: transport)
     }
 
     /// Records that the turn is complete, has failed with an error or was cancelled; `gaps` is the time between its
@@ -46,21 +48,12 @@ struct TurnRecorder {
         with error: (any Error)?, after duration: Duration, _ facts: Facts, _ gaps: ChappieStreamReport.OutputGaps?
     ) {
         self.report.withLock { $0.gaps = gaps }
-        if error is CancellationError { return self.cancelled(after: duration, facts) }
-        self.watch.measure("turn", duration, error: error)
-        guard let error else {
-            return self.watch.log(.info, "turn", "A turn is complete.") { $0.fill(with: facts, duration) }
-        }
-        self.watch.log(.error, "turn", "A turn has failed.") { entry in
-            entry.fill(with: facts, duration)
-            entry.take(error)
-        }
+        self.watch.ended(self.subject, with: error, after: duration) { $0.fill(with: facts) }
     }
 
-    /// Records that the turn was cancelled, or its stream was dropped before its end.
-    func cancelled(after duration: Duration, _ facts: Facts) {
-        self.watch.measure("turn", duration, outcome: "cancelled")
-        self.watch.log(.info, "turn", "A turn was cancelled.") { $0.fill(with: facts, duration) }
+    /// Records that the stream of the turn was dropped before its end.
+    func dropped(after duration: Duration, _ facts: Facts) {
+        self.watch.ended(self.subject, with: CancellationError(), after: duration) { $0.fill(with: facts) }
     }
 
     /// Records the safety of sending the request again; does nothing while it does not change.
@@ -239,8 +232,7 @@ extension ChappieLogEntry {
     }
 
     /// Adds the facts of a turn that is over.
-    fileprivate mutating func fill(with facts: TurnRecorder.Facts, _ duration: Duration) {
-        self.duration = duration
+    fileprivate mutating func fill(with facts: TurnRecorder.Facts) {
         self.attempt = facts.attemptCount
         self.transport = facts.transport
         self.serverRequestID = facts.serverRequestID

@@ -20,7 +20,7 @@ public struct ChappieLogEntry: Sendable, Equatable {
 
     /// The severity of the line.
     public let level: Level
-    /// The operation: `turn`, `attempt`, `connection`, `event-source`, `tool`, `credential`.
+    /// The operation: `turn`, `response`, `attempt`, `connection`, `credential`, `tool`, `event-source`.
     public let context: String
     /// A fixed sentence.
     public let message: String
@@ -56,7 +56,7 @@ public struct ChappieLogEntry: Sendable, Equatable {
 
 /// One measured operation, for a metrics system.
 public struct ChappieMetric: Sendable, Equatable {
-    /// The measured operation: `turn`, `attempt`, `tool`, `refresh`; `connect` and `connection` of a
+    /// The measured operation: `turn`, `response`, `attempt`, `tool`, `refresh`; `connect` and `connection` of a
     /// WebSocket; `event-source`.
     public let operation: String
     /// The duration of the operation.

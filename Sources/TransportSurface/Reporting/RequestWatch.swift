@@ -25,7 +25,7 @@ package struct RequestWatch: Sendable {
     ///
     /// - Parameters:
     ///   - level: the severity.
-    ///   - context: `turn`, `attempt`, `connection`, `tool` or `credential`.
+    ///   - context: one of `ChappieLogEntry.context`.
     ///   - message: a fixed sentence, without text from outside.
     ///   - fill: a closure that adds the facts.
     package func log(

@@ -45,7 +45,8 @@ import TransportSurface
         self.control = TurnControl(engine, requestID: identity.requestID, resuming: request.resumption)
         self.shared = self.control.shared
         self.ticket = TurnTicket(engine, self.control)
-        self.recorder = TurnRecorder(RequestWatch(configuration, identity: identity), report: self.control.report)
+        self.recorder = TurnRecorder(
+            RequestWatch(configuration, identity: identity), of: request.subject, report: self.control.report)
         self.deadlines = Deadlines(
             request.timeouts?.bounded ?? configuration.timeouts,
             tellsOfStalls: configuration.reportsDiagnostics || self.recorder.isLogging)
@@ -58,7 +59,7 @@ import TransportSurface
     deinit {
         self.control.abandonTicket()
         guard self.outcome == nil, let startedAt = self.deadlines.startedAt else { return }
-        self.recorder.cancelled(after: self.now - startedAt, self.reader.facts)
+        self.recorder.dropped(after: self.now - startedAt, self.reader.facts)
     }
 
     /// Removes the credentials of the turn from the server's text; for the stream's one consumer.
