@@ -31,6 +31,7 @@ struct ClosingModel {
     /// Returns the number of delivered bytes of the next part; nil when it is another text.
     mutating func compare(_ text: [UInt8]) -> Int? {
         let part = Self.scalars(text)
+        let textStart = part.prefix(while: Self.isTrimmed).count
         var next = 0
         while next < part.count, self.place < self.delivered.count {
             if part[next] == self.delivered[self.place] {
@@ -40,6 +41,20 @@ struct ClosingModel {
             }
             if next == 0, self.place > 0, self.passOver(before: part[0]) { continue }
             self.isRewritten = true
+            if next <= textStart {
+                // White space at the beginning, of either.
+                let start = self.place
+                while self.place < self.delivered.count, Self.isTrimmed(self.delivered[self.place]),
+                    self.place == start || self.delivered[self.place] != part[next]
+                {
+                    self.place += 1
+                }
+                if self.place > start { continue }
+                if next < textStart, textStart < part.count {
+                    next = textStart
+                    continue
+                }
+            }
             let rest = self.delivered[self.place...]
             if self.isOpen, rest.elementsEqual(["."]) {
                 self.isStopped = true
@@ -113,43 +128,112 @@ extension LedgerModel {
         let (index, isTooFar) = outputIndex.addingReportingOverflow(self.settledItemCount)
         guard !isTooFar else { return }
         for slot in self.closed where slot.outputIndex == index { self.supplied[slot] = nil }
+        self.closedTexts = self.closedTexts.filter { $0.key.outputIndex != index }
         self.closed = self.closed.filter { $0.outputIndex != index }
         for (channel, sequence) in self.channels.enumerated() where sequence.cursor > sequence.settledCount {
             self.restarts[channel][index] = sequence.cursor
         }
     }
 
-    /// The text that a slot is closed with.
+    /// The part of a text that has come.
+    private struct Held {
+        let count: Int
+        let isRewritten: Bool
+        let isStopped: Bool
+
+        var end: ReplayLedger.Closing { self.isRewritten ? .rewritten : .whole }
+    }
+
+    /// The text that a slot is closed with: what the slot has, or else what its item has.
     mutating func close(_ text: [UInt8], in slot: ReplaySlot) -> ReplayLedger.Closing {
         guard let slot = self.absolute(slot) else { return .differs }
         let channel = self.channels[LedgerChannel(slot.kind).rawValue]
         let start = self.restarts[LedgerChannel(slot.kind).rawValue][slot.outputIndex] ?? channel.settledCount
         let own = (start..<max(start, channel.cursor)).filter { channel.delivered[$0].slot == slot }
-        var comparison = ClosingModel(own.map { channel.delivered[$0].byte }, isOpen: !self.closed.contains(slot))
-        let count: Int
-        var isStopped = false
-        let isRewritten: Bool
-        if let same = comparison.compare(text), comparison.isAtEnd() {
-            (count, isRewritten, isStopped) = (same, comparison.isRewritten, comparison.isStopped)
-        } else {
-            // Deltas may have named another slot.
-            let all = channel.delivered[(own.first ?? channel.cursor)..<channel.cursor].map(\.byte)
-            guard text.starts(with: all) else { return .differs }
-            (count, isRewritten) = (all.count, true)
+        let range = (own.first ?? channel.cursor)..<(own.last.map { $0 + 1 } ?? channel.cursor)
+        var held = self.hold(text, own.map { channel.delivered[$0].byte }, isOpen: !self.hasClosed(slot))
+        // Deltas may have named another slot.
+        let all = channel.delivered[range.lowerBound..<channel.cursor].map(\.byte)
+        if held == nil, text.starts(with: all) { held = Held(count: all.count, isRewritten: true, isStopped: false) }
+        guard let held else { return self.closeItem(text, in: slot) ?? .differs }
+        let isInPlace = !own.isEmpty && channel.newestSlot ?? slot == slot
+        if held.count < text.count, !isInPlace {
+            if let closing = self.closeItem(text, in: slot) { return closing }
+            if let newest = channel.newestSlot {
+                guard own.isEmpty, newest.position <= slot.position else { return .outOfPlace }
+            }
         }
-        if !text.isEmpty, !isStopped { self.closed.insert(slot) }
-        guard count < text.count else { return isRewritten ? .rewritten : .whole }
-        if let newest = channel.newestSlot, newest != slot {
-            guard own.isEmpty, newest.position <= slot.position else { return .outOfPlace }
+        return self.closed(held, by: text, in: slot, last: slot, range)
+    }
+
+    private func hold(_ text: [UInt8], _ output: [UInt8], isOpen: Bool) -> Held? {
+        var comparison = ClosingModel(output, isOpen: isOpen)
+        guard let count = comparison.compare(text), comparison.isAtEnd() else { return nil }
+        return Held(count: count, isRewritten: comparison.isRewritten, isStopped: comparison.isStopped)
+    }
+
+    /// A text that is not what its slot has: what no text has closed, all of the item, or what was closed last.
+    private mutating func closeItem(_ text: [UInt8], in slot: ReplaySlot) -> ReplayLedger.Closing? {
+        let channel = self.channels[LedgerChannel(slot.kind).rawValue]
+        let item = self.output(ofItem: slot)
+        guard !item.isEmpty, channel.cursor > channel.settledCount else { return nil }
+        let newest = channel.delivered[channel.cursor - 1].slot
+        let isNewest = newest.item == slot.item
+        let last = self.closedTexts[slot.item]?.last.clamped(to: item) ?? item.lowerBound..<item.lowerBound
+        let open = last.upperBound..<item.upperBound
+        func held(_ output: Range<Int>, isOpen: Bool) -> Held? {
+            guard !output.isEmpty, output.count - text.count <= 512 else { return nil }
+            return self.hold(text, channel.delivered[output].map(\.byte), isOpen: isOpen)
         }
+        if let held = held(open, isOpen: true), held.count == text.count || isNewest {
+            return self.closed(held, by: text, in: slot, last: isNewest ? newest : slot, open, isAcrossSlots: true)
+        }
+        for output in [item, last] {
+            if let held = held(output, isOpen: false), held.count == text.count { return held.end }
+        }
+        return nil
+    }
+
+    /// The attempt's output of a slot's item and kind, if all that was delivered of it is one piece.
+    private func output(ofItem slot: ReplaySlot) -> Range<Int> {
+        let channel = self.channels[LedgerChannel(slot.kind).rawValue]
+        let restart = self.restarts[LedgerChannel(slot.kind).rawValue][slot.outputIndex] ?? 0
+        let start = max(channel.settledCount, restart)
+        let places = channel.delivered.indices.filter { channel.delivered[$0].slot.item == slot.item }
+        guard let first = places.first, let last = places.last, last - first == places.count - 1 else { return 0..<0 }
+        return (first..<last + 1).clamped(to: start..<max(start, channel.cursor))
+    }
+
+    private mutating func closed(
+        _ held: Held, by text: [UInt8], in slot: ReplaySlot, last: ReplaySlot, _ output: Range<Int>,
+        isAcrossSlots: Bool = false
+    ) -> ReplayLedger.Closing {
+        let channel = self.channels[LedgerChannel(slot.kind).rawValue]
+        let rest = text.count - held.count
+        if !text.isEmpty, !held.isStopped {
+            self.closed.insert(last)
+            let range = output.lowerBound..<(rest > 0 ? channel.cursor + rest : output.upperBound)
+            var across = self.closedTexts[slot.item]?.acrossSlots
+            if isAcrossSlots { across = (across ?? range).lowerBound..<range.upperBound }
+            self.closedTexts[slot.item] = (range, across)
+        }
+        guard rest > 0 else { return held.end }
         let before = self.supplied[slot].flatMap { $0.end == channel.cursor ? $0.rest : nil } ?? []
-        self.supplied[slot] = (before + text[count...], channel.cursor + text.count - count)
-        return .rest(from: count)
+        self.supplied[slot] = (before + text[held.count...], channel.cursor + rest)
+        return .rest(from: held.count)
+    }
+
+    private func hasClosed(_ slot: ReplaySlot) -> Bool {
+        if self.closed.contains(slot) { return true }
+        guard let output = self.closedTexts[slot.item]?.acrossSlots else { return false }
+        let channel = self.channels[LedgerChannel(slot.kind).rawValue]
+        let end = channel.delivered.lastIndex { $0.slot == slot }.map { $0 + 1 } ?? 0
+        return output.lowerBound < end && end <= output.upperBound
     }
 
     /// A delta behind the text that has closed its slot repeats what this text has brought, or contradicts it.
     mutating func late(_ text: [UInt8], in slot: ReplaySlot) -> ReplayLedger.Late {
-        guard let slot = self.absolute(slot), self.closed.contains(slot) else { return .isNew }
+        guard let slot = self.absolute(slot), self.hasClosed(slot) else { return .isNew }
         guard let supplied = self.supplied[slot], supplied.rest.starts(with: text) else { return .contradiction }
         self.supplied[slot] = (Array(supplied.rest.dropFirst(text.count)), supplied.end)
         return .delivered
@@ -164,12 +248,19 @@ extension LedgerModel {
         let own = channel.delivered[channel.settledCount..<channel.cursor].filter { $0.slot.kind == kind }
         let end = self.settledItemCount + itemCount
         let total = texts.reduce(0) { $0 + $1.count }
-        let last = self.slots(of: own).last
-        let isOpen = last.map { !self.closed.contains($0) } ?? true
+        var last = self.slots(of: own).last
+        let isOpen = last.map { !self.hasClosed($0) } ?? true
         var held = self.compare(texts, with: own, isOpen: isOpen)
+        if held == nil, let inOrder = self.compare(texts, with: own, isOpen: isOpen, inOrderOfArrival: true) {
+            held = (inOrder.count, true)
+            last = own.last?.slot
+        }
         if held == nil, own.contains(where: { $0.slot.outputIndex >= end }) {
             // Items that the end does not name.
-            held = self.compare(texts, with: own.filter { $0.slot.outputIndex < end }, isOpen: isOpen)
+            let named = own.filter { $0.slot.outputIndex < end }
+            held =
+                self.compare(texts, with: named, isOpen: isOpen)
+                ?? self.compare(texts, with: named, isOpen: isOpen, inOrderOfArrival: true)
             guard held?.count == total else { return .differs }
             held?.isRewritten = true
         }
@@ -180,15 +271,15 @@ extension LedgerModel {
     }
 
     private func compare(
-        _ texts: [[UInt8]], with pieces: [Piece], isOpen: Bool
+        _ texts: [[UInt8]], with pieces: [Piece], isOpen: Bool, inOrderOfArrival: Bool = false
     ) -> (count: Int, isRewritten: Bool)? {
         // A stable order: the bytes of a slot, and of an index that several items share, stay as they came.
         func place(_ piece: EnumeratedSequence<[Piece]>.Element) -> (Int, Int, Int) {
             let slot = piece.element.slot
             return (slot.outputIndex, self.isShared(slot) ? 0 : slot.partIndex, piece.offset)
         }
-        let sorted = pieces.enumerated().sorted { place($0) < place($1) }
-        var comparison = ClosingModel(sorted.map(\.element.byte), isOpen: isOpen)
+        let sorted = pieces.enumerated().sorted { place($0) < place($1) }.map(\.element)
+        var comparison = ClosingModel((inOrderOfArrival ? pieces : sorted).map(\.byte), isOpen: isOpen)
         var total = 0
         for text in texts {
             guard let count = comparison.compare(text) else { return nil }

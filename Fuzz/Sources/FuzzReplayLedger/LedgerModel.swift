@@ -53,6 +53,8 @@ struct LedgerModel {
     var restarts = LedgerChannel.allCases.map { _ in [Int: Int]() }
     /// The slots that a text has closed in the attempt that runs.
     var closed: Set<ReplaySlot> = []
+    /// The output that texts have closed in that attempt, by the item's first slot: by the last one, and across slots.
+    var closedTexts: [ReplaySlot: (last: Range<Int>, acrossSlots: Range<Int>?)] = [:]
     /// The text that closing texts have brought and no delta has repeated, by slot, with its end in the channel.
     var supplied: [ReplaySlot: (rest: [UInt8], end: Int)] = [:]
     private(set) var calls = Sequence<ReplayedToolCall>()
@@ -81,9 +83,12 @@ struct LedgerModel {
         let pieces = bytes.map { Piece(slot: slot, byte: $0) }
         let channel = LedgerChannel(slot.kind).rawValue
         let matched = min(pieces.count, self.channels[channel].pending.count)
-        guard pieces[..<matched].elementsEqual(self.channels[channel].pending.prefix(matched)) else {
-            return self.diverge()
-        }
+        // Parts may be counted otherwise.
+        guard
+            zip(pieces, self.channels[channel].pending).allSatisfy({
+                $0.byte == $1.byte && $0.slot.kind == $1.slot.kind && $0.slot.outputIndex == $1.slot.outputIndex
+            })
+        else { return self.diverge() }
         self.channels[channel].cursor += matched
         guard matched == pieces.count || self.hasEverything else { return self.diverge() }
         self.verifiedByteCount += matched
@@ -142,6 +147,7 @@ struct LedgerModel {
             self.restarts[index] = [:]
         }
         self.closed = []
+        self.closedTexts = [:]
         self.supplied = [:]
         self.calls.cursor = self.calls.settledCount
     }

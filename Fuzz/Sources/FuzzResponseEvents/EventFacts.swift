@@ -36,6 +36,7 @@ extension EventFacts {
         self["sequence"] = event.sequenceNumber.map { "\($0)" }
         self["stream"] = event.streamID.map { String($0) }
         self["itemID"] = event.itemID.map { String($0) }
+        self["callName"] = event.callName
         if event.kind.isContentFree { self["isContentFree"] = "true" }
         if event.kind.isTerminal { self["isTerminal"] = "true" }
     }

@@ -82,7 +82,10 @@ extension ResponseEventOracle {
     func itemFacts(of item: JSONNode) -> EventFacts {
         guard case .object(let members) = item.kind else { return ["kind": "other", "type": "", "json": ""] }
         var facts: EventFacts = [:]
-        for name in Self.itemTexts { facts[name] = item.member(name)?.text }
+        for name in Self.itemTexts {
+            let member = item.member(name)
+            facts[name] = ["type", "status"].contains(name) ? member?.text : member?.identifier
+        }
         let payload = members.last { ["arguments", "input"].map { Array($0.utf16) }.contains($0.name) }?.value
         if let payload, !payload.isNull { facts["payload"] = payload.text ?? self.written(payload) }
         facts["agent"] = item.member("agent")?.member("agent_name")?.text

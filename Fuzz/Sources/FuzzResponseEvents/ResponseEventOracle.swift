@@ -19,7 +19,10 @@ struct ResponseEventOracle {
         facts["type"] = type
         facts["sequence"] = event.member("sequence_number").flatMap(self.smallInteger).map { "\($0)" }
         facts["stream"] = event.member("stream_id")?.text
-        facts["itemID"] = event.member("item_id")?.text
+        facts["itemID"] = event.member("item_id")?.identifier
+        if type == "response.function_call_arguments.done" {
+            facts["callName"] = event.member("name")?.identifier
+        }
         if Self.contentFreeTypes.contains(type) || facts["kind"] == "contentFree" { facts["isContentFree"] = "true" }
         if ["response.completed", "response.failed", "response.incomplete", "error"].contains(type) {
             facts["isTerminal"] = "true"
@@ -52,7 +55,7 @@ struct ResponseEventOracle {
         case "response.metadata", "codex.response.metadata": return self.metadata(in: event, type: type)
         case "keepalive": return ["kind": "keepalive"]
         case "response.queued", "response.in_progress":
-            return ["kind": "contentFree", "response.id": event.member("response")?.member("id")?.text]
+            return ["kind": "contentFree", "response.id": event.member("response")?.member("id")?.identifier]
         case _ where Self.steps.contains(type): return ["kind": "contentFree"]
         default: return ["kind": Self.otherTypes.contains { $0.utf8.elementsEqual(type.utf8) } ? "other" : "unknown"]
         }
@@ -109,6 +112,7 @@ struct ResponseEventOracle {
         let wrong: EventFacts = ["error": "invalidField(response)"]
         guard let response = event.member("response"), case .object = response.kind else { return wrong }
         guard var facts = self.neededTexts(["id", "status"], of: response) else { return wrong }
+        if facts["id"] == "" { facts["id"] = nil }
         if type == "response.created" { return EventFacts(kind: type, ["id": facts["id"]], prefix: "response.") }
         facts["model"] = response.member("model").flatMap(self.scalarText)
         facts["tier"] = response.member("service_tier").flatMap(self.scalarText)

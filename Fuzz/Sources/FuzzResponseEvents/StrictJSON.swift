@@ -245,6 +245,9 @@ extension JSONNode {
         return String(decoding: units, as: UTF16.self)
     }
 
+    /// A string's text, unless it is empty and so identifies nothing.
+    var identifier: String? { self.text.flatMap { $0.isEmpty ? nil : $0 } }
+
     var isNull: Bool {
         guard case .null = self.kind else { return false }
         return true
