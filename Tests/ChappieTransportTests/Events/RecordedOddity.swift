@@ -58,6 +58,10 @@ extension RecordedOddity {
             + members + "}"
     }
 
+    private static func reasoned(_ text: String) -> String {
+        #"{"type":"reasoning","id":"rs","summary":[],"content":[{"type":"reasoning_text","text":"\#(text)"}]}"#
+    }
+
     private static func call(_ id: String, _ name: String, _ arguments: String) -> String {
         #"{"type":"function_call","id":"fc_\#(id)","call_id":"\#(id)","name":"\#(name)","arguments":"\#(arguments)"}"#
     }
@@ -76,6 +80,24 @@ extension RecordedOddity {
     static let all = Self.ofText + Self.ofReasoning + Self.ofCalls + Self.ofServerItems + Self.ofEnds
 
     private static let ofText = [
+        Self(
+            name: "the only part of a message has another index than 0, behind reasoning",
+            evidence: "bedrock-mantle-gpt-oss-20b-reasoning-text",
+            events: [
+                Self.added(#"{"type":"reasoning","id":"rs","summary":[]}"#),
+                Self.event("reasoning_text.delta", at: 0, #""content_index":0,"delta":"Ebb first.""#),
+                Self.event("reasoning_text.done", at: 0, #""content_index":0,"text":"Ebb first.""#),
+                Self.done(Self.reasoned("Ebb first.")),
+                Self.added(#"{"type":"message","id":"m","role":"assistant","content":[]}"#, at: 1),
+                Self.event("output_text.delta", at: 1, #""content_index":1,"delta":"Low tide.""#),
+                Self.event("output_text.done", at: 1, #""content_index":1,"text":"Low tide.""#),
+                Self.event(
+                    "content_part.done", at: 1,
+                    #""content_index":1,"part":{"type":"output_text","text":"Low tide."}"#),
+                Self.done(Self.message("Low tide."), at: 1),
+            ],
+            end: #""status":"completed","output":[\#(Self.reasoned("Ebb first.")),\#(Self.message("Low tide."))]"#,
+            text: "Low tide.", reasoning: "Ebb first."),
         Self(
             name: "members that no specification has, in every place",
             evidence: "azure-openai-gpt-5-mini-encrypted-summary",
