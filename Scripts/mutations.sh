@@ -25,7 +25,7 @@ edits_of() {
         comparison) # What a replay repeats is not compared with what was delivered.
             cat <<'EDITS'
 >>> Sources/StreamSession/Replay/ReplayChannel.swift
-        guard self.continues(with: replayed, count: count) else { return nil }
+            guard self.continues(with: replayed.extracting(matched..<matched + count), count: count) else { return nil }
 ---
 <<<
 EDITS
@@ -191,7 +191,9 @@ EDITS
             cat <<'EDITS'
 >>> Sources/ChappieTransport/Events/Reader/EventReader+Closing.swift
         for call in calls {
-            self.receivedUnannounced(call.item, at: call.outputIndex, attempt: attempt)
+            self.receivedUnfinished(call.members.replayed(at: call.outputIndex), attempt: attempt) {
+                String(decoding: call.json, as: UTF8.self)
+            }
             guard self.end == nil else { return false }
         }
 ---
