@@ -95,10 +95,19 @@ import Testing
         #expect(machine.numbered(5, fingerprint: 12, attempt: 1) == .skip)
     }
 
-    @Test func anotherEventWithTheSameNumberIsADivergence() {
+    @Test func anotherEventWithTheNumberOfOneBehindOutputIsADivergence() {
         var machine = Self.background(upTo: 4)
+        #expect(machine.deltaReceived("Hel", attempt: 1) == .deliver(from: 0))
         #expect(machine.numbered(3, fingerprint: 1_234, attempt: 1) == .end(nil, .fail(TurnFailure(.diverged))))
         #expect(machine.completed(attempt: 1) == .ignore)
+    }
+
+    /// On the first connection and before any output it shows that the server does not count.
+    @Test func anotherEventWithTheSameNumberBeforeOutputIsRead() {
+        var machine = Self.background(upTo: 4)
+        #expect(machine.numbered(3, fingerprint: 1_234, attempt: 1) == .read)
+        #expect(machine.numbered(3, fingerprint: 5_678, attempt: 1) == .read)
+        #expect(machine.completed(attempt: 1) == .finish)
     }
 
     @Test func resumingHasTheBudgetOfHTTP() {
