@@ -45,20 +45,20 @@ import Testing
         }
     }
 
-    @Test func secondReaderOfAStreamEndsTheProcess() async {
-        await #expect(processExitsWith: .failure) {
-            let (asked, continuation) = AsyncStream<Void>.makeStream()
-            let configuration = ChappieConfiguration(credential: { _ in
-                continuation.yield()
-                try await Task.sleep(for: .seconds(20))
-                return nil
-            })
-            let handle = Chappie.client(configuration: configuration).streamHandle("hi")
-            let reading = Task { for try await _ in handle.events {} }
-            for await _ in asked { break }
-            do { for try await _ in handle.events {} } catch {}
-            reading.cancel()
-        }
+    /// The first reader waits inside the program's source of credentials.
+    @Test func secondReaderOfAStreamGetsAnErrorBeforeTheFirstEvent() async {
+        let (asked, continuation) = AsyncStream<Void>.makeStream()
+        let configuration = ChappieConfiguration(credential: { _ in
+            continuation.yield()
+            try await Task.sleep(for: .seconds(600))
+            return nil
+        })
+        let handle = Chappie.client(configuration: configuration).streamHandle("hi")
+        let reading = Task { for try await _ in handle.events {} }
+        for await _ in asked { break }
+        await #expect(throws: ChappieClientError.alreadyRead) { for try await _ in handle.events {} }
+        handle.cancel()
+        await #expect(throws: CancellationError.self) { try await reading.value }
     }
 
     @Test(arguments: [.zero, .seconds(-1), .seconds(Int64.min), .seconds(Int64.max)] as [Duration])
