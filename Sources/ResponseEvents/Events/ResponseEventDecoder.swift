@@ -70,7 +70,7 @@ package struct ResponseEventDecoder: ~Copyable {
             typeName: BorrowedText(self.event.pointee.type_name) ?? .empty,
             streamID: BorrowedText(self.event.pointee.stream_id),
             itemID: BorrowedText(identifier: self.event.pointee.item_id),
-            callName: String(identifier: self.event.pointee.closing_name),
+            callName: BorrowedText(identifier: self.event.pointee.closing_name),
             deltaHalves: SurrogateHalves(self.event.pointee.delta_halves)
         )
     }
