@@ -55,6 +55,10 @@ extension ChappieTestServer {
         public var limitEvents: LimitEvents = .onChatGPTPath
         /// Indicates whether `response.steer` adds input to a response on a WebSocket.
         public var supportsSteering = true
+        /// The outcome of input that `response.steer` adds to a response without calls.
+        ///
+        /// Input for a response with calls waits for the request that brings their outputs.
+        public var steeringOutcome: SteeringOutcome = .endsResponse
         /// The configuration of sign-ins.
         public var signIn = SignIn()
         /// Fields added to every answer of the two endpoints, the 101 included.
@@ -221,6 +225,18 @@ extension ChappieTestServer {
             case .carriageReturn: "\r"
             }
         }
+    }
+
+    /// The outcome of input that is added to a running response.
+    public enum SteeringOutcome: String, Codable, Hashable, Sendable, CaseIterable {
+        /// The response ends at its next event, as `incomplete` for the reason `steered`, and a successor follows.
+        case endsResponse
+        /// The response is completed, and a successor follows.
+        case followsCompletion
+        /// The response is completed, and the accepted input is returned (`response.steer.failed`).
+        case isReturned
+        /// The response is completed, and nothing follows.
+        case isForgotten
     }
 
     /// The connections on which usage-limit events are sent.

@@ -234,7 +234,14 @@ import Testing
             #expect(try steer("resp_x", #","input":"x""#) == "response_not_found")
             try client.sendText(self.request(lane: nil))
             let id = try #require(client.readEvent()["response"]?["id"]?.string)
-            #expect(try steer(id, "") == "invalid_input")
+            for input in [
+                "", #","input":7"#, #","input":[]"#, #","input":[{"role":"system","content":"x"}]"#,
+                #","input":[{"role":"user","content":[]}]"#, #","input":[{"role":"user","content":"x","id":"m"}]"#,
+                #","input":[{"role":"user","content":[{"type":"output_text","text":"x"}]}]"#,
+                #","input":[{"type":"function_call_output","call_id":"c","output":"x"}]"#,
+            ] {
+                #expect(try steer(id, input) == "invalid_input")
+            }
         }
         try self.connected({ $0.supportsSteering = false }) { _, client in
             try client.sendText(#"{"type":"response.steer","previous_response_id":"resp_x","input":"x"}"#)
@@ -242,6 +249,48 @@ import Testing
             #expect(event["type"]?.string == "response.steer.failed")
             #expect(event["error"]?["code"]?.string == "steering_not_supported")
             #expect(event["steer"]?["input"]?.string == "x")
+            // A refusal at once has no identifier.
+            #expect(event["steer"]?["id"] == nil)
+        }
+    }
+
+    /// The events behind the acceptance of input, by the outcome.
+    @Test(arguments: ChappieTestServer.SteeringOutcome.allCases)
+    func completeResponseIsFollowedByWhatTheOutcomeSays(outcome: ChappieTestServer.SteeringOutcome) throws {
+        let pause = ChappieTestServer.Fault(.pause(afterEvent: 2, seconds: 600), response: 1)
+        try self.connected(
+            textByteCount: 20,
+            {
+                $0.faults = [pause]
+                $0.steeringOutcome = outcome
+            }
+        ) { _, client in
+            try client.sendText(self.request(lane: "a"))
+            let id = try #require(client.readEvent()["response"]?["id"]?.string)
+            try client.sendText(#"{"type":"response.steer","previous_response_id":"\#(id)","input":"In °F, too."}"#)
+            var seen = try client.readEvents()
+            let accepted = try #require(seen.first { $0["type"]?.string == "response.steer.accepted" })
+            #expect(accepted["steer"]?["previous_response_id"]?.string == id)
+            let end = seen.last?["type"]?.string
+            #expect(end == (outcome == .endsResponse ? "response.incomplete" : "response.completed"))
+            switch outcome {
+            case .endsResponse, .followsCompletion:
+                let successor = try client.readEvents()
+                #expect(successor.first?["response"]?["previous_response_id"]?.string == id)
+                #expect(text(of: successor).hasPrefix("In °F, too.\n\n"))
+                #expect(successor.allSatisfy { $0["stream_id"]?.string == "a" })
+            case .isReturned:
+                seen.append(try client.readEvent())
+                #expect(seen.last?["type"]?.string == "response.steer.failed")
+                #expect(seen.last?["steer"]?["id"]?.string == accepted["steer"]?["id"]?.string)
+                #expect(seen.last?["steer"]?["input"]?.string == "In °F, too.")
+                #expect(seen.last?["error"]?["code"]?.string == "successor_creation_failed")
+                #expect(seen.last?["stream_id"]?.string == "a")
+            case .isForgotten: break
+            }
+            // The lane is free.
+            try client.sendText(self.request(lane: "a"))
+            #expect(try client.readEvent()["type"]?.string == "response.created")
         }
     }
 

@@ -28,7 +28,9 @@ extension LaneTable {
         LaneMessage(lane: lane, kind: kind)
     }
 
-    private static let kinds: [LaneMessage.Kind] = [.content, .end, .error, .news, .answer, .unreadable]
+    private static let kinds: [LaneMessage.Kind] = [
+        .created, .content, .end, .error, .news, .answer(.accepted), .unreadable,
+    ]
 
     // MARK: Sending
 
@@ -142,12 +144,12 @@ extension LaneTable {
         let both = Array(members.dropLast())
         #expect(table.received(Self.message(nil, .news)) == .init(recipients: both))
         #expect(table.received(Self.message(nil, .unreadable)) == .init(recipients: both))
-        #expect(table.received(Self.message(nil, .answer)) == .init())
+        #expect(table.received(Self.message(nil, .answer(.accepted))) == .init())
         _ = table.steered(members[1])
         _ = table.steered(members[0])
-        #expect(table.received(Self.message("b", .answer)) == .init(recipients: [members[1]]))
-        #expect(table.received(Self.message(nil, .answer)) == .init(recipients: [members[0]]))
-        #expect(table.received(Self.message(nil, .answer)) == .init())
+        #expect(table.received(Self.message("b", .answer(.accepted))) == .init(recipients: [members[1]]))
+        #expect(table.received(Self.message(nil, .answer(.accepted))) == .init(recipients: [members[0]]))
+        #expect(table.received(Self.message(nil, .answer(.accepted))) == .init())
     }
 
     @Test func anErrorWithoutALaneIsTheOldestUnansweredRequests() {
@@ -181,7 +183,7 @@ extension LaneTable {
         var (table, members) = Self.table("a", "b")
         _ = table.requested(members[0])
         _ = table.steered(members[0])
-        _ = table.received(Self.message("a", .answer))
+        _ = table.received(Self.message("a", .answer(.accepted)))
         _ = table.received(Self.message("a", .end))
         #expect(!table.isAbandoned(lane: "a"))
         #expect(table.left(members[0]) == .init())
@@ -190,6 +192,62 @@ extension LaneTable {
         #expect(table.received(Self.message("a", .content)) == .init())
         #expect(table.received(Self.message("a", .end)) == .init())
         #expect(!table.isAbandoned(lane: "a"))
+    }
+
+    /// A complete response with accepted input is followed by a response that was not requested (openai-python 3.57.0,
+    /// `response_steer_event.py`: "Normal completion can also be followed by an automatic successor").
+    @Test func laneOfASteeredResponseStaysItsOwnForTheSuccessor() {
+        var (table, members) = Self.table("a", "a")
+        _ = table.requested(members[0])
+        #expect(table.requested(members[1]) == .later)
+        _ = table.received(LaneMessage(lane: "a", kind: .created, name: 1, isAnnouncement: true))
+        _ = table.received(LaneMessage(lane: "a", kind: .content, name: 2, isAnnouncement: true))
+        _ = table.steered(members[0])
+        #expect(table.received(Self.message("a", .end)) == .init(recipients: [members[0]]))
+        // The answer may cross the end.
+        #expect(table.received(Self.message("a", .answer(.accepted))) == .init(recipients: [members[0]]))
+        // What is left of the first response is no part of the second.
+        #expect(table.received(Self.message("a", .content)) == .init())
+        #expect(table.received(LaneMessage(lane: "a", kind: .content, name: 2)) == .init())
+        #expect(table.received(LaneMessage(lane: "a", kind: .content, name: 2, isAnnouncement: true)) == .init())
+        #expect(table.received(LaneMessage(lane: nil, kind: .end, name: 1)) == .init())
+        let created = LaneMessage(lane: "a", kind: .created, name: 3, isAnnouncement: true)
+        #expect(table.received(created) == .init(recipients: [members[0]]))
+        #expect(table.received(Self.message("a", .content)) == .init(recipients: [members[0]]))
+        #expect(!table.isIdle(members[0]))
+        #expect(table.received(Self.message("a", .end)) == .init(recipients: [members[0]], starts: [members[1]]))
+        #expect(table.isIdle(members[0]))
+    }
+
+    /// Without a successor the next request of the lane begins as soon as that is certain.
+    @Test(arguments: [LaneMessage.SteeringAnswer.pending, .failed], [false, true])
+    func laneOfASteeredResponseIsFreeWhenNoSuccessorComes(settlement: LaneMessage.SteeringAnswer, isUnnamed: Bool) {
+        var (table, members) = Self.table("a", "a")
+        _ = table.requested(members[0])
+        _ = table.requested(members[1])
+        for _ in 0..<2 { _ = table.steered(members[0]) }
+        _ = table.received(Self.message("a", .answer(.accepted)))
+        _ = table.received(Self.message("a", .end))
+        let lane = isUnnamed ? nil : "a"
+        #expect(table.received(Self.message(lane, .answer(settlement))) == .init(recipients: [members[0]]))
+        #expect(
+            table.received(Self.message(lane, .answer(settlement)))
+                == .init(recipients: [members[0]], starts: [members[1]]))
+        #expect(table.isIdle(members[0]))
+        _ = table.left(members[0])
+        #expect(!table.isAbandoned(lane: "a"))
+    }
+
+    @Test func lanesOfOthersAreFreeBehindASteeredResponse() {
+        var (table, members) = Self.table("a", "b", "b")
+        for member in members { _ = table.requested(member) }
+        _ = table.steered(members[0])
+        _ = table.received(Self.message("a", .answer(.accepted)))
+        #expect(table.received(Self.message("b", .end)) == .init(recipients: [members[1]], starts: [members[2]]))
+        // An error ends the wait as well.
+        _ = table.received(Self.message("a", .end))
+        #expect(table.received(Self.message("a", .error)) == .init(recipients: [members[0]]))
+        #expect(table.isIdle(members[0]))
     }
 
     @Test func aLaterRequestOfTheSameMemberIsItsOwn() {

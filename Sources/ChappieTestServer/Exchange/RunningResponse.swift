@@ -30,6 +30,24 @@ struct RunningResponse {
         var id: String
         /// The client's message.
         var message: JSONValue
+
+        /// Indicates whether the input is a text, or messages of the user with a text, pictures and files.
+        var hasValidInput: Bool {
+            guard let input = self.message["input"] else { return false }
+            return input.string != nil || !input.elements.isEmpty && input.elements.allSatisfy(Self.isMessageOfUser)
+        }
+
+        private static func isMessageOfUser(_ item: JSONValue) -> Bool {
+            guard case .object(let members) = item, item["role"]?.string == "user",
+                ["message", nil].contains(item["type"]?.string),
+                members.allSatisfy({ ["type", "role", "content"].contains($0.name) }), let content = item["content"]
+            else { return false }
+            return content.string != nil
+                || !content.elements.isEmpty
+                    && content.elements.allSatisfy {
+                        ["input_text", "input_image", "input_file"].contains($0["type"]?.string)
+                    }
+        }
     }
 
     /// The response that is sent.
@@ -42,7 +60,7 @@ struct RunningResponse {
     let lane: String?
     /// The input that is added to the response at its next event.
     var steering: Steering?
-    /// Input that waits for the outputs of the response's calls.
+    /// Input that waits for the end of the response, or for the outputs of its calls.
     var pendingSteering: [Steering] = []
     /// The position at which the terminal event ends in the attempt's bytes, once it is known.
     var terminalEnd = Int.max
@@ -123,7 +141,7 @@ struct RunningResponse {
         self.wait = .none
     }
 
-    /// Takes input that waits for the outputs of the response's calls; ends a pause of the response.
+    /// Takes input that waits for the end of the response; ends a pause of the response.
     mutating func keep(_ steering: Steering) {
         self.pendingSteering.append(steering)
         self.cadence = nil

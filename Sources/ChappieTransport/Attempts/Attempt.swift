@@ -38,6 +38,8 @@ struct Attempt {
     var requestedAt: Duration?
     /// The time at which the head of a refusal came.
     var refusedAt: Duration?
+    /// The time at which a steered response ended whose successor has not begun; nil otherwise.
+    var steeredAt: Duration?
     /// The time of the newest event.
     var lastEvent: Moment?
     /// The time of the newest event that is progress.
@@ -163,7 +165,8 @@ struct Attempt {
     /// read from a copy of the whole attempt.
     @inline(__always)
     mutating func numberIfOnlyPostponingInPlace() -> Int? {
-        self.stage == .streaming && self.lastProgress != nil && !self.isKnownToStall ? self.number : nil
+        self.stage == .streaming && self.lastProgress != nil && !self.isKnownToStall && self.steeredAt == nil
+            ? self.number : nil
     }
 
     /// Fails a WebSocket for a text message that is not UTF-8 (RFC 6455 section 8.1).

@@ -57,6 +57,8 @@ final class KeptExchange: Sendable {
     let hasOutput: Bool
     /// Indicates whether it only prepared the server.
     let isWarmUp: Bool
+    /// Indicates whether the server keeps input for the request that continues it: any other would leave it there.
+    var hasPendingInput: Bool { self.record.hasPendingInput }
 
     init(
         body: ResponseRequestBody, record: ResponseRecord, responseID: String?, earlier: EarlierResponses,

@@ -285,6 +285,10 @@ final class RequestSender {
         guard opening.takesKeptConnection,
             let kept = self.engine.takeKeptConnection(of: self.outgoing.keptLane, for: self.credential)
         else { return nil }
+        if kept.exchange?.hasPendingInput == true, !self.outgoing.continues(kept.exchange) {
+            kept.connection.close()
+            return nil
+        }
         guard self.outgoing.isTooLarge(after: kept.exchange) else { return kept }
         self.engine.keep(kept)
         return nil
@@ -397,7 +401,9 @@ final class RequestSender {
         if let exchange = attempt.kept?.exchange { return exchange }
         guard let source = self.turn.request.forkedFrom,
             let kept = self.engine.keptConnection(of: self.outgoing.lane(source), for: self.credential),
-            kept.connection.socketIdentity == attempt.connection.socketIdentity
+            kept.connection.socketIdentity == attempt.connection.socketIdentity,
+            // Input that the server keeps goes with a request of the same lane.
+            kept.exchange?.hasPendingInput != true
         else { return nil }
         return kept.exchange
     }

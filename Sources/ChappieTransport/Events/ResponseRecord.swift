@@ -28,14 +28,18 @@ struct ResponseRecord {
     private var indicesByCall: [Int: Int] = [:]
     /// The items so far, by their positions; those with an identifier are at -1.
     private var seen: [Int: Set<[UInt8]>] = [:]
-    /// The added input that was not used.
+    /// The added input that no response has answered.
     private var laterItems: [[UInt8]] = []
+    /// Indicates whether that input needs another request, as the server does not wait for one.
+    private var needsAnswer = false
     private var byteCount = 0
     /// The response's identifier, from its end.
     private(set) var responseID: String?
     private var model: String?
     private var serviceTier: String?
     private var usage: ChappieTokenUsage?
+    /// The usage of the responses that this one continues.
+    private var earlierUsage: ChappieTokenUsage?
     private var endsTurn = true
     /// Indicates whether the response is complete.
     private(set) var isComplete = false
@@ -182,21 +186,34 @@ struct ResponseRecord {
         self.seen.removeAll()
     }
 
-    /// Records that the response has ended because it was steered, and another one continues from there.
+    /// Records that the response has ended early because it was steered.
     ///
     /// An unfinished item at that point is in the list of the end, if anywhere.
-    mutating func steered(_ summary: ResponseSummary, with items: [[UInt8]]) {
+    mutating func steered(_ summary: ResponseSummary) {
         _ = self.completed(summary, responseID: nil)
         self.isComplete = false
+    }
+
+    /// Records that another response continues this one, with items of added input in between.
+    mutating func continues(with items: [[UInt8]]) {
+        self.isComplete = false
+        self.earlierUsage = self.totalUsage
+        self.usage = nil
         let own = self.outputItems
         self.removeItems()
         for item in own + items where self.takes(item) { self.earlierItems.append(item) }
     }
 
-    /// Records added input that the response has not used: it follows its items, and needs an answer.
-    mutating func leaves(_ items: [[UInt8]]) {
-        for item in items where self.takes(item) { self.laterItems.append(item) }
+    /// Indicates whether the server keeps added input for the request that continues the response.
+    var hasPendingInput: Bool { !self.laterItems.isEmpty && !self.needsAnswer }
+
+    /// Records the added input that no response has answered: it follows the items.
+    mutating func leaves(_ remains: Steering.Remains) {
+        self.needsAnswer = !remains.unanswered.isEmpty
+        for item in remains.pending + remains.unanswered where self.takes(item) { self.laterItems.append(item) }
     }
+
+    private var totalUsage: ChappieTokenUsage? { self.earlierUsage.map { $0.adding(self.usage) } ?? self.usage }
 
     /// All items, as they were sent; those of the responses that this one continues come first.
     var allItems: [[UInt8]] { self.earlierItems + self.outputItems + self.laterItems }
@@ -215,7 +232,7 @@ struct ResponseRecord {
         var response = ChappieResponse(id: self.responseID, status: "completed")
         response.model = self.model
         response.serviceTier = self.serviceTier
-        response.usage = self.usage
+        response.usage = self.totalUsage
         response.requestID = requestID
         return response
     }
@@ -227,8 +244,8 @@ struct ResponseRecord {
         response.id = self.responseID
         response.model = self.model
         response.serviceTier = self.serviceTier
-        response.usage = self.usage
-        response.endsTurn = self.endsTurn && self.laterItems.isEmpty
+        response.usage = self.totalUsage
+        response.endsTurn = self.endsTurn && !self.needsAnswer
         response.setItems((carried + self.allItems).compactMap { InputItem($0) })
         return response
     }

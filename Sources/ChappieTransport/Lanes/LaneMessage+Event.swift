@@ -43,9 +43,22 @@ extension LaneMessage.Kind {
         case .incomplete(let summary): self = summary.incompleteReason == "steered" ? .content : .end
         case .error: self = .error
         case .keepalive, .rateLimits: self = .news
-        case .created, .delta, .partDone, .outputItemAdded, .outputItemDone, .metadata, .contentFree: self = .content
+        case .created: self = .created
+        case .delta, .partDone, .outputItemAdded, .outputItemDone, .metadata, .contentFree: self = .content
         case .other, .unknown:
-            self = unsafe event.typeName.utf8.starts(with: "response.steer.".utf8) ? .answer : .content
+            self = LaneMessage.SteeringAnswer(type: event.typeName).map { .answer($0) } ?? .content
+        }
+    }
+}
+
+extension LaneMessage.SteeringAnswer {
+    /// Creates the meaning of an event of a type; nil for a type that is no answer to added input.
+    fileprivate init?(type: BorrowedText) {
+        switch unsafe String(decoding: type.utf8.prefix(32), as: UTF8.self) {
+        case "response.steer.accepted": self = .accepted
+        case "response.steer.pending": self = .pending
+        case "response.steer.failed": self = .failed
+        default: return nil
         }
     }
 }

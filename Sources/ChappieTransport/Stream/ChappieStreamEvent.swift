@@ -92,7 +92,8 @@ public struct ChappieDiagnostic: Sendable, Equatable {
         case steered
         /// The input that steers the response waits for the next request, such as one with the output of a tool.
         case steerPending
-        /// The input that steers the response was refused; `reason` is the error's code, if the protocol has it.
+        /// The input that steers the response was refused, or no response came for it; `reason` is the code of the
+        /// server's error, if the protocol has it.
         case steerFailed
         /// Two connections of the stream were cut at the same age, `connectionAge`, which suggests a time limit on the
         /// path, such as a proxy's or a load balancer's.

@@ -132,18 +132,30 @@ public struct ChappieStreamHandle: Sendable {
 
     /// Adds a message of the user to the response that is being made.
     ///
-    /// The response ends at that point, and another one continues from there: the stream continues with it, and
-    /// delivered text stays delivered. It works over a WebSocket only, with a server that supports `response.steer`;
-    /// the diagnostics report the outcome. From then on the request is not sent again automatically, because that would
-    /// lose the message: a failure of the connection ends the stream. A response that calls tools ends normally; in a
-    /// client's turn the message goes to the model with their outputs. A message that comes when the response is
-    /// complete is lost: then the diagnostics report `steerFailed`.
+    /// The response ends at that point, or normally, and the server begins another one that continues from there: the
+    /// stream continues with it, and delivered text stays delivered. It works over a WebSocket only, with a server that
+    /// supports `response.steer`; the diagnostics report the outcome. From then on the request is not sent again
+    /// automatically, because that would lose the message: a failure of the connection ends the stream.
+    ///
+    /// The stream does not end before the server has used the message, refused it or put it off. A response that calls
+    /// tools ends normally; in a client's turn the message goes to the model with their outputs. When a complete response
+    /// has no successor within `timeouts.firstEvent`, the stream ends: a client's turn sends the message with its next
+    /// request, and otherwise the diagnostics report `steerFailed`, as for a message that the server refuses, such as
+    /// one that comes when the response is complete.
     ///
     /// May be called from any task. Throws `ChappieSteeringError` when no response can be steered; no message is sent
     /// then.
     public func steer(_ text: String) throws {
         guard !text.isEmpty else { throw ChappieSteeringError.invalidInput }
         try self.turn.steer(SteeringMessage.input(text))
+    }
+
+    /// Adds messages of the user with pictures or files: a JSON array of items, as in the `input` of a request.
+    ///
+    /// Servers take messages with the role `user`, whose content is a text or an array of parts of the types
+    /// `input_text`, `input_image` and `input_file`. Otherwise it does the same as `steer(_:)`.
+    public func steer(inputJSON: String) throws {
+        try self.turn.steer(Array(inputJSON.utf8))
     }
 
     /// The server's message about the error that ended the stream, as one line for the program's user.
@@ -156,9 +168,9 @@ public struct ChappieStreamHandle: Sendable {
     /// The complete response: its identifier, model, service tier and usage.
     ///
     /// Nil before `.completed` was delivered, and when the stream has failed: then the error has the response, if the
-    /// server sent one (`ChappieClientError.responseIncomplete`, `.responseFailed`). For a client's turn with tools,
-    /// `usage` is the sum of all its responses, and the other properties are those of the last one. `outputText` is
-    /// empty, as the stream has delivered the text. May be read from any task.
+    /// server sent one (`ChappieClientError.responseIncomplete`, `.responseFailed`). For a turn that was steered, and for a
+    /// client's turn with tools, `usage` is the sum of all its responses, and the other properties are those of the last
+    /// one. `outputText` is empty, as the stream has delivered the text. May be read from any task.
     public var response: ChappieResponse? { self.turn.response }
 
     /// The position behind the events that the program has taken so far, from which another process can continue

@@ -118,6 +118,7 @@ struct Deadlines {
             // The status code of a refusal is known: its body has a shorter limit than an answer.
             consider(.budget(.firstEvent), self.timeouts.pongTimeout, since: silence(attempt.refusedAt))
         }
+        consider(.budget(.firstEvent), self.timeouts.firstEvent, since: silence(attempt.steeredAt))
         if self.tellsOfStalls, !attempt.isKnownToStall {
             consider(.stall, self.timeouts.stall, since: silence(lastProgress ?? requestedAt))
         }

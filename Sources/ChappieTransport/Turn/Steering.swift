@@ -28,14 +28,18 @@ final class Steering: Sendable {
     /// The progress of one steering.
     private enum Progress {
         case sent
-        /// The server has accepted it, for this response or for the next request.
+        /// The server has accepted it: its input is the server's, and goes into a successor of the response.
         case accepted
+        /// The server keeps it for the request that continues the response.
+        case pending
     }
 
-    /// One steering that the server has not settled.
+    /// One steering that is neither committed nor refused.
     private struct Entry {
         let items: [[UInt8]]
         var progress: Progress = .sent
+        /// The server's name for it.
+        var id: String?
     }
 
     private struct State {
@@ -56,17 +60,34 @@ final class Steering: Sendable {
             }
         }
 
-        /// Records that the server has accepted the oldest unanswered steering.
-        mutating func accepted() {
-            guard let index = self.entries.firstIndex(where: { $0.progress == .sent }) else { return }
-            self.entries[index].progress = .accepted
+        /// Returns the position of the steering that an answer is about: the one with its identifier, or the oldest
+        /// unanswered one; an answer to none of them may be about one that has no identifier.
+        func index(of id: String?) -> Int? {
+            if let id, let index = self.entries.firstIndex(where: { $0.id == id }) { return index }
+            return self.entries.firstIndex { $0.progress == .sent }
+                ?? self.entries.firstIndex { $0.progress == .accepted && ($0.id == nil || id == nil) }
         }
 
-        /// Records that the server has refused a steering: it is no part of this response, nor of another.
-        mutating func refused() {
-            let index = self.entries.firstIndex { $0.progress == .sent } ?? self.entries.indices.first
-            if let index { self.entries.remove(at: index) }
+        mutating func advance(_ index: Int?, _ id: String?, to progress: Progress) {
+            guard let index else { return }
+            self.entries[index].progress = progress
+            self.entries[index].id = id ?? self.entries[index].id
         }
+
+        /// The items of the steerings of a progress, in order.
+        func items(_ progress: Progress) -> [[UInt8]] {
+            self.entries.filter { $0.progress == progress }.flatMap(\.items)
+        }
+    }
+
+    /// The input that a response leaves behind, in order.
+    struct Remains {
+        /// The server keeps it for the request that continues the response.
+        let pending: [[UInt8]]
+        /// The server has accepted it, and no response has come for it.
+        let unanswered: [[UInt8]]
+        /// Indicates whether there was input that the server has not answered at all.
+        let hasUnknown: Bool
     }
 
     private let state = LockedValue(State())
@@ -152,43 +173,63 @@ final class Steering: Sendable {
     /// Indicates whether items were ever sent.
     var isUsed: Bool { self.state.withLock { $0.isUsed } }
 
-    /// Indicates whether the server still has to answer a steering: then a later turn cannot use the connection.
-    var isOpen: Bool { self.state.withLock { !$0.entries.isEmpty } }
+    /// Indicates whether a steering is neither committed nor refused nor pending: then the turn does not end, and a
+    /// later one cannot use the connection.
+    var isOpen: Bool { self.state.withLock { $0.entries.contains { $0.progress != .pending } } }
 
-    /// Records the server's answer to the oldest unanswered steering.
+    /// Records the server's answer to a steering.
     func answered(_ answer: SteeringMessage.Answer) {
         self.state.withLock { state in
             switch answer {
-            case .accepted: state.accepted()
+            // The server answers in the order of submission.
+            case .accepted(let id): state.advance(state.entries.firstIndex { $0.progress == .sent }, id, to: .accepted)
             // Some servers send this in place of `accepted`.
-            case .pending: if !state.entries.contains(where: { $0.progress == .accepted }) { state.accepted() }
-            case .failed: state.refused()
+            case .pending(let id): state.advance(state.index(of: id), id, to: .pending)
+            case .failed(let id, _): if let index = state.index(of: id) { state.entries.remove(at: index) }
             }
         }
     }
 
-    /// The items that the server has accepted and not used when the response is complete, in order, and whether there
-    /// are others, which it has not accepted.
+    /// Records that the server has ended the response early for added input, of which then none waits for a request.
     ///
-    /// The connection is not used again, so they go with the next request. The server still has to answer them.
-    var unused: (items: [[UInt8]], hasOthers: Bool) {
+    /// - Returns: whether there is any, so that a successor follows.
+    func endedResponse() -> Bool {
         self.state.withLock { state in
-            let taken = state.entries.filter { $0.progress == .accepted }
-            return (taken.flatMap(\.items), taken.count < state.entries.count)
+            for index in state.entries.indices where state.entries[index].progress == .pending {
+                state.entries[index].progress = .accepted
+            }
+            return !state.entries.isEmpty
         }
     }
 
-    /// Records that the response has ended because it was steered, and another one follows, which has no name yet.
-    ///
-    /// A server that did not answer has accepted the oldest.
-    /// - Returns: the items that it has used, in order.
-    func takeUsed() -> [[UInt8]] {
+    /// Records that the response has ended, and that another one may follow by itself, which has no name yet.
+    func responseEnded() {
         self.state.withLock { state in
             if let connection = state.target.connection { state.target = .unnamed(connection) }
-            var used = state.entries.filter { $0.progress == .accepted }
+        }
+    }
+
+    /// Records that a successor of the response has begun, which commits what the server has accepted.
+    ///
+    /// A server that did not answer has accepted the oldest.
+    /// - Returns: the items of its input, in order.
+    func committed() -> [[UInt8]] {
+        self.state.withLock { state in
+            let items = state.items(.accepted)
             state.entries.removeAll { $0.progress == .accepted }
-            if used.isEmpty, !state.entries.isEmpty { used = [state.entries.removeFirst()] }
-            return used.flatMap(\.items)
+            guard items.isEmpty, let index = state.entries.firstIndex(where: { $0.progress == .sent }) else {
+                return items
+            }
+            return state.entries.remove(at: index).items
+        }
+    }
+
+    /// The input that the response leaves when the turn is complete; it stays recorded, as `isOpen` depends on it.
+    var remains: Remains {
+        self.state.withLock { state in
+            Remains(
+                pending: state.items(.pending), unanswered: state.items(.accepted),
+                hasUnknown: state.entries.contains { $0.progress == .sent })
         }
     }
 }

@@ -25,3 +25,20 @@ public struct ChappieTokenUsage: Sendable, Equatable, Codable {
         self.totalTokens = totalTokens
     }
 }
+
+extension ChappieTokenUsage {
+    /// Returns the sum; a count that one side lacks is the other's.
+    package func adding(_ other: Self?) -> Self {
+        guard let other else { return self }
+        func sum(_ count: KeyPath<Self, Int?>) -> Int? {
+            guard let left = self[keyPath: count], let right = other[keyPath: count] else {
+                return self[keyPath: count] ?? other[keyPath: count]
+            }
+            let (sum, hasOverflown) = left.addingReportingOverflow(right)
+            return hasOverflown ? Int.max : sum
+        }
+        return Self(
+            inputTokens: sum(\.inputTokens), cachedInputTokens: sum(\.cachedInputTokens),
+            outputTokens: sum(\.outputTokens), reasoningTokens: sum(\.reasoningTokens), totalTokens: sum(\.totalTokens))
+    }
+}

@@ -2,14 +2,18 @@
 
 /// The message of a WebSocket that steers a response.
 package enum SteeringMessage {
-    /// The answer of the server to a steering message.
+    /// The answer of the server to a steering message, with the identifier that the server has given it; nil without
+    /// one.
+    ///
+    /// The rules are those of openai-python 3.57.0, `types/responses/response_steer_*_event.py`.
     package enum Answer: Equatable, Sendable {
-        /// The message is accepted: the response ends, and another one continues from it.
-        case accepted
-        /// The message waits for items that the next request has to bring.
-        case pending
-        /// The message is refused; the code of the error, if it is one of the protocol's.
-        case failed(code: String?)
+        /// The input is the server's: it goes into a successor of the response, whose `response.created` commits it.
+        case accepted(id: String?)
+        /// The input stays the server's: it goes before the input of the request that brings the missing outputs.
+        case pending(id: String?)
+        /// The input is refused, at once or behind its acceptance; the code of the error, if it is one of the
+        /// protocol's.
+        case failed(id: String?, code: String?)
     }
 
     /// Returns an input of one message of the user.
@@ -39,13 +43,22 @@ package enum SteeringMessage {
     /// Returns the answer in an event; nil for any other event.
     package static func answer(type: String, json: UnsafeRawBufferPointer) -> Answer? {
         switch type {
-        case "response.steer.accepted": return .accepted
-        case "response.steer.pending": return .pending
+        case "response.steer.accepted": return unsafe .accepted(id: Self.id(in: json))
+        case "response.steer.pending": return unsafe .pending(id: Self.id(in: json))
         case "response.steer.failed":
             let facts = ServerErrorFacts(body: json)
-            return .failed(code: facts?.code.flatMap { Self.codes.contains($0) ? $0 : nil })
+            return unsafe .failed(
+                id: Self.id(in: json), code: facts?.code.flatMap { Self.codes.contains($0) ? $0 : nil })
         default: return nil
         }
+    }
+
+    /// Returns the identifier of the steering that an answer is about; an empty one is none.
+    private static func id(in json: UnsafeRawBufferPointer) -> String? {
+        guard let steer = unsafe (try? JSONObjectText(Array(json)))?["steer"],
+            let id = (try? JSONObjectText(Array(steer)))?.string("id"), !id.isEmpty
+        else { return nil }
+        return id
     }
 
     private static let codes: Set<String> = [

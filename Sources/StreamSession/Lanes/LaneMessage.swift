@@ -2,6 +2,8 @@
 package struct LaneMessage: Sendable, Equatable {
     /// The significance of a message for a lane.
     package enum Kind: Sendable, Equatable {
+        /// The beginning of a response.
+        case created
         /// A piece of a response.
         case content
         /// The end of a response.
@@ -11,9 +13,19 @@ package struct LaneMessage: Sendable, Equatable {
         /// A sign of life, or information for all members.
         case news
         /// The answer to input that was added to a running response.
-        case answer
+        case answer(SteeringAnswer)
         /// A message that cannot be read.
         case unreadable
+    }
+
+    /// The meaning of an answer to added input.
+    package enum SteeringAnswer: Sendable, Equatable {
+        /// The server has accepted it: a successor of the response will answer it.
+        case accepted
+        /// It waits for the next request, so that no successor comes by itself.
+        case pending
+        /// The server has refused it, at once or behind its acceptance.
+        case failed
     }
 
     /// The lane that the message names; nil when it names none.

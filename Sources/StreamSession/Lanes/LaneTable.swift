@@ -3,7 +3,9 @@
 ///
 /// A member is one user of the socket. Each of its requests names a lane; the requests of a lane are sent one after the
 /// other, and at most sixteen lanes have a response under way, which is the limit of the servers. A response whose
-/// member has left continues at the server; its messages are dropped, and it occupies its lane to the end.
+/// member has left continues at the server; its messages are dropped, and it occupies its lane to the end. A response
+/// with added input (`response.steer`) keeps its lane behind its end, for a successor that is not requested, until that
+/// has begun or all of the input is refused or waits for a request.
 ///
 /// A message with an identifier that a response has announced (`LaneNames`) belongs to that response, whether or not it
 /// names a lane. It is dropped when the response has ended or occupies another lane than the message names.
@@ -65,8 +67,8 @@ package struct LaneTable: Sendable {
         var lane = ""
         var request = Request.none
         var responseCount = 0
-        /// Indicates whether input was added to the newest response.
-        var isSteered = false
+        /// The number of times that the server has accepted added input whose successor has not begun.
+        var acceptedCount = 0
     }
 
     /// A response under way.
@@ -77,6 +79,9 @@ package struct LaneTable: Sendable {
         var isAnswered = false
         /// The number of the response; the responses of a socket are counted.
         let number: Int
+        /// Indicates whether it is a successor that has not begun, and may not come: the response before it has ended
+        /// with added input.
+        var isAwaited = false
     }
 
     /// The maximum number of lanes of a socket that have a response under way.
@@ -144,6 +149,7 @@ package struct LaneTable: Sendable {
 
     /// Removes a member.
     package mutating func left(_ member: Member) -> Departure {
+        let isSteered = self.awaitsSuccessor(member)
         guard let entry = self.entries.removeValue(forKey: member) else { return Departure() }
         self.waitingRequests.removeAll { $0 == member }
         self.steering.removeAll { $0 == member }
@@ -151,7 +157,7 @@ package struct LaneTable: Sendable {
         self.unreadByteCounts[member] = nil
         var departure = Departure(isLast: self.entries.isEmpty)
         departure.resumesReading = self.full.remove(member) != nil && self.full.isEmpty
-        if entry.request == .none, entry.isSteered, self.occupants[entry.lane] == nil {
+        if entry.request == .none, isSteered, self.occupants[entry.lane] == nil {
             // The server may still answer added input with a response that was not requested: no other member may read
             // it.
             self.responseCount += 1
@@ -173,8 +179,10 @@ package struct LaneTable: Sendable {
         guard let entry = self.entries[member] else { return .never }
         switch entry.request {
         case .waiting: return .later
-        // The member has a response under way already: the server decides about one more.
-        case .running: return .now
+        case .running:
+            // The member has a response under way already: the server decides about one more.
+            self.expectsNoSuccessor(member)
+            return .now
         case .none: break
         }
         self.entries[member]?.request = .waiting
@@ -187,7 +195,6 @@ package struct LaneTable: Sendable {
     package mutating func steered(_ member: Member) -> Sending {
         guard let entry = self.entries[member] else { return .never }
         self.steering.append(member)
-        self.entries[member]?.isSteered = true
         return entry.request == .waiting ? .later : .now
     }
 
@@ -199,7 +206,7 @@ package struct LaneTable: Sendable {
             self.responseCount += 1
             self.occupants[lane] = Occupant(member: member, number: self.responseCount)
             self.entries[member]?.request = .running
-            self.entries[member]?.isSteered = false
+            self.expectsNoSuccessor(member)
             started.append(member)
         }
         self.waitingRequests.removeAll { started.contains($0) }
@@ -214,7 +221,7 @@ package struct LaneTable: Sendable {
     /// the only response under way: some servers do not repeat the name. When a response has named the lane of every
     /// piece, and a response has ended, a piece without a lane may be a remainder of that one.
     package mutating func received(_ message: LaneMessage) -> Delivery {
-        let isPiece = message.kind == .content || message.kind == .end
+        let isPiece = [.created, .content, .end].contains(message.kind)
         let wereLanesNamed = self.areLanesNamed
         if isPiece, message.lane == nil { self.areLanesNamed = false }
         if !message.isAnnouncement, message.name != 0, case .response(let number) = self.names[message.name] {
@@ -227,9 +234,11 @@ package struct LaneTable: Sendable {
             self.areLanesNamed = true
             return Delivery()
         }
-        if message.isAnnouncement, message.name != 0, let number = self.occupants[lane]?.number {
+        if message.isAnnouncement, message.name != 0, let occupant = self.occupants[lane],
+            !occupant.isAwaited || message.kind == .created
+        {
             let running = self.occupants.values
-            self.names.announce(message.name, by: number) { known in running.contains { $0.number == known } }
+            self.names.announce(message.name, by: occupant.number) { known in running.contains { $0.number == known } }
         }
         return self.deliver(message.kind, to: lane)
     }
@@ -242,13 +251,12 @@ package struct LaneTable: Sendable {
 
     private mutating func deliverWithoutLane(_ kind: LaneMessage.Kind) -> Delivery {
         switch kind {
-        case .content, .end:
+        case .created, .content, .end:
             return Delivery(breaksSocket: !self.occupants.isEmpty)
         case .news, .unreadable:
             return Delivery(recipients: self.runningMembers)
-        case .answer:
-            guard !self.steering.isEmpty else { return Delivery() }
-            return Delivery(recipients: [self.steering.removeFirst()])
+        case .answer(let answer):
+            return self.memberSteering(before: answer).map { self.deliver(answer, to: $0) } ?? Delivery()
         case .error:
             return self.deliverErrorWithoutLane()
         }
@@ -256,25 +264,90 @@ package struct LaneTable: Sendable {
 
     private mutating func deliver(_ kind: LaneMessage.Kind, to lane: String) -> Delivery {
         // A remainder of a response that has ended is dropped.
-        guard let occupant = self.occupants[lane] else { return Delivery() }
+        guard let occupant = self.occupants[lane], !(occupant.isAwaited && kind == .content) else { return Delivery() }
         var delivery = Delivery(recipients: [occupant.member].compactMap { $0 })
         switch kind {
+        case .created:
+            self.occupants[lane]?.isAnswered = true
+            self.occupants[lane]?.isAwaited = false
+            // It commits what the server has accepted.
+            if let member = occupant.member { self.entries[member]?.acceptedCount = 0 }
         case .content, .unreadable:
             self.occupants[lane]?.isAnswered = true
-        case .answer:
-            if let index = self.steering.firstIndex(where: { $0 == occupant.member }) {
-                self.steering.remove(at: index)
-            }
+        case .answer(let answer):
+            if let member = occupant.member { return self.deliver(answer, to: member) }
         case .news:
             break
-        case .end, .error:
-            self.occupants[lane] = nil
+        case .end where occupant.member.map(self.awaitsSuccessor) == true:
+            // Late events of this response are not those of the next one.
             self.hasEnded = true
-            if let member = occupant.member {
-                self.entries[member]?.request = .none
-                self.entries[member]?.responseCount += 1
+            self.responseCount += 1
+            self.occupants[lane] = Occupant(member: occupant.member, number: self.responseCount, isAwaited: true)
+        case .end, .error:
+            delivery.starts = self.ended(on: lane)
+        }
+        return delivery
+    }
+
+    /// Frees a lane; returns the members whose kept messages are sent now.
+    private mutating func ended(on lane: String) -> [Member] {
+        let occupant = self.occupants.removeValue(forKey: lane)
+        self.hasEnded = true
+        if let member = occupant?.member {
+            self.entries[member]?.request = .none
+            self.entries[member]?.responseCount += 1
+        }
+        return self.startRequests()
+    }
+
+    // MARK: Added input
+
+    /// Returns whether a successor of a member's response may come by itself.
+    private func awaitsSuccessor(_ member: Member) -> Bool {
+        self.entries[member].map { $0.acceptedCount > 0 } == true || self.steering.contains(member)
+    }
+
+    /// Records that a member's own request replaces a successor that might come.
+    private mutating func expectsNoSuccessor(_ member: Member) {
+        self.steering.removeAll { $0 == member }
+        self.entries[member]?.acceptedCount = 0
+        if let lane = self.entries[member]?.lane, self.occupants[lane]?.member == member {
+            self.occupants[lane]?.isAwaited = false
+        }
+    }
+
+    /// Returns the member that an answer without a lane is for: the one that has waited for it the longest.
+    private func memberSteering(before answer: LaneMessage.SteeringAnswer) -> Member? {
+        let accepted = self.entries.filter { $0.value.acceptedCount > 0 }.keys.min { $0.number < $1.number }
+        return switch answer {
+        case .accepted: self.steering.first
+        case .pending: accepted ?? self.steering.first
+        case .failed: self.steering.first ?? accepted
+        }
+    }
+
+    /// Delivers an answer to added input; the lane is free when no successor will come to a response that has ended.
+    private mutating func deliver(_ answer: LaneMessage.SteeringAnswer, to member: Member) -> Delivery {
+        var delivery = Delivery(recipients: [member])
+        let (unanswered, accepted) = (self.steering.firstIndex(of: member), self.entries[member]?.acceptedCount ?? 0)
+        switch answer {
+        case .accepted:
+            guard let unanswered else { break }
+            self.steering.remove(at: unanswered)
+            self.entries[member]?.acceptedCount += 1
+        case .pending where accepted > 0: self.entries[member]?.acceptedCount -= 1
+        case .pending, .failed:
+            if let unanswered {
+                self.steering.remove(at: unanswered)
+            } else if accepted > 0 {
+                self.entries[member]?.acceptedCount -= 1
             }
-            delivery.starts = self.startRequests()
+        }
+        let lane = self.entries[member]?.lane ?? ""
+        if let occupant = self.occupants[lane], occupant.member == member, occupant.isAwaited,
+            !self.awaitsSuccessor(member)
+        {
+            delivery.starts = self.ended(on: lane)
         }
         return delivery
     }

@@ -148,6 +148,8 @@ package struct ResponseOrder: Sendable {
     /// Returns the knowledge about this response and earlier ones for the next one on the connection; `countsByOne`
     /// says whether its events were numbered without a gap.
     package func asEarlier(countsByOne: Bool) -> EarlierResponses {
+        // A successor that was awaited and has not come has no habits.
+        guard self.phase != .beginning else { return self.earlier }
         let announcesItems = !self.added.isEmpty && !self.hasSeen(.itemNotAdded)
         let isOdd = self.areIndicesShared || !announcesItems || self.hasSeen(.itemIDChanged)
         let habits = EarlierResponses.Habits(

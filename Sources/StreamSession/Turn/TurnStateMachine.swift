@@ -30,18 +30,6 @@ package struct TurnStateMachine: ~Copyable, Sendable {
         case failed
     }
 
-    /// A response that is being read.
-    private struct Exchange: Equatable {
-        let attempt: Int
-        let transport: ChappieTransportKind
-        /// Indicates whether the connection had carried an earlier turn.
-        var isLent = false
-        /// Indicates whether the request continues a response that the server remembers for the connection alone.
-        var isContinued = false
-        var hasEvents = false
-        var hasContent = false
-    }
-
     private var policy: RetryPolicy { self.recovery.policy }
     private let webSocket: WebSocketAvailability
     /// Indicates whether the program is asked before a request is sent, so that an attempt has not sent it by itself.
@@ -220,11 +208,7 @@ extension TurnStateMachine {
     /// Records that the request sent now holds only the input since the previous response on the connection.
     ///
     /// A server that has forgotten that response is sent all of the input, on another connection, in the same attempt.
-    package mutating func continued(attempt: Int) {
-        guard case .exchanging(var exchange) = self.state, exchange.attempt == attempt else { return }
-        exchange.isContinued = true
-        self.state = .exchanging(exchange)
-    }
+    package mutating func continued(attempt: Int) { self.update(attempt) { $0.isContinued = true } }
 
     /// Records that the request of the current attempt is sent now.
     package mutating func requestSent(attempt: Int) {
@@ -332,6 +316,8 @@ extension TurnStateMachine {
             return self.failed(failure, of: attempt, in: race, jitter: jitter)
 
         case .exchanging(let exchange) where exchange.attempt == attempt:
+            // The consumer has the whole response; the failure concerns only what would have followed.
+            if exchange.isComplete { return self.completed(attempt: attempt) }
             return self.failed(failure, in: exchange, jitter: jitter)
 
         case .backingOff(let opening) where opening.attempt == attempt && failure == .timeout(.total),
@@ -347,15 +333,22 @@ extension TurnStateMachine {
     /// Records that input was added to the running response: a repeated request would lose it, so a failure is the end.
     package mutating func steered() { self.request.reach(.steered) }
 
-    /// Records that the response has ended because it was steered, and its successor follows on the same connection.
+    /// Records that a steered response has ended, and that a successor may follow on the same connection.
     ///
-    /// Its output is new: the successor continues the response, and repeats nothing of it.
-    package mutating func successorFollows(attempt: Int, after previousResponseID: String? = nil) -> Action {
+    /// Its output is new: the successor continues the response, and repeats nothing of it. While none has begun, a
+    /// failure ends the turn as complete if the response is.
+    package mutating func steeredResponseEnded(
+        attempt: Int, isComplete: Bool, after previousResponseID: String? = nil
+    ) -> Action {
         guard self.isReading(attempt) else { return .ignore }
         // This response will not repeat the delivered output of another.
         guard self.delivery.beginSuccessor(after: previousResponseID) else { return self.fail(.diverged, nil) }
+        self.update(attempt) { $0.isComplete = isComplete }
         return .ignore
     }
+
+    /// Records that the successor of a steered response has begun.
+    package mutating func successorBegan(attempt: Int) { self.update(attempt) { $0.isComplete = false } }
 }
 
 // MARK: - Inputs about the response
@@ -457,6 +450,12 @@ extension TurnStateMachine {
     private func ignoreStale() -> Action {
         precondition(self.state != .idle, "no attempt was started")
         return .ignore
+    }
+
+    private mutating func update(_ attempt: Int, _ change: (inout Exchange) -> Void) {
+        guard case .exchanging(var exchange) = self.state, exchange.attempt == attempt else { return }
+        change(&exchange)
+        self.state = .exchanging(exchange)
     }
 
     private mutating func openFirst() -> Action {

@@ -115,7 +115,7 @@ import Testing
         }
         sockets.sockets[0].push(
             .text(Self.event("a", "response.steer.accepted")), .text(incomplete("steered")),
-            .text(Self.event("a", "response.in_progress")))
+            .text(Self.event("a", "response.created", #","response":{"id":"r2"}"#)))
         #expect(Self.told(lanes[0]).count == 3)
         #expect(sockets.sockets[0].calls.count == 2)
         sockets.sockets[0].push(.text(incomplete("max_output_tokens")))

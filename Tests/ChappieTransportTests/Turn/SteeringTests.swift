@@ -13,6 +13,12 @@ import Testing
     private static func failed(_ code: String) -> String {
         #"{"type":"response.steer.failed","steer":{"id":"s"},"error":{"code":"\#(code)","message":"secret words"}}"#
     }
+    /// The answer to the steering with an identifier.
+    private static func answer(_ type: String, _ id: String) -> ScriptStep {
+        .text(
+            #"{"type":"response.steer.\#(type)","steer":{"id":"\#(id)","previous_response_id":"r1"},"#
+                + #""error":{"code":"successor_creation_failed"}}"#)
+    }
     private static func steered(_ id: String, output: String = "") -> String {
         #"{"type":"response.incomplete","response":{"id":"\#(id)","status":"incomplete","#
             + #""incomplete_details":{"reason":"steered"}\#(output)}}"#
@@ -30,7 +36,7 @@ import Testing
 
         init(
             before: [String] = [Event.created("r1"), Event.text("one ")], after: [ScriptStep],
-            more scripts: [[ScriptStep]] = [], steers: [String] = ["more"],
+            more scripts: [[ScriptStep]] = [], steers: [String] = ["more"], runsCalls: Bool = false,
             _ configure: (inout ChappieTransportConfiguration) -> Void = { _ in }
         ) async {
             self.fixture = TurnFixture([.socket(before) + after] + scripts) {
@@ -38,7 +44,8 @@ import Testing
                 $0.reportsDiagnostics = true
                 configure(&$0)
             }
-            self.turn = self.fixture.instance.turn(conversation([WireItem.question]))
+            self.turn = self.fixture.instance.turn(
+                conversation([WireItem.question]) { $0.runsCalls = runsCalls })
             do {
                 while try await self.take() != .textDelta("one ") {}
                 for text in steers { try self.turn.steer(SteeringMessage.input(text)) }
@@ -55,6 +62,8 @@ import Testing
         }
 
         var text: String { TurnOutcome(events: self.events).text }
+        /// The time since the first connection was requested.
+        var elapsed: Duration { self.fixture.clock.now - self.fixture.transport.connections[0].start }
         var news: [ChappieDiagnostic.Kind] {
             TurnOutcome(events: self.events).diagnostics.map(\.kind).filter { $0 != .connected }
         }
@@ -191,50 +200,226 @@ import Testing
         }
     }
 
-    @Test(arguments: [[accepted], [pending], [accepted, pending]])
-    func unusedSteeringIsSentWithTheNextRequest(answers: [String]) async {
-        let steered = await Steered(
-            after: [.request] + answers.map { .text($0) } + [.text(Self.done("one ")), .text(Event.completed("r1"))])
+    // MARK: Behind a complete response
+
+    // openai-python 3.57.0, `types/responses/response_steer_*_event.py`: "Acceptance means the server owns the input, not
+    // that it has been applied. The successor's `response.created` event is the commit point"; "Normal completion can
+    // also be followed by an automatic successor".
+
+    private static let completion: [ScriptStep] = [.text(done("one ")), .text(Event.completed("r1"))]
+    private static let rest: [ScriptStep] = [
+        .text(Event.created("r2")), .text(Event.text("two")), .text(done("two")), .text(Event.completed("r2")),
+    ]
+
+    @Test(arguments: [false, true]) func successorOfACompleteResponseContinuesTheStream(isAcceptedLate: Bool) async {
+        let accepted = [ScriptStep.text(Self.accepted)]
+        let before = isAcceptedLate ? Self.completion + accepted : accepted + Self.completion
+        // The turn goes on for as long as the server needs.
+        let steered = await Steered(after: [.request] + before + [.pause(.seconds(59))] + Self.rest) {
+            $0.timeouts.firstEvent = .seconds(60)
+        }
         #expect(steered.error == nil)
-        #expect(steered.news == answers.map { $0 == Self.pending ? .steerPending : .steered })
+        #expect(steered.text == "one two")
+        #expect(steered.events.filter { $0 == .completed }.count == 1)
+        #expect(steered.events.last == .completed)
         let response = steered.turn.completedResponse
+        #expect(response?.id == "r2")
+        #expect(response?.itemTexts == [WireItem.message("one "), WireItem.user("more"), WireItem.message("two")])
+        #expect(response?.endsTurn == true)
+        // The connection goes on from the successor.
+        steered.fixture.transport.connections[0].append(.again(Event.created("r3"), Event.completed("r3")))
+        let items = [WireItem.question] + (response?.itemTexts ?? []) + [WireItem.user("next")]
+        _ = await steered.fixture.run(conversation(items))
+        #expect(SentMessage(steered.fixture.messages[0].last)?.previousResponseID == "r2")
+        #expect(SentMessage(steered.fixture.messages[0].last)?.inputCount == 1)
+    }
+
+    @Test func laterSteeringOfASuccessorIsAwaitedToo() async {
+        let steered = await Steered(
+            after: [.request, .request, Self.answer("accepted", "s1")] + Self.completion + [
+                .text(Event.created("r2")), .text(Event.text("two")), Self.answer("accepted", "s2"),
+                .text(Self.done("two")), .text(Event.completed("r2")), .text(Event.created("r3")),
+                .text(Event.text(" three")), .text(Self.done(" three")), .text(Event.completed("r3")),
+            ], steers: ["more", "and more"])
+        #expect(steered.error == nil)
+        #expect(steered.text == "one two three")
+        #expect(
+            steered.turn.completedResponse?.itemTexts == [
+                WireItem.message("one "), WireItem.user("more"), WireItem.message("two"), WireItem.user("and more"),
+                WireItem.message(" three"),
+            ])
+    }
+
+    /// A refusal behind the completion ends the turn, and leaves the connection for the next one.
+    @Test(arguments: [[], [accepted]]) func refusalBehindACompleteResponseEndsTheTurn(answers: [String]) async {
+        let steered = await Steered(
+            after: [.request] + answers.map { .text($0) } + Self.completion
+                + [.text(Self.failed("response_already_completed"))])
+        #expect(steered.error == nil)
+        #expect(steered.text == "one ")
+        #expect(steered.news == answers.map { _ in .steered } + [.steerFailed])
+        #expect(TurnOutcome(events: steered.events).diagnostics.last?.reason == "response_already_completed")
+        let response = steered.turn.completedResponse
+        #expect(response?.id == "r1")
+        #expect(response?.itemTexts == [WireItem.message("one ")])
+        #expect(response?.endsTurn == true)
+        #expect(!steered.fixture.calls(0).contains(.cancel))
+        steered.fixture.transport.connections[0].append(.again(Event.created("r2"), Event.completed("r2")))
+        let items = [WireItem.question, WireItem.message("one "), WireItem.user("next")]
+        _ = await steered.fixture.run(conversation(items))
+        #expect(SentMessage(steered.fixture.messages[0].last)?.previousResponseID == "r1")
+        #expect(SentMessage(steered.fixture.messages[0].last)?.inputCount == 1)
+    }
+
+    @Test func refusalOfOneOfTwoLeavesTheOther() async {
+        let answers = [
+            Self.answer("accepted", "s1"), Self.answer("accepted", "s2"), Self.answer("failed", "s1"),
+        ]
+        let steered = await Steered(
+            after: [.request, .request] + answers + Self.completion + Self.rest, steers: ["more", "and more"])
+        #expect(steered.error == nil)
+        #expect(
+            steered.turn.completedResponse?.itemTexts == [
+                WireItem.message("one "), WireItem.user("and more"), WireItem.message("two"),
+            ])
+    }
+
+    /// Without a successor the turn ends with the complete response, and with what was not answered.
+    @Test(
+        arguments: [
+            ScriptStep.pause(.seconds(600)), .ended(.closed(code: 1006, reason: "")),
+            .text(#"{"type":"error","status":500,"error":{"code":"server_error"}}"#),
+        ], [false, true])
+    func absentSuccessorEndsTheTurnWithTheUnansweredInput(end: ScriptStep, runsCalls: Bool) async {
+        let steered = await Steered(
+            after: [.request, .text(Self.accepted)] + Self.completion + [end] + Self.rest,
+            more: [.webSocket(Event.created("r3"), Event.completed("r3"))], runsCalls: runsCalls
+        ) {
+            $0.timeouts.firstEvent = .seconds(9)
+        }
+        #expect(steered.error == nil)
+        #expect(steered.text == "one ")
+        #expect(steered.events.last == .completed)
+        #expect(steered.news == [.steered, runsCalls ? .steerPending : .steerFailed])
+        let response = steered.turn.completedResponse
+        #expect(response?.id == "r1")
         #expect(response?.itemTexts == [WireItem.message("one "), WireItem.user("more")])
         // The model has not answered it.
         #expect(response?.endsTurn == false)
-        // The server keeps it as well, so this connection is not used again.
-        #expect(steered.fixture.calls(0).contains(.cancel))
+        // The server may still use it, so this connection is not used again.
+        if case .pause = end { #expect(steered.elapsed == .seconds(9)) }
+        #expect(steered.fixture.transport.requests.count == 1)
+        _ = await steered.fixture.run(conversation([WireItem.question]))
+        #expect(steered.fixture.transport.requests.count == 2)
     }
 
-    @Test func steeringInputPrecedesTheOutputsOfCalls() async {
-        let call = Event.done(WireItem.sentCall("a"), at: 1)
-        let steered = await Steered(
-            after: [
-                .request, .text(Self.accepted), .text(Self.done("one ")), .text(call), .text(Event.completed("r1")),
-                .text(Self.pending),
-            ])
-        let response = steered.turn.completedResponse
-        #expect(response?.itemTexts == [WireItem.message("one "), WireItem.call("a"), WireItem.user("more")])
-        #expect(response?.calls.map(\.callID) == ["a"])
-    }
-
-    @Test func lateSteeringIsNotPartOfTheConversation() async {
-        let steered = await Steered(
-            after: [
-                .request, .request, .text(Self.accepted), .text(Self.done("one ")), .text(Event.completed("r1")),
-            ], steers: ["more", "and more"])
+    @Test func absentAnswerEndsTheTurnWithoutTheInput() async {
+        let steered = await Steered(after: [.request] + Self.completion) { $0.timeouts.firstEvent = .seconds(9) }
         #expect(steered.error == nil)
-        #expect(steered.news == [.steered, .steerFailed])
-        #expect(TurnOutcome(events: steered.events).diagnostics.last?.reason == "response_already_completed")
-        #expect(
-            steered.turn.completedResponse?.itemTexts == [WireItem.message("one "), WireItem.user("more")])
-    }
-
-    @Test func aSocketThatStillOwesAnAnswerIsNotUsedAgain() async {
-        let steered = await Steered(after: [.request, .text(Self.done("one ")), .text(Event.completed("r1"))])
-        #expect(steered.error == nil)
+        #expect(steered.news == [.steerFailed])
         #expect(steered.turn.completedResponse?.itemTexts == [WireItem.message("one ")])
         #expect(steered.turn.completedResponse?.endsTurn == true)
         #expect(steered.fixture.calls(0).contains(.cancel))
+        #expect(steered.elapsed == .seconds(9))
+    }
+
+    /// Some servers send `pending` in place of `accepted`.
+    @Test func inputThatWasToWaitIsCommittedByASuccessor() async {
+        let steered = await Steered(
+            after: [.request, .text(Self.pending), .text(Self.done("one ")), .text(Self.steered("r1"))] + Self.rest)
+        #expect(steered.error == nil)
+        #expect(steered.text == "one two")
+        #expect(
+            steered.turn.completedResponse?.itemTexts == [
+                WireItem.message("one "), WireItem.user("more"), WireItem.message("two"),
+            ])
+    }
+
+    @Test func absentSuccessorOfAResponseThatWasEndedEarlyIsAFailure() async {
+        let steered = await Steered(after: [.request, .text(Self.accepted), .text(Self.steered("r1"))]) {
+            $0.timeouts.firstEvent = .seconds(9)
+        }
+        #expect((steered.error as? ChappieClientError)?.tag == "timeout.firstEvent")
+        #expect(steered.text == "one ")
+        #expect(steered.elapsed == .seconds(9))
+    }
+
+    @Test(arguments: [false, true]) func responseThatWasEndedEarlyForRefusedInputIsIncomplete(isLate: Bool) async {
+        let ends = [Self.steered("r1"), Self.failed("successor_creation_failed")]
+        let steered = await Steered(
+            after: [.request, .text(Self.accepted)] + (isLate ? ends : ends.reversed()).map { .text($0) })
+        guard case .responseTerminalFailure(let response)? = steered.error as? ChappieClientError else {
+            Issue.record("no failure")
+            return
+        }
+        #expect(response.incompleteReason == "steered")
+        #expect(steered.news == [.steered, .steerFailed])
+    }
+
+    @Test func steeringBehindTheEndHasNoTarget() async throws {
+        let signal = Signal()
+        let fixture = TurnFixture([
+            .socket([Event.created("r1"), Event.text("one ")]) + [.request, .text(Self.accepted)] + Self.completion
+                + [.hang(signal)]
+        ]) { $0.rawEvents = .none }
+        let handle = fixture.instance.streamHandle(conversation([WireItem.question]))
+        var events = handle.events.makeAsyncIterator()
+        #expect(try await events.next() == .textDelta("one "))
+        try handle.steer("more")
+        let reading = Task { await TurnFixture.read(handle) }
+        await signal.wait()
+        #expect(throws: ChappieSteeringError.notCreated) { try handle.steer("and more") }
+        handle.cancel()
+        #expect(await reading.value.error is CancellationError)
+    }
+
+    // MARK: Pending input
+
+    private static let call = Event.done(WireItem.sentCall("a"), at: 1)
+    private static let calling: [ScriptStep] = [
+        .text(done("one ")), .text(call), .text(Event.completed("r1")),
+    ]
+
+    /// openai-python 3.57.0, `response_steer_pending_event.py`: "submit one continuation per parent with the same
+    /// `previous_response_id` and WebSocket lane"; "The queued steering input is prepended in submission order to the
+    /// continuation's input".
+    @Test(arguments: [[accepted], []]) func pendingInputGoesWithTheOutputsOnTheSameConnection(before: [String]) async {
+        let steered = await Steered(
+            after: [.request] + before.map { .text($0) } + Self.calling + [.text(Self.pending)])
+        #expect(steered.error == nil)
+        #expect(steered.news == before.map { _ in .steered } + [.steerPending])
+        let response = steered.turn.completedResponse
+        #expect(response?.itemTexts == [WireItem.message("one "), WireItem.call("a"), WireItem.user("more")])
+        #expect(response?.calls.map(\.callID) == ["a"])
+        steered.fixture.transport.connections[0].append(.again(Event.created("r2"), Event.completed("r2")))
+        let items = [WireItem.question] + (response?.itemTexts ?? []) + [WireItem.output("a")]
+        #expect(await steered.fixture.run(conversation(items)).error == nil)
+        #expect(steered.fixture.transport.requests.count == 1)
+        let message = SentMessage(steered.fixture.messages[0].last)
+        #expect(message?.previousResponseID == "r1")
+        #expect(message?.inputCount == 1)
+        #expect(steered.fixture.messages[0].last?.contains(WireItem.user("more")) == false)
+        #expect(steered.fixture.messages[0].last?.contains(WireItem.output("a")) == true)
+    }
+
+    /// The server still waits for the outputs on this connection, so a request without them goes to another one.
+    @Test func requestThatDoesNotContinueAPendingResponseHasItsOwnConnection() async {
+        let steered = await Steered(
+            after: [.request, .text(Self.accepted)] + Self.calling + [.text(Self.pending)],
+            more: [.webSocket(Event.created("r2"), Event.completed("r2"))])
+        _ = await steered.fixture.run(conversation([WireItem.question]))
+        #expect(steered.fixture.transport.requests.count == 2)
+        #expect(steered.fixture.calls(0).contains(.close))
+        #expect(SentMessage(steered.fixture.messages[1].last)?.previousResponseID == nil)
+    }
+
+    /// A response may wait for approvals, which this package does not give: the turn is over.
+    @Test func pendingInputWithoutCallsEndsTheTurn() async {
+        let steered = await Steered(
+            after: [.request, .text(Self.accepted)] + Self.completion + [.text(Self.pending)], runsCalls: true)
+        #expect(steered.error == nil)
+        #expect(steered.turn.completedResponse?.itemTexts == [WireItem.message("one "), WireItem.user("more")])
+        #expect(steered.turn.completedResponse?.endsTurn == true)
     }
 
     @Test func unrequestedSteeringEndIsAFailure() async {

@@ -147,9 +147,9 @@ import Testing
         }
     }
 
-    /// The server keeps the message until the outputs come; they come with it, on another socket.
+    /// The server keeps the message until the outputs come, on the same socket and lane, and puts it before them.
     @Test(arguments: [false, true])
-    func aResponseThatCallsTakesTheMessageAlong(usesLanes: Bool) async throws {
+    func outputsOfASteeredResponseComeWithoutTheMessage(usesLanes: Bool) async throws {
         let responses = [Self.called[0], responseEvents(2, [], text: "Done."), responseEvents(3, [], text: "Three.")]
         try await withServer(Self.server(responses)) { server in
             let record = ToolRecord()
@@ -165,13 +165,141 @@ import Testing
             #expect(outcome.text == "Wait. Done.")
             #expect(outcome.completions == 1)
             #expect(record.calls.count == 1)
+            let creations = Self.creations(server)
+            #expect(creations.count == 2)
+            #expect(Self.input(creations.last) == ["function_call_output"])
+            #expect(creations.last?["previous_response_id"] == "resp_1")
+            #expect(creations.last?["stream_id"]?.string == (usesLanes ? "main" : nil))
+            let said = [
+                "user: hi", "assistant: Wait. ", "function_call", "user: Be brief.", "function_call_output",
+                "assistant: Done.",
+            ]
+            #expect(Self.words(client.context.items) == said)
+            #expect(await client.outcome("next").text == "Three.")
+            #expect(Self.input(Self.creations(server).last) == ["user: next"])
+            #expect(server.log.count == 1)
+        }
+    }
+
+    /// The message is no longer the server's when its socket is closed: it goes with the outputs, on another one.
+    @Test func outputsOnAnotherSocketComeWithTheMessage() async throws {
+        let responses = [Self.called[0], responseEvents(2, [], text: "Done.")]
+        let close = ChappieTestServer.Fault(.closeAfterResponse(), attempts: 1...1, response: 1)
+        try await withServer(Self.server(responses, hangingIn: [1], close)) { server in
+            let client = Chappie.client(configuration: .loopback(server) { $0.tools = [Self.tool(ToolRecord())] })
+            let (outcome, _) = await Self.steer(client, behind: "Wait. ")
+            #expect(outcome.error == nil)
+            #expect(outcome.text == "Wait. Done.")
             let said = [
                 "user: hi", "assistant: Wait. ", "function_call", "user: Be brief.", "function_call_output",
             ]
             #expect(Self.input(Self.creations(server).last) == said)
-            #expect(Self.words(client.context.items) == said + ["assistant: Done."])
+            #expect(Self.creations(server).last?["previous_response_id"] == nil)
+            #expect(server.log.count == 2)
+        }
+    }
+
+    // MARK: Behind a complete response
+
+    private static let whole = [
+        responseEvents(1, [], text: "One. "), responseEvents(2, [], text: "Two."),
+        responseEvents(3, [], text: "Three."),
+    ]
+
+    private static func server(outcome: ChappieTestServer.SteeringOutcome) -> ChappieTestServer.Configuration {
+        var configuration = Self.server(Self.whole)
+        configuration.steeringOutcome = outcome
+        return configuration
+    }
+
+    @Test(arguments: [false, true])
+    func successorOfACompleteResponseContinuesTheTurn(usesLanes: Bool) async throws {
+        try await withServer(Self.server(outcome: .followsCompletion)) { server in
+            let engine = Chappie.client(configuration: .loopback(server) { $0.usesLanes = usesLanes })
+            let client = usesLanes ? engine.lane("main") : engine
+            let (outcome, refusal) = await Self.steer(client, behind: "One. ")
+            #expect(outcome.error == nil)
+            #expect(refusal == nil)
+            #expect(outcome.text == "One. Two.")
+            #expect(outcome.completions == 1)
+            #expect(
+                Self.words(client.context.items)
+                    == ["user: hi", "assistant: One. ", "user: Be brief.", "assistant: Two."])
             #expect(await client.outcome("next").text == "Three.")
             #expect(Self.input(Self.creations(server).last) == ["user: next"])
+            #expect(Self.creations(server).last?["previous_response_id"] == "resp_2")
+            #expect(server.log.count == 1)
+        }
+    }
+
+    @Test(arguments: [false, true]) func returnedMessageIsNoPartOfTheConversation(usesLanes: Bool) async throws {
+        try await withServer(Self.server(outcome: .isReturned)) { server in
+            let engine = Chappie.client(
+                configuration: .loopback(server) {
+                    $0.usesLanes = usesLanes
+                    $0.reportsDiagnostics = true
+                })
+            let client = usesLanes ? engine.lane("main") : engine
+            let (outcome, _) = await Self.steer(client, behind: "One. ")
+            #expect(outcome.error == nil)
+            #expect(outcome.text == "One. ")
+            let news = outcome.events.compactMap { event -> ChappieDiagnostic? in
+                guard case .diagnostic(let news) = event else { return nil }
+                return news
+            }
+            #expect(news.map(\.kind).suffix(2) == [.steered, .steerFailed])
+            #expect(news.last?.reason == "successor_creation_failed")
+            #expect(Self.words(client.context.items) == ["user: hi", "assistant: One. "])
+            #expect(await client.outcome("next").text == "Two.")
+            #expect(Self.creations(server).last?["previous_response_id"] == "resp_1")
+            #expect(server.log.count == 1)
+        }
+    }
+
+    @Test func usageIsTheSumOfTheResponses() async throws {
+        try await withServer(Self.server(outcome: .followsCompletion)) { server in
+            let handle = Chappie.client(configuration: .loopback(server)).streamHandle("hi")
+            for try await event in handle.events where event == .textDelta("One. ") { try handle.steer("Be brief.") }
+            #expect(
+                handle.response?.usage == ChappieTokenUsage(inputTokens: 20, outputTokens: 4, totalTokens: 24))
+        }
+    }
+
+    // MARK: Pictures and files
+
+    @Test func pictureAndFileSteerAResponse() async throws {
+        try await withServer(Self.server(Self.plain)) { server in
+            let client = Chappie.client(configuration: .loopback(server))
+            let handle = client.streamHandle("hi")
+            var text = ""
+            for try await event in handle.events {
+                guard case .textDelta(let delta) = event else { continue }
+                text += delta
+                guard text == "One. " else { continue }
+                for message in [
+                    ChappieInputMessage.assistant("no"), .system("no"), .user([]), .user([.image(url: "no URL")]),
+                ] {
+                    #expect(throws: ChappieSteeringError.invalidInput) { try handle.steer(message) }
+                }
+                try handle.steer(
+                    .user([
+                        .text("Like this:"), .image(url: "https://example.org/cat.png"), .fileReference(id: "file-1"),
+                    ]))
+            }
+            #expect(text == "One. Two.")
+            let sent = try #require(server.requests.first { $0["type"] == "response.steer" })
+            guard case .array(let items)? = sent["input"], case .array(let parts)? = items.first?["content"] else {
+                Issue.record("no parts")
+                return
+            }
+            #expect(items.count == 1)
+            #expect(items[0]["role"] == "user")
+            #expect(parts.map { $0["type"] } == ["input_text", "input_image", "input_file"])
+            #expect(parts[1]["image_url"] == "https://example.org/cat.png")
+            #expect(parts[2]["file_id"] == "file-1")
+            // It is part of the conversation as it was sent.
+            #expect(client.context.items.count == 4)
+            #expect(client.context.items[2] == items[0])
         }
     }
 

@@ -26,15 +26,24 @@ import Testing
     }
 
     @Test(arguments: [
-        ("response.steer.accepted", "{}", SteeringMessage.Answer.accepted), ("response.steer.pending", "{}", .pending),
+        ("response.steer.accepted", "{}", SteeringMessage.Answer.accepted(id: nil)),
+        ("response.steer.pending", "{}", .pending(id: nil)),
+        ("response.steer.accepted", #"{"steer":{"id":"s\u0031"}}"#, .accepted(id: "s1")),
+        ("response.steer.pending", #"{"steer":{"previous_response_id":"r","id":"s"}}"#, .pending(id: "s")),
+        // An empty identifier is none.
+        ("response.steer.accepted", #"{"steer":{"id":""}}"#, .accepted(id: nil)),
+        ("response.steer.accepted", #"{"steer":{"id":null}}"#, .accepted(id: nil)),
+        ("response.steer.accepted", #"{"steer":"s"}"#, .accepted(id: nil)),
         (
-            "response.steer.failed", #"{"type":"response.steer.failed","error":{"code":"response_not_active"}}"#,
-            .failed(code: "response_not_active")
+            "response.steer.failed",
+            #"{"type":"response.steer.failed","steer":{"id":"s","input":"x"},"error":{"code":"response_not_active"}}"#,
+            .failed(id: "s", code: "response_not_active")
         ),
         // Only words of the protocol are passed on.
-        ("response.steer.failed", #"{"error":{"code":"my secret"}}"#, .failed(code: nil)),
-        ("response.steer.failed", #"{"error":{"code":7}}"#, .failed(code: nil)),
-        ("response.steer.failed", "{}", .failed(code: nil)), ("response.steer.failed", "{", .failed(code: nil)),
+        ("response.steer.failed", #"{"error":{"code":"my secret"}}"#, .failed(id: nil, code: nil)),
+        ("response.steer.failed", #"{"error":{"code":7}}"#, .failed(id: nil, code: nil)),
+        ("response.steer.failed", "{}", .failed(id: nil, code: nil)),
+        ("response.steer.failed", "{", .failed(id: nil, code: nil)),
         ("response.steer", "{}", nil), ("response.steer.accepted2", "{}", nil), ("", "{}", nil),
     ])
     func answerIsReadFromTypeAndErrorCode(type: String, json: String, answer: SteeringMessage.Answer?) {

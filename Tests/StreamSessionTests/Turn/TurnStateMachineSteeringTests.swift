@@ -122,7 +122,8 @@ import Testing
         #expect(machine.toolCallReceived(call, attempt: 1) == .deliver(from: 0))
         #expect(machine.rawReceived(type: "x", outputIndex: 1, attempt: 1) == .deliver(from: 0))
         for _ in 0..<3 {
-            #expect(machine.successorFollows(attempt: 1) == .ignore)
+            #expect(machine.steeredResponseEnded(attempt: 1, isComplete: false) == .ignore)
+            machine.successorBegan(attempt: 1)
             #expect(machine.deltaReceived("one", in: slot, attempt: 1) == .deliver(from: 0))
             #expect(machine.toolCallReceived(call, attempt: 1) == .deliver(from: 0))
             #expect(machine.rawReceived(type: "x", outputIndex: 1, attempt: 1) == .deliver(from: 0))
@@ -140,15 +141,52 @@ import Testing
         _ = machine.timerFired(attempt: 2)
         _ = machine.opened(attempt: 2)
         #expect(machine.deltaReceived("one", attempt: 2) == .ignore)
-        #expect(machine.successorFollows(attempt: 2) == .fail(TurnFailure(.diverged)))
-        #expect(machine.successorFollows(attempt: 2) == .ignore)
+        #expect(machine.steeredResponseEnded(attempt: 2, isComplete: true) == .fail(TurnFailure(.diverged)))
+        #expect(machine.steeredResponseEnded(attempt: 2, isComplete: true) == .ignore)
     }
 
     @Test func aLateSuccessorIsIgnored() {
         var machine = Self.exchanging()
         _ = machine.completed(attempt: 1)
-        #expect(machine.successorFollows(attempt: 1) == .ignore)
+        #expect(machine.steeredResponseEnded(attempt: 1, isComplete: true) == .ignore)
+        machine.successorBegan(attempt: 1)
         #expect(machine.replaySafety == .completed)
+    }
+
+    /// What fails behind a complete response concerns only a successor, which has not begun.
+    @Test(arguments: [
+        Self.lost, .timeout(.firstEvent), .timeout(.total), .errorEvent(RefusalFacts(statusCode: 503)),
+        .closed(code: 1006, beforeFirstEvent: false), .undecodableEvent,
+    ])
+    func failureBehindACompleteSteeredResponseEndsTheTurnAsComplete(failure: AttemptFailure) {
+        for (isComplete, hasBegun) in [(true, false), (true, true), (false, false), (false, true)] {
+            var machine = Self.exchanging()
+            #expect(machine.deltaReceived("one", attempt: 1) == .deliver(from: 0))
+            machine.steered()
+            #expect(machine.steeredResponseEnded(attempt: 1, isComplete: isComplete, after: "r") == .ignore)
+            if hasBegun { machine.successorBegan(attempt: 1) }
+            let action = machine.failed(failure, attempt: 1, jitter: 0.5)
+            if isComplete, !hasBegun {
+                #expect(action == .finish)
+                #expect(machine.replaySafety == .completed)
+            } else {
+                guard case .fail = action else {
+                    Issue.record("\(action)")
+                    return
+                }
+            }
+            #expect(machine.failed(failure, attempt: 1, jitter: 0.5) == .ignore)
+        }
+    }
+
+    @Test func completeSteeredResponseEndsTheTurnWithoutASuccessor() {
+        var machine = Self.exchanging()
+        #expect(machine.deltaReceived("one", attempt: 1) == .deliver(from: 0))
+        machine.steered()
+        #expect(machine.steeredResponseEnded(attempt: 1, isComplete: true, after: "r") == .ignore)
+        #expect(machine.isReading(1) == true)
+        #expect(machine.completed(attempt: 1) == .finish)
+        #expect(machine.delivery.deliveredText == "one")
     }
 
     // MARK: Permission to send

@@ -121,38 +121,72 @@ extension WebSocketExchange {
         let index = self.running.firstIndex { $0.id == id }
         if let failure = self.failure(of: steering, id: id, index: index) {
             let lane = index.flatMap { self.running[$0].lane }
-            let text =
-                "{\"type\":\"response.steer.failed\",\"steer\":\(Self.object(steering, hasInput: true)),"
-                + "\"error\":{\"type\":\"invalid_request_error\",\"code\":\"\(failure.code)\","
-                + "\"message\":\(JSONValue.quoted(failure.message))}}"
-            try self.send(
-                .init(type: "response.steer.failed", text: text, isNumbered: false), lane: lane, on: connection)
-            return try self.writer.flush()
+            // A refusal at once names no identifier.
+            let object = Self.object(steering, isNamed: false, hasInput: true)
+            return try self.refuse(object, failure, lane, on: connection)
         }
         guard let index else { return }
         let text = ResponseScript.text(
-            "response.steer.accepted", "\"steer\":\(Self.object(steering, hasInput: false))",
+            "response.steer.accepted", "\"steer\":\(Self.object(steering))",
             sequenceNumber: self.running[index].takeNumber())
         try self.send(
             .init(type: "response.steer.accepted", text: text), lane: self.running[index].lane, on: connection)
         try self.writer.flush()
-        if self.running[index].response.script.callIDs.isEmpty {
+        if self.running[index].response.script.callIDs.isEmpty, self.configuration.steeringOutcome == .endsResponse {
             self.running[index].steer(steering)
         } else {
             self.running[index].keep(steering)
         }
     }
 
-    /// Reports that input waits, because a complete response has not used it, and keeps it for the continuing request.
-    mutating func announcePending(_ response: RunningResponse, on connection: WebSocketConnection) throws(ConnectionEnd)
+    /// Refuses added input, which the object has.
+    private func refuse(
+        _ object: String, _ failure: (code: String, message: String), _ lane: String?,
+        on connection: WebSocketConnection
+    ) throws(ConnectionEnd) {
+        let text =
+            "{\"type\":\"response.steer.failed\",\"steer\":\(object),"
+            + "\"error\":{\"type\":\"invalid_request_error\",\"code\":\"\(failure.code)\","
+            + "\"message\":\(JSONValue.quoted(failure.message))}}"
+        try self.send(
+            .init(type: "response.steer.failed", text: text, isNumbered: false), lane: lane, on: connection)
+        try self.writer.flush()
+    }
+
+    /// Begins the successor of a complete response whose input waits for it; returns false when there is none.
+    mutating func beginSuccessor(of response: RunningResponse, at index: Int) -> Bool {
+        guard response.isComplete, !response.pendingSteering.isEmpty, response.response.script.callIDs.isEmpty,
+            self.configuration.steeringOutcome == .followsCompletion
+        else { return false }
+        let inputs = response.pendingSteering.map { $0.message["input"] ?? .null }
+        let input = inputs.count == 1 ? inputs[0] : .array(inputs.flatMap { WebSocketSession.items(of: $0) })
+        self.running.insert(self.successor(of: response, with: input), at: index)
+        return true
+    }
+
+    /// Reports the end of input that a response has not used: it is returned, or waits for the request that brings the
+    /// outputs of the response's calls.
+    mutating func settleSteering(of response: RunningResponse, on connection: WebSocketConnection) throws(ConnectionEnd)
     {
-        guard response.isComplete else { return }
         let required = response.response.script.callIDs.map {
             "{\"type\":\"function_call_output\",\"call_id\":\(JSONValue.quoted($0))}"
         }
         for steering in response.pendingSteering {
+            guard response.isComplete else {
+                try self.refuse(
+                    Self.object(steering, hasInput: true),
+                    ("response_not_active", "The response has failed."), response.lane, on: connection)
+                continue
+            }
+            guard !required.isEmpty else {
+                guard self.configuration.steeringOutcome == .isReturned else { continue }
+                try self.refuse(
+                    Self.object(steering, hasInput: true),
+                    ("successor_creation_failed", "No successor could be created."), response.lane, on: connection)
+                continue
+            }
             let text =
-                "{\"type\":\"response.steer.pending\",\"steer\":\(Self.object(steering, hasInput: false)),"
+                "{\"type\":\"response.steer.pending\",\"steer\":\(Self.object(steering)),"
                 + "\"reason\":\"waiting_for_required_input\",\"required_input\":[\(required.joined(separator: ","))]}"
             try self.send(
                 .init(type: "response.steer.pending", text: text, isNumbered: false), lane: response.lane,
@@ -177,16 +211,19 @@ extension WebSocketExchange {
             return ("response_already_completed", "The response has completed.")
         }
         if self.running[index].steering != nil { return ("too_many_pending_steers", "Input is pending already.") }
-        guard let input = steering.message["input"], input.string != nil || !input.elements.isEmpty else {
-            return ("invalid_input", "There is no input.")
+        guard steering.hasValidInput else {
+            return ("invalid_input", "The input is not a text or messages of the user.")
         }
         return nil
     }
 
-    private static func object(_ steering: RunningResponse.Steering, hasInput: Bool) -> String {
+    private static func object(
+        _ steering: RunningResponse.Steering, isNamed: Bool = true, hasInput: Bool = false
+    ) -> String {
+        let name = isNamed ? "\"id\":\"\(steering.id)\"," : ""
         let id = steering.message["previous_response_id"] ?? .null
         let input = hasInput ? ",\"input\":\((steering.message["input"] ?? .null).text)" : ""
-        return "{\"id\":\"\(steering.id)\",\"previous_response_id\":\(id.text)\(input)}"
+        return "{\(name)\"previous_response_id\":\(id.text)\(input)}"
     }
 
     /// Ends a response that was steered, and begins its successor on the same lane.
@@ -203,14 +240,18 @@ extension WebSocketExchange {
         self.running[index].terminalEnd = self.writer.position
         try self.writer.flush()
         self.noteDelivery(of: self.running[index])
-        let steered = self.running[index]
+        self.running[index] = self.successor(of: self.running[index], with: steering.message["input"] ?? .null)
+    }
+
+    /// Returns the response that continues one with added input.
+    private mutating func successor(of steered: RunningResponse, with input: JSONValue) -> RunningResponse {
         var conversation = steered.conversation
-        conversation.append(input: steering.message["input"])
-        let body = steered.body.replacing("previous_response_id", with: .string(identity.id))
-            .replacing("input", with: steering.message["input"] ?? .null)
-        self.running[index] = self.response(
+        conversation.append(input: input)
+        let body = steered.body.replacing("previous_response_id", with: .string(steered.id))
+            .replacing("input", with: input)
+        return self.response(
             to: Request(body: body, bytes: Array(body.text.utf8)), after: conversation,
-            steeringText: Self.text(of: steering.message["input"]))
+            steeringText: Self.text(of: input))
     }
 
     /// Returns the text of a user's input.

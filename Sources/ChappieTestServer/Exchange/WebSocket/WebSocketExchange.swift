@@ -174,7 +174,9 @@ struct WebSocketExchange {
             try self.writer.flush()
             let response = self.running.remove(at: index)
             self.finish(response)
-            try self.announcePending(response, on: connection)
+            if self.beginSuccessor(of: response, at: index) { return true }
+            try self.settleSteering(of: response, on: connection)
+            self.queue.finish(lane: response.laneName)
             return false
         }
     }
@@ -212,7 +214,6 @@ struct WebSocketExchange {
         } else {
             self.session.fail(previousID: response.body["previous_response_id"]?.string, lane: response.lane)
         }
-        self.queue.finish(lane: response.laneName)
     }
 
     /// Returns what is done when a response's terminal event is about to be written.

@@ -110,7 +110,8 @@ struct WebSocketSession {
         return body.replacing("input", with: .array(pending + Self.items(of: body["input"])))
     }
 
-    private static func items(of input: JSONValue?) -> [JSONValue] {
+    /// Returns the items of an input, which may be a text.
+    static func items(of input: JSONValue?) -> [JSONValue] {
         guard let text = input?.string else { return input?.elements ?? [] }
         let item = "{\"type\":\"message\",\"role\":\"user\",\"content\":\(JSONValue.quoted(text))}"
         return [JSONValue(Array(item.utf8))].compactMap { $0 }

@@ -21,25 +21,29 @@ extension EventReader {
             return .ended
         }
         guard self.complete(summary, attempt: attempt) else { return .ended }
-        self.keepUnusedSteering()
-        guard self.options.runsCalls else {
-            self.end = .decided(self.machine.completed(attempt: attempt), after: nil)
-            return .ended
+        if self.options.runsCalls {
+            if self.record.isTooLarge {
+                self.fail(.eventTooLarge(limit: self.options.limits.eventByteCount))
+                return .ended
+            }
+            // Of ambiguous calls it is unknown which was meant; to run both, or one, would be a guess.
+            if self.record.completedResponse(behind: carriedItems())?.hasAmbiguousCalls == true {
+                self.end = .decided(self.machine.rejected(attempt: attempt), after: nil)
+                return .ended
+            }
         }
-        if self.record.isTooLarge {
-            self.fail(.eventTooLarge(limit: self.options.limits.eventByteCount))
-            return .ended
-        }
-        // Of ambiguous calls it is unknown which was meant; to run both, or one, would be a guess.
-        let isAmbiguous = self.record.completedResponse(behind: carriedItems())?.hasAmbiguousCalls == true
-        let action = isAmbiguous ? self.machine.rejected(attempt: attempt) : self.machine.completed(attempt: attempt)
-        self.end = .decided(action, after: nil)
+        if self.steering.isOpen { return self.awaitSuccessor(of: summary, isComplete: true, attempt: attempt) }
+        self.end = .decided(self.machine.completed(attempt: attempt), after: nil)
         return .ended
     }
 
     /// Handles a response that the server has ended early.
     mutating func incomplete(_ summary: ResponseSummary, attempt: Int) -> Outcome {
-        if self.continuesSteered(summary, attempt: attempt) { return .steered }
+        if summary.incompleteReason == "steered", self.steering.endedResponse() {
+            self.record.steered(summary)
+            self.evidence.ended(summary, status: "incomplete")
+            return self.awaitSuccessor(of: summary, isComplete: false, attempt: attempt)
+        }
         self.deliverRest(summary, attempt: attempt)
         return self.end == nil ? self.stopped(summary, status: "incomplete") : .ended
     }
@@ -96,42 +100,64 @@ extension EventReader {
 
     // MARK: Steering
 
-    /// Reports an event about steering, if it is one.
-    mutating func noteSteering(_ event: ResponseEvent, json: UnsafeRawBufferPointer) {
+    /// Handles an event about steering, if it is one: a response that was over has waited for it.
+    mutating func noteSteering(_ event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int) {
         guard self.steering.isUsed,
             let answer = unsafe SteeringMessage.answer(type: String(event.typeName), json: json)
         else { return }
         self.steering.answered(answer)
+        defer { self.endSettled(attempt: attempt) }
         switch answer {
         case .accepted: self.report(ChappieDiagnostic(kind: .steered, transport: self.transport))
         case .pending: self.report(ChappieDiagnostic(kind: .steerPending, transport: self.transport))
-        case .failed(let code):
+        case .failed(_, let code):
             self.report(ChappieDiagnostic(kind: .steerFailed, transport: self.transport, reason: code))
         }
     }
 
-    /// Adds the input that the server has accepted and not used behind a complete response: it goes with the next
-    /// request.
-    ///
-    /// The connection is not used again, so the server gets the input once. Input that was not accepted came too late.
-    private mutating func keepUnusedSteering() {
-        let unused = self.steering.unused
-        self.record.leaves(unused.items)
-        guard unused.hasOthers else { return }
-        self.report(
-            ChappieDiagnostic(kind: .steerFailed, transport: self.transport, reason: "response_already_completed"))
+    /// Waits for what becomes of the input of a steered response that has ended: a successor may follow.
+    private mutating func awaitSuccessor(of summary: ResponseSummary, isComplete: Bool, attempt: Int) -> Outcome {
+        self.calls.restart()
+        self.findings.hasGap = false
+        self.steering.responseEnded()
+        let action = self.machine.steeredResponseEnded(
+            attempt: attempt, isComplete: isComplete, after: summary.id ?? self.responseID)
+        if action != .ignore { self.end = .decided(action, after: nil) }
+        self.steeredEnd = isComplete ? .complete : .early
+        return .steered
     }
 
-    /// Continues with the successor of a response that has ended because it was steered; returns false for any other
-    /// end.
-    private mutating func continuesSteered(_ summary: ResponseSummary, attempt: Int) -> Bool {
-        guard summary.incompleteReason == "steered", self.steering.isUsed else { return false }
-        self.record.steered(summary, with: self.steering.takeUsed())
-        self.calls.restart()
-        let action = self.machine.successorFollows(attempt: attempt, after: summary.id ?? self.responseID)
-        if action != .ignore { self.end = .decided(action, after: nil) }
+    /// Ends the turn when each steering of a response that is over is refused or pending.
+    ///
+    /// A response that was ended early for input that the server then refuses is incomplete.
+    private mutating func endSettled(attempt: Int) {
+        guard let ended = self.steeredEnd, !self.steering.isOpen else { return }
+        switch ended {
+        case .complete: self.end = .decided(self.machine.completed(attempt: attempt), after: nil)
+        case .early: self.fail(.responseIncomplete(reason: "steered"))
+        }
+    }
+
+    /// Begins the successor of a steered response: its beginning commits the input.
+    mutating func beginSuccessor(attempt: Int) {
+        self.steeredEnd = nil
         self.responseID = nil
-        self.findings.hasGap = false
-        return true
+        self.machine.successorBegan(attempt: attempt)
+        self.record.continues(with: self.steering.committed())
+    }
+
+    /// Adds the input that no response has answered to the record of a complete turn.
+    ///
+    /// What is pending comes with the outputs that the server waits for; a caller that continues the turn sends the
+    /// rest with its next request, on another connection, so that the server gets it once.
+    mutating func leaveSteering() {
+        let remains = self.steering.remains
+        self.record.leaves(remains)
+        if !remains.unanswered.isEmpty {
+            self.report(
+                ChappieDiagnostic(
+                    kind: self.options.runsCalls ? .steerPending : .steerFailed, transport: self.transport))
+        }
+        if remains.hasUnknown { self.report(ChappieDiagnostic(kind: .steerFailed, transport: self.transport)) }
     }
 }

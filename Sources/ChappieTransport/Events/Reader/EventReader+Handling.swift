@@ -11,7 +11,7 @@ extension EventReader {
         case dropped
         /// The attempt has ended, as `end` says.
         case ended
-        /// The response has ended because it was steered, and its successor follows.
+        /// The response has ended, and a successor may follow, because it was steered.
         case steered
     }
 
@@ -115,8 +115,8 @@ extension EventReader {
             self.noteUnknown(event)
             unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
         case .other:
-            unsafe self.noteSteering(event, json: json)
             unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
+            unsafe self.noteSteering(event, json: json, attempt: attempt)
         case .created, .metadata, .keepalive, .contentFree:
             unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
         }

@@ -55,6 +55,14 @@ struct EventReader: ~Copyable {
         case decided(TurnStateMachine.Action, after: AttemptFailure?)
     }
 
+    /// The way in which a steered response has ended.
+    enum SteeredEnd {
+        /// It is complete.
+        case complete
+        /// The server has ended it early for the added input.
+        case early
+    }
+
     /// The findings from an attempt's events.
     struct Findings {
         /// Indicates whether the consumer was informed that numbers of events are missing.
@@ -94,6 +102,8 @@ struct EventReader: ~Copyable {
     var transport: ChappieTransportKind
     /// The end of the attempt, until the driver has taken it.
     var end: End?
+    /// The end of a steered response whose successor is awaited; nil while a response is read.
+    var steeredEnd: SteeredEnd?
     var findings = Findings()
     /// The times of batches of events, and of output among them.
     var meter = BatchMeter()
@@ -154,6 +164,7 @@ struct EventReader: ~Copyable {
     /// Begins the answer of an attempt.
     mutating func begin(_ attempt: Attempt) {
         self.end = nil
+        self.steeredEnd = nil
         self.findings = Findings()
         self.continues(with: attempt)
         guard !attempt.continuesResponse else { return }

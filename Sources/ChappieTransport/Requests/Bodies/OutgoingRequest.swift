@@ -80,6 +80,9 @@ struct OutgoingRequest {
         return (self.bodies.webSocketMessage(continuation, turnState: self.turnState), continuation != nil)
     }
 
+    /// Returns whether the message holds only the rest since an exchange.
+    func continues(_ exchange: KeptExchange?) -> Bool { exchange?.continuation(of: self.bodies.body) != nil }
+
     /// Returns whether the message is too large for a WebSocket.
     ///
     /// - Parameter exchange: the last exchange of the connection; nil for a connection without one, on which the whole

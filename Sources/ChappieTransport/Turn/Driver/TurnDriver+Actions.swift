@@ -174,6 +174,7 @@ extension TurnDriver {
     // MARK: The end
 
     private func finish() {
+        self.reader.leaveSteering()
         let response = self.reader.response
         self.shared.withLock { $0.response = response }
         self.reader.deliver(.completed)
@@ -183,7 +184,7 @@ extension TurnDriver {
         self.reader.endSteering()
         if attempt.transport == .webSocket, !self.control.steering.isOpen {
             self.sender?.keep(attempt, behind: self.reader)
-        } else {
+        } else if !attempt.closesByItself {
             attempt.connection.cancel()
         }
         self.end(nil)

@@ -93,11 +93,16 @@ extension TurnDriver {
     private func handle(_ event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int) {
         guard let sender = self.sender else { return }
         if !event.kind.isContentFree, !event.kind.isTerminal { self.ticket.serverAnswered() }
+        if self.reader.steeredEnd != nil, event.kind.isOfSuccessor {
+            self.reader.beginSuccessor(attempt: attempt)
+            self.attempts.current?.steeredAt = nil
+        }
         if case .created(let responseID?) = event.kind {
             self.reader.named(responseID, canResume: sender.canResume(responseID), attempt: attempt)
         }
         let outcome = unsafe self.reader.handle(
             event, json: json, attempt: attempt, behind: sender.outgoing.carriedItems)
+        if case .steered = outcome { self.attempts.current?.steeredAt = self.reader.meter.time.sinceZero }
         sender.learn(from: event, outcome, &self.reader, attempt: attempt)
         if let byteCount = self.reader.verifiedByteCount.take() {
             self.recorder.replayed(byteCount, in: self.attempts.current)
@@ -155,5 +160,15 @@ extension TurnDriver {
         self.attempts.current?.lastEvent = now
         guard isProgress else { return self.checkProgress() }
         self.attempts.current?.progressed(at: now)
+    }
+}
+
+extension ResponseEvent.Kind {
+    /// Indicates whether an event behind the end of a steered response belongs to the response that follows it.
+    fileprivate var isOfSuccessor: Bool {
+        switch self {
+        case .created, .delta, .partDone, .outputItemAdded, .outputItemDone, .completed, .incomplete: true
+        case .failed, .error, .rateLimits, .metadata, .keepalive, .contentFree, .other, .unknown: false
+        }
     }
 }

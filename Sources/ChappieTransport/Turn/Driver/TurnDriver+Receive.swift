@@ -193,13 +193,13 @@ extension TurnDriver {
             self.reader.noteFailed(failure, of: attempt, in: self.attempts, self.recorder, at: self.now)
         }
         switch action {
-        case .fail:
+        case .fail, .finish:
             return
         case .ignore:
             self.continueWithOther(after: failure)
         case .open(let opening) where opening.reason == .replacement:
             self.closeAttempt(outcome: "replaced")
-        case .open, .openHedge, .release, .park, .send, .receive, .deliver, .wait, .refreshCredential, .finish:
+        case .open, .openHedge, .release, .park, .send, .receive, .deliver, .wait, .refreshCredential:
             // The upgrade beside a failed POST may still serve a later turn.
             if self.attempts.current?.transport == .httpSSE { self.parkOther() }
             let category = self.reader.category(of: failure, of: self.attempts, at: self.now)
