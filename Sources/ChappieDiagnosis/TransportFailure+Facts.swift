@@ -88,7 +88,7 @@ extension TransportFailure {
     var exchange: HTTPFacts.Exchange {
         switch self.cause {
         case .timedOut: .timedOut
-        case .notHTTP, .headerSectionTooLarge, .openingHandshakeInvalid: .notHTTP
+        case .notHTTP, .protocolSwitched, .headerSectionTooLarge, .openingHandshakeInvalid: .notHTTP
         default: .cut
         }
     }

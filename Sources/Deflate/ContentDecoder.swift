@@ -38,6 +38,11 @@ package final class ContentDecoder {
         self.acceptsMembers = formats.first == .gzip
     }
 
+    /// Returns whether the value of `Content-Encoding` names a coding that changes the content.
+    package static func isCoded(_ contentEncoding: String) -> Bool {
+        FieldValue.tokens(of: contentEncoding).contains { !Self.isIdentity($0) }
+    }
+
     /// Indicates whether the content is as it was sent: it need not be decoded at all.
     package var isIdentity: Bool { self.inflater == nil }
 
@@ -72,11 +77,16 @@ package final class ContentDecoder {
 
     /// Coding names are compared without regard to case (RFC 9110 section 8.4.1).
     private static func format(of coding: String) throws(DeflateError) -> Inflater.Format? {
-        if FieldValue.isEqual(coding, "identity") { return nil }
+        if Self.isIdentity(coding) { return nil }
         // RFC 9110 section 8.4.1.3: x-gzip is gzip.
         if FieldValue.isEqual(coding, "gzip") || FieldValue.isEqual(coding, "x-gzip") { return .gzip }
         if FieldValue.isEqual(coding, "deflate") { return .zlibOrRaw }
         throw .unknownContentCoding
+    }
+
+    /// Returns whether a coding leaves the content as it is: `identity`, for which some servers write `none`.
+    private static func isIdentity(_ coding: String) -> Bool {
+        FieldValue.isEqual(coding, "identity") || FieldValue.isEqual(coding, "none")
     }
 
     private func run(

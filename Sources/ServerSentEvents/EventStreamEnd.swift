@@ -18,3 +18,13 @@ public enum EventStreamEnd: Hashable, Sendable {
     /// - Parameter pendingByteCount: the number of discarded bytes of the incomplete event's values
     case insideEvent(pendingByteCount: Int)
 }
+
+extension EventStreamEnd {
+    /// The number of discarded bytes of the incomplete event's values.
+    package var pendingByteCount: Int {
+        switch self {
+        case .clean: 0
+        case .insideLine(let count), .insideEvent(let count): count
+        }
+    }
+}

@@ -49,6 +49,8 @@ package struct TransportFailure: Error, Sendable, Equatable {
         case notSOCKS
         /// The answer is not an HTTP/1.1 response.
         case notHTTP
+        /// The answer has status code 101, and no other protocol was asked for (RFC 9110 section 15.2.2).
+        case protocolSwitched
         /// The response's header section exceeds the limit.
         case headerSectionTooLarge(limit: Int)
         /// Status code 101 with a wrong or missing field, or an interim response where none can be (RFC 6455 4.1).
@@ -111,7 +113,8 @@ package struct TransportFailure: Error, Sendable, Equatable {
         case extensions
         /// `Sec-WebSocket-Protocol` was not asked for.
         case subprotocol
-        /// `Content-Length` or `Transfer-Encoding`, which an answer without content must not have (RFC 9112 section 6).
+        /// `Content-Length` other than 0, or `Transfer-Encoding`, which an answer without content must not have (RFC
+        /// 9112 section 6).
         case content
         /// A status code below 200 other than 101.
         case interimResponse

@@ -73,10 +73,11 @@ import WebSocketProtocol
         #expect(try self.decode(encoded, codings.joined(separator: ","), chunkSizes: sizes, room: room) == content)
     }
 
-    @Test(arguments: [nil, "", " ", "identity", "Identity, identity"])
+    @Test(arguments: [nil, "", " ", "identity", "Identity, identity", "none", "None, identity", ","])
     func contentWithoutACodingPassesAsItIs(value: String?) throws {
         #expect(try self.decode(Self.content, value) == Self.content)
         #expect(try ContentDecoder(contentEncoding: value).isIdentity)
+        #expect(!ContentDecoder.isCoded(value ?? ""))
     }
 
     @Test(arguments: ["gzip", "GZIP", "x-gzip", "X-Gzip", " gzip ", ",gzip,", "identity, gzip"])

@@ -275,12 +275,4 @@ import Testing
             }
         }
     }
-
-    @Test func theEndSentinelIsRecognised() {
-        for (text, isSentinel) in [
-            ("[DONE]", true), ("[DONE] ", true), ("[DON", false), ("", false), (" [DONE]", false),
-        ] {
-            Array(text.utf8).withUnsafeBytes { #expect(ResponseEventDecoder.isEndSentinel($0) == isSentinel) }
-        }
-    }
 }

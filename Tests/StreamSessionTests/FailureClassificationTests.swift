@@ -26,7 +26,6 @@ import Testing
             case 429: .throttle
             case 501, 505: .fatal
             case 408, 409, 425, 500...: .server
-            case 200..<300: .server
             default: .fatal
             }
         let facts = RefusalFacts(statusCode: statusCode)
@@ -52,7 +51,7 @@ import Testing
         ("insufficient_quota", .usageLimit),
         ("organization_spend_limit_exceeded", .usageLimit),
         ("organization_usage_limit_exceeded", .usageLimit),
-        ("server_is_overloaded", .fatal),
+        ("server_is_overloaded", .server),
         ("context_length_exceeded", .fatal),
         ("invalid_prompt", .fatal),
         ("bio_policy", .fatal),
@@ -82,7 +81,18 @@ import Testing
         let facts = RefusalFacts(errorCode: code)
         #expect(AttemptFailure.responseFailed(facts).failureClass == expected)
         // Without a status code an error event is final for the response, unless its code has another class.
-        #expect(AttemptFailure.errorEvent(facts).failureClass == (expected == .server ? .fatal : expected))
+        let isKnown = expected != .server || ["server_error", "server_is_overloaded"].contains(code)
+        #expect(AttemptFailure.errorEvent(facts).failureClass == (isKnown ? expected : .fatal))
+    }
+
+    /// A status code beside it is more precise.
+    @Test func serverErrorIsATypeAsWell() {
+        let typed = RefusalFacts(errorCode: "server_error", errorType: "server_error")
+        #expect(AttemptFailure.errorEvent(typed).failureClass == .server)
+        #expect(AttemptFailure.errorEvent(RefusalFacts(errorType: "server_error")).failureClass == .server)
+        let refused = RefusalFacts(statusCode: 400, errorType: "server_error")
+        #expect(AttemptFailure.errorEvent(refused).failureClass == .fatal)
+        #expect(AttemptFailure.httpStatus(refused).failureClass == .fatal)
     }
 
     @Test func anImageThatCouldNotBeDownloadedIsAskedForAgain() {
@@ -117,9 +127,9 @@ import Testing
         #expect(AttemptFailure.errorEvent(notFound).failureClass == .transient)
         #expect(AttemptFailure.httpStatus(notFound).failureClass == .transient)
         let overloaded = RefusalFacts(statusCode: 503, errorCode: "server_is_overloaded")
-        #expect(AttemptFailure.errorEvent(overloaded).failureClass == .fatal)
-        #expect(AttemptFailure.httpStatus(overloaded).failureClass == .fatal)
-        #expect(AttemptFailure.upgradeStatus(overloaded).failureClass == .fatal)
+        #expect(AttemptFailure.errorEvent(overloaded).failureClass == .server)
+        #expect(AttemptFailure.httpStatus(overloaded).failureClass == .server)
+        #expect(AttemptFailure.upgradeStatus(overloaded).failureClass == .server)
         let unknown = RefusalFacts(statusCode: 400, errorCode: "something_new")
         #expect(AttemptFailure.errorEvent(unknown).failureClass == .fatal)
     }
@@ -181,7 +191,7 @@ import Testing
         (.tlsAlert(40), .probable), (.tlsAlert(80), .probable),
         (.keyNotPinned, .fatal), (.clientCertificateUnreadable, .fatal),
         (.tlsHandshakeFailed, .probable), (.unreachable(code: 111), .probable),
-        (.unresolvable(code: -2), .probable), (.notHTTP, .probable),
+        (.unresolvable(code: -2), .probable), (.notHTTP, .probable), (.protocolSwitched, .fatal),
         (.protocolViolation(closeCode: 1002), .probable), (.peerUnresponsive, .transient),
         (.corruptContentCoding, .transient), (.invalidRequest("field"), .fatal), (.messageTooLarge(limit: 1), .fatal),
         (.trustAnchorsUnreadable, .fatal), (.cancelled, .fatal), (.unavailable, .fatal),

@@ -132,6 +132,7 @@ struct StreamTextPrinter: StreamPrinter {
         case .pathTimeLimit:
             let age = diagnostic.connectionAge.map { "\(Int(($0 / .seconds(1)).rounded())) s" } ?? "the same age"
             return "two connections were cut after \(age): that looks like a time limit on the path"
+        case .contentTypeMismatch: return "an event stream with another content type" + reason
         case .replayVerified: return "caught up: \(diagnostic.byteCount ?? 0) bytes compared and withheld"
         }
     }

@@ -227,7 +227,7 @@ extension Examination {
             case .answered(let head, _) = try await ProbeExchange.answer(
                 to: request, by: self.transport, within: budget)
         else { return }
-        let isSamePage = WebPage.isContentType(head.value(of: "content-type")) == isPage
+        let isSamePage = WebPage.isContentType(head.mediaType) == isPage
         upgrade.isSameWithoutUpgrade = head.statusCode == code && isSamePage
         if hasVia, head.value(of: "via") == nil { upgrade.isOfPath = true }
         self.facts.upgrade = .found(upgrade, time)

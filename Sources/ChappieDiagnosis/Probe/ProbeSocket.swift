@@ -59,7 +59,7 @@ struct ProbeSocket {
             try await socket.awaitClose()
             return socket
         case .opened(let head)?:
-            let isPage = WebPage.isContentType(head.value(of: "content-type"))
+            let isPage = WebPage.isContentType(head.mediaType)
             var socket = Self(exchange: exchange, handshake: .refused(statusCode: head.statusCode, isPage: isPage))
             socket.hasVia = head.value(of: "via") != nil
             socket.retryAfter = head.secondsOfRetry

@@ -36,7 +36,7 @@ struct ProbeStream {
             if head.statusCode != 200 {
                 self.facts.end = .refused(statusCode: head.statusCode)
             } else if !head.isEventStream {
-                self.facts.end = .otherType(isPage: WebPage.isContentType(head.value(of: "content-type")))
+                self.facts.end = .otherType(isPage: WebPage.isContentType(head.mediaType))
             }
             return self.facts.end != .timedOut
         case .payload(let bytes):

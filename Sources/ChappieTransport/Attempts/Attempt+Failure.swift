@@ -9,7 +9,7 @@ extension Attempt {
     /// Returns the failure of an attempt whose connection has ended.
     mutating func failure(at end: TransportEnd, _ reader: inout EventReader) -> AttemptFailure {
         // The status code is known, and is more precise than the way the body ended.
-        if self.stage == .refused { return self.refusal(&reader) }
+        if self.isWithoutResponse { return self.refusal(&reader) }
         if case .closed(_, let reason) = end { reader.evidence.closed(reason) }
         if self.isOtherDocument(&reader) { return .unexpectedContentType }
         return AttemptFailure(end, beforeFirstEvent: !self.hasEvents)
@@ -22,7 +22,7 @@ extension Attempt {
         switch budget {
         case .firstEvent:
             // The status code is known, and is more precise than the missing body.
-            if self.stage == .refused { return self.refusal(&reader) }
+            if self.isWithoutResponse { return self.refusal(&reader) }
             if self.isOtherDocument(&reader) { return .unexpectedContentType }
         case .idle, .progress:
             if reader.awaitsToolOutput() { return .toolOutputAwaited }

@@ -14,6 +14,8 @@ struct Attempt {
         case opening
         /// The answer is the response: messages, or an event stream.
         case streaming
+        /// The answer may be an event stream with a general content type: its beginning decides.
+        case undecided
         /// The answer is a refusal, whose body is collected.
         case refused
     }
@@ -110,17 +112,45 @@ struct Attempt {
 
     /// Records the head of the answer; `now` is the present time.
     ///
-    /// - Returns: whether it is the response: an established WebSocket, or an event stream.
-    mutating func opened(_ head: ResponseHead, at now: Duration) -> Bool {
+    /// The stage says then whether it is the response: an established WebSocket, or an event stream.
+    mutating func opened(_ head: ResponseHead, at now: Duration) {
         self.head = head
-        let isAccepted =
-            self.transport == .webSocket ? head.statusCode == 101 : head.statusCode == 200 && head.isEventStream
-        self.stage = isAccepted ? .streaming : .refused
-        if !isAccepted {
-            self.refusedAt = now
-            self.requestedAt = self.requestedAt ?? now
+        switch self.transport {
+        case .webSocket where head.statusCode == 101: self.stage = .streaming
+        case .httpSSE where head.mayHaveEventStream && head.isEventStream: self.stage = .streaming
+        case .httpSSE where head.mayHaveEventStream && head.hasGeneralType: self.stage = .undecided
+        case .webSocket, .httpSSE: self.refused(at: now)
         }
-        return isAccepted
+    }
+
+    private mutating func refused(at now: Duration) {
+        self.stage = .refused
+        self.refusedAt = now
+        self.requestedAt = self.requestedAt ?? now
+    }
+
+    /// Takes a piece of a body with a general content type, whose beginning decides what it is.
+    ///
+    /// - Parameters:
+    ///   - bytes: the piece.
+    ///   - limit: the number of bytes that are kept of a refusal.
+    ///   - now: the present time.
+    /// - Returns: the beginning of an event stream; nil for any other body, which is a refusal, and while it is
+    ///   undecided.
+    mutating func decide(on bytes: UnsafeRawBufferPointer, limit: Int, at now: Duration) -> [UInt8]? {
+        let body = unsafe EventStreamBeginning(self.refusal + bytes)
+        self.refusal = body.bytes
+        switch body.kind {
+        case .unknown: return nil
+        case .eventStream:
+            self.stage = .streaming
+            self.refusal = []
+            return body.bytes
+        case .other:
+            self.refusal.removeLast(max(0, self.refusal.count - limit))
+            self.refused(at: now)
+            return nil
+        }
     }
 
     /// An event of the other attempt of a race, on whose connection no request was sent.
@@ -176,10 +206,13 @@ struct Attempt {
         self.closesByItself = true
     }
 
-    /// Indicates whether the head claims success and a content type that is not an event stream's.
+    /// Indicates whether the head claims success and the content is not an event stream, as far as is known.
     var isOtherContent: Bool {
-        self.transport == .httpSSE && self.stage == .refused && self.head?.statusCode == 200
+        self.transport == .httpSSE && self.isWithoutResponse && self.head?.mayHaveEventStream == true
     }
+
+    /// Indicates whether the answer is not the response, as far as is known.
+    var isWithoutResponse: Bool { self.stage == .refused || self.stage == .undecided }
 
     /// Keeps a piece of a refusal's body, up to a limit in bytes.
     ///
@@ -218,13 +251,19 @@ struct Attempt {
 }
 
 extension ResponseHead {
-    /// The content type without its parameters, in lower case.
-    private var mediaType: String? {
-        self.value(of: "content-type")?.prefix { $0 != ";" && $0 != " " }.lowercased()
-    }
+    /// Indicates whether the status code is one behind which an event stream is read.
+    ///
+    /// Beside 200 these are 201, with which some servers answer a POST, and 203, which a proxy that changes the content
+    /// answers in place of 200 (RFC 9110 section 15.3.4).
+    var mayHaveEventStream: Bool { [200, 201, 203].contains(self.statusCode) }
 
     /// Indicates whether the content type is `text/event-stream`, or absent: some servers name none.
     package var isEventStream: Bool { self.mediaType.map { $0 == "text/event-stream" } ?? true }
+
+    /// Indicates whether the content type is one that is given to a body of an unknown kind.
+    fileprivate var hasGeneralType: Bool {
+        self.mediaType == "text/plain" || self.mediaType == "application/octet-stream"
+    }
 
     /// Indicates whether the body may have text for a person: JSON (RFC 8259 section 11, RFC 6839 section 3.1), a page
     /// or text.

@@ -76,8 +76,8 @@ extension ChappieClientError: LocalizedError {
         case .responseTerminalFailure(let response): response.problem
         case .streamingTransportReplayDiverged:
             "After a reconnection the server's answer contradicted the text that had been delivered."
-        case .httpError(let status, let body):
-            "The server answered with status code \(status)\(WebPage(body).map { ", and \($0.words)" } ?? "")."
+        case .httpError(let status, _):
+            "The server answered with status code \(status)\(self.answerWords)."
         case .invalidResponse: "The server's answer makes no sense."
         case .alreadyRunning: "The conversation has a turn that is not over."
         case .alreadyRead: "The stream is read by two consumers."
@@ -85,6 +85,13 @@ extension ChappieClientError: LocalizedError {
         case .requestRefused: "The program refused to send the request."
         case .transport(let failure): failure.problem
         }
+    }
+
+    /// The clause about an answer with a status code in place of a response.
+    private var answerWords: String {
+        guard case .httpError(let status, let body) = self else { return "" }
+        if let page = WebPage(body) { return ", and \(page.words)" }
+        return (200..<300).contains(status) ? " in place of an event stream" : ""
     }
 
     /// Indicates whether the server's words are about the request, and not about the address.
@@ -122,13 +129,24 @@ extension ChappieClientError: LocalizedError {
         case .httpError(let status, let body):
             WebPage(body)?.advice(statusCode: status) ?? ServerErrorFacts(body: body.utf8)?.adviceOnRequest
                 ?? ErrorMeaning(body: body)?.advice(for: self.category, isExplained: self.isExplained)
-                ?? (status == 413 ? "Send a smaller request." : self.category.advice(isExplained: self.isExplained))
+                ?? self.advice(onStatusCode: status)
         case .invalidResponse: "Check the address; if it is right, report this to the server's operator."
         case .alreadyRunning: "Read that turn to its end or cancel it, or use another client."
         case .alreadyRead: "Read a stream in one task, and pass its events on from there."
         case .runTimeLimitExceeded: "Raise the limit, or ask for less at a time."
         case .requestRefused: "See the reason, and change the request or the rule."
         case .transport(let failure): failure.advice(naming: ChappieLinkedLibraries.versions)
+        }
+    }
+}
+
+extension ChappieClientError {
+    /// Returns the next step for an answer whose status code decides.
+    private func advice(onStatusCode status: Int) -> String {
+        switch status {
+        case 413: "Send a smaller request."
+        case 200..<300: "Check the address: the server takes the request there, and does not stream its response."
+        default: self.category.advice(isExplained: self.isExplained)
         }
     }
 }
@@ -200,6 +218,7 @@ extension ServerErrorFacts {
     /// The next step, where the error names the part of the request that it is about.
     var adviceOnRequest: String? {
         if self.namesModel { return "Name another model, or ask for access to this one." }
+        if self.code == ErrorMeaning.overloaded { return "Use another model, or try again some minutes later." }
         guard self.code == ErrorMeaning.inputTooLong else { return nil }
         return "Shorten the input, or use a model with a larger context window."
     }
@@ -211,7 +230,6 @@ extension ErrorMeaning {
         switch self.failureClass {
         // A quota does not recover by waiting.
         case .usageLimit: "Check the account's plan and its billing."
-        case .fatal where self.facts.category == .server: "Use another model, or try again some minutes later."
         case .fatal where self.facts.category == .validation && self.facts.requiresUserAction: "Change the input."
         case .server where self.facts.category == .validation: "Try again, or change the input."
         case .definite, .probable, .offline, .transient, .server, .size, .credential, .throttle, .fatal:

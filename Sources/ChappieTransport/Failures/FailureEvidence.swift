@@ -29,6 +29,8 @@ struct FailureEvidence {
         var body = ""
         /// Indicates whether the answer ended in order, without its terminal event.
         var endedInOrder = false
+        /// Indicates whether the answer ended with an event that was not finished.
+        var endedInsideEvent = false
         /// Indicates whether an event came before the attempt was over.
         var hasEvents = false
         /// The response that failed or is incomplete.
@@ -89,6 +91,9 @@ struct FailureEvidence {
 
     /// Records whether the answer ended normally, lacking only its terminal event.
     mutating func ended(inOrder isInOrder: Bool) { self.facts.endedInOrder = isInOrder }
+
+    /// Records whether an event stream ended with an event that was not finished.
+    mutating func ended(insideEvent isInsideEvent: Bool) { self.facts.endedInsideEvent = isInsideEvent }
 
     /// Records that the connection was cut at an age at which an earlier one was cut too.
     mutating func cut(at age: Duration) { self.facts.pathTimeLimit = age }
@@ -232,12 +237,13 @@ struct FailureEvidence {
         }
         if code == .unexpectedContentType, let attempt {
             if !attempt.refusal.isEmpty { details.explain(by: self.facts.body) }
-            let isPage = attempt.isPage || WebPage.isContentType(attempt.head?.value(of: "content-type"))
+            let isPage = attempt.isPage || WebPage.isContentType(attempt.head?.mediaType)
             if isPage { details.detail = WebPage.detail }
         }
         if failure == .endedEarly || code == .webSocketClosed, attempt?.hasEvents == true, self.facts.endedInOrder {
             details.detail = EndedAnswer.inOrder.rawValue
         }
+        if code == .endedEarly, self.facts.endedInsideEvent { details.detail = EndedAnswer.insideEvent.rawValue }
         return ChappieTransportFailure(
             code: code, phase: failure.phase(hasEvents: attempt?.hasEvents ?? self.facts.hasEvents),
             transport: circumstances.transport,

@@ -98,6 +98,8 @@ public struct ChappieDiagnostic: Sendable, Equatable {
         /// Two connections of the stream were cut at the same age, `connectionAge`, which suggests a time limit on the
         /// path, such as a proxy's or a load balancer's.
         case pathTimeLimit
+        /// The answer is an event stream with the content type in `reason`, such as `text/plain`: it is read as one.
+        case contentTypeMismatch
     }
 
     /// The kind of the diagnostic.

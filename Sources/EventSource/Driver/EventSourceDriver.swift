@@ -335,7 +335,7 @@ import TransportSurface
         if code == .unexpectedContentType {
             let text = self.refusalText
             if !text.isEmpty { details.serverMessage = text }
-            let isPage = WebPage.isContentType(attempt?.head?.value(of: "content-type")) || WebPage(text) != nil
+            let isPage = WebPage.isContentType(attempt?.head?.mediaType) || WebPage(text) != nil
             if isPage { details.detail = WebPage.detail }
         }
         let hasEvents = self.shared.withLock { $0.report.eventCount > 0 }

@@ -172,7 +172,7 @@ package struct EventSourceSession: Sendable {
         guard self.state == .connecting else { preconditionFailure("no answer was awaited") }
         switch head.statusCode {
         case 200:
-            guard head.hasEventStreamType else { return self.refused(.unexpectedContentType) }
+            guard head.mediaType == "text/event-stream" else { return self.refused(.unexpectedContentType) }
             self.state = .streaming
             if let request = self.chain.lastingRequest { self.request = request.withoutLastEventID }
             return .readEvents

@@ -42,6 +42,16 @@ package struct FieldSection: RandomAccessCollection, Equatable, Sendable {
         return values.isEmpty ? nil : values.joined(separator: ", ")
     }
 
+    /// Returns the value of the field as `value(of:)` does, without the lines that repeat the value of an earlier one.
+    ///
+    /// A proxy may add a field that the server has sent already, with the same value.
+    package func distinctValue(of name: String) -> String? {
+        let values = self.values(of: name).reduce(into: [String]()) { distinct, value in
+            if !distinct.contains(value) { distinct.append(value) }
+        }
+        return values.isEmpty ? nil : values.joined(separator: ", ")
+    }
+
     /// Returns the bytes of the values of all lines with that name.
     func rawValues(of name: String) -> [ArraySlice<UInt8>] { self.ranges(of: name).map { self.bytes[$0] } }
 

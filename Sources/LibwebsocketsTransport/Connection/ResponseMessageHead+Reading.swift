@@ -9,13 +9,17 @@ extension ResponseMessageHead {
     /// Returns the response's fields that a request asks for.
     func fields(askedForBy request: TransportRequest) -> [HTTPField] {
         guard !request.capturesAllFields else { return self.fields.map { HTTPField($0.name, $0.value) } }
-        return request.capturedFieldNames.compactMap { name in self.fields.value(of: name).map { HTTPField(name, $0) } }
+        return request.capturedFieldNames.compactMap { name in
+            self.fields.distinctValue(of: name).map { HTTPField(name, $0) }
+        }
     }
 
     /// The coding of the response's content (RFC 9110 section 8.4).
     var contentCoding: PayloadCoding {
-        guard let coding = self.fields.value(of: "content-encoding") else { return .none }
-        return coding.lowercased() == "identity" ? .none : .content(coding)
+        guard let coding = self.fields.distinctValue(of: "content-encoding"), ContentDecoder.isCoded(coding) else {
+            return .none
+        }
+        return .content(coding)
     }
 
     /// Returns the WebSocket that the answer to a handshake establishes.
@@ -32,8 +36,7 @@ extension ResponseMessageHead {
                     accept: self.fields.value(of: "sec-websocket-accept"),
                     extensions: self.fields.value(of: "sec-websocket-extensions"),
                     subprotocol: self.fields.value(of: "sec-websocket-protocol"),
-                    announcesContent: self.fields.value(of: "content-length") != nil
-                        || self.fields.value(of: "transfer-encoding") != nil),
+                    announcesContent: self.announcesContent),
                 expectedAccept: Self.digest(of: handshake.acceptInput))
             guard let offer, !agreement.extensions.isEmpty else {
                 return WebSocketChannel(coding: .none, request: request, at: now)
@@ -44,6 +47,13 @@ extension ResponseMessageHead {
         } catch {
             throw TransportFailure(phase: .upgrade, cause: .openingHandshakeInvalid(error.fault))
         }
+    }
+
+    /// Indicates whether fields announce content, of which a length of 0 is none: some server frameworks send it with
+    /// status code 101 although RFC 9110 section 8.6 forbids it, and browsers take it.
+    private var announcesContent: Bool {
+        self.fields.values(of: "content-length").contains { $0 != "0" }
+            || self.fields.value(of: "transfer-encoding") != nil
     }
 
     private static func digest(of input: String) -> String {
@@ -80,7 +90,7 @@ extension HTTPError {
         switch self {
         case .headTooLarge(let limit), .fieldLineTooLong(let limit): .headerSectionTooLarge(limit: limit)
         case .unsupportedTransferCoding: .unsupportedTransferCoding
-        case .unexpectedSwitchingProtocols: .openingHandshakeInvalid(.interimResponse)
+        case .unexpectedSwitchingProtocols: .protocolSwitched
         case .notHTTP, .controlCharacter, .invalidFieldLine, .tooManyFieldLines,
             .invalidContentLength, .conflictingLengths, .transferEncodingInHTTP10:
             .notHTTP

@@ -48,7 +48,8 @@ package struct ServerErrorFacts: Equatable, Sendable {
 
     /// Reads a whole error body or error event.
     init(root: JSONDocumentValue) {
-        self.init(facts: root["error"] ?? root["detail"] ?? root)
+        let error = root["error"].flatMap { $0.holdsFacts ? $0 : nil }
+        self.init(facts: error ?? root["detail"] ?? root)
         // The type of an event is not a fact about the error.
         if root["error"] == nil, self.type == "error" { self.type = nil }
     }
@@ -76,12 +77,20 @@ package struct ServerErrorFacts: Equatable, Sendable {
 }
 
 extension JSONDocumentValue {
+    /// Indicates whether the value can describe an error; any other only says that there is one.
+    fileprivate var holdsFacts: Bool {
+        switch self {
+        case .object, .string, .null: true
+        case .array, .number, .bool: false
+        }
+    }
+
     fileprivate var nonNegativeInteger: Int? { self.integer.flatMap { $0 < 0 ? nil : $0 } }
 }
 
 /// An error outside a response object: the end of a response, or the refusal of a request on a WebSocket.
 package struct ErrorEvent {
-    /// The status code that an HTTP response would have had, from 100 to 999.
+    /// The status code that an HTTP response would have had, from 100 to 999, without those of a success.
     package let statusCode: Int?
     /// The facts that the server reports about the error.
     package let facts: ServerErrorFacts
@@ -97,7 +106,8 @@ package struct ErrorEvent {
     /// Reads both shapes: the facts beside the event's type, and the facts in a member `error`.
     init(_ event: JSONDocumentValue) {
         let statusCode = event["status"]?.integer ?? event["status_code"]?.integer
-        self.statusCode = statusCode.flatMap { (100...999).contains($0) ? $0 : nil }
+        // A success code on an error carries no information.
+        self.statusCode = statusCode.flatMap { (100..<200).contains($0) || (300...999).contains($0) ? $0 : nil }
         self.facts = ServerErrorFacts(root: event)
         self.headers = event["headers"]?.headerFields ?? []
     }

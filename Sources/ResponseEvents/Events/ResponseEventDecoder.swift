@@ -81,12 +81,6 @@ package struct ResponseEventDecoder: ~Copyable {
         String(cString: csj_version()).filter { $0 != "\"" }
     }
 
-    /// Returns whether the data of a server-sent event is the `[DONE]` that some servers end a stream with.
-    package static func isEndSentinel(_ data: UnsafeRawBufferPointer) -> Bool {
-        // An event begins with a brace.
-        data.first == UInt8(ascii: "[") && data.starts(with: "[DONE]".utf8)
-    }
-
     private func kind(of bytes: UnsafeBufferPointer<UInt8>) throws(ResponseEventError) -> ResponseEvent.Kind {
         if let kind = ResponseEvent.DeltaKind(self.event.pointee.type) { return self.delta(kind) }
         return switch self.event.pointee.type {

@@ -50,7 +50,8 @@ package enum UntypedEvent {
     package init?(_ json: UnsafeRawBufferPointer, ofUnknownType type: BorrowedText) {
         if type.utf8.elementsEqual("message_start".utf8) {
             self = .otherAPI(.messages)
-        } else if type.utf8.suffix(4).elementsEqual("rror".utf8), let root = JSONDocumentValue(object: json),
+        } else if type.utf8.isEmpty || type.utf8.suffix(4).elementsEqual("rror".utf8),
+            let root = JSONDocumentValue(object: json),
             Self.hasError(root) || root["message"]?.string != nil
         {
             self = .error(ErrorEvent(untyped: root))
@@ -82,11 +83,15 @@ package enum UntypedEvent {
         return true
     }
 
+    /// A member `error` that is empty, false or zero states that there is none.
     private static func hasError(_ root: JSONDocumentValue) -> Bool {
         switch root["error"] {
         case .object: true
         case .string(let words): !words.isEmpty
-        case .array, .number, .bool, .null, nil: root["object"]?.string == "error"
+        case .array(let elements): !elements.isEmpty
+        case .number(let digits): digits != "0"
+        case .bool(let isError): isError
+        case .null, nil: root["object"]?.string == "error"
         }
     }
 

@@ -119,11 +119,11 @@ package enum JSONDocumentValue: Equatable {
 }
 
 /// A copy of some bytes with the padding that the scanner needs.
-struct PaddedBytes {
+package struct PaddedBytes {
     private let storage: [UInt8]
     let count: Int
 
-    init(_ bytes: some Collection<UInt8>) {
+    package init(_ bytes: some Collection<UInt8>) {
         let count = bytes.count
         var storage: [UInt8] = []
         storage.reserveCapacity(count + ResponseEventDecoder.paddingByteCount)
@@ -133,7 +133,8 @@ struct PaddedBytes {
         self.count = count
     }
 
-    func withBytes<Result, Failure: Error>(
+    /// Calls a closure with the bytes, behind which there are as many others as a decoder needs.
+    package func withBytes<Result, Failure: Error>(
         _ body: (UnsafeBufferPointer<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         let count = self.count

@@ -48,8 +48,8 @@ package struct ErrorMeaning: Sendable, Equatable {
     package static let unknownModel = "model_not_found"
     /// The input exceeds the model's context.
     package static let inputTooLong = "context_length_exceeded"
-    /// The server has no capacity for the model, and reports this after retries of its own.
-    static let overloaded = "server_is_overloaded"
+    /// The server has no capacity for the model at the moment.
+    package static let overloaded = "server_is_overloaded"
 
     /// Looks up the meaning of a status code that answers a request (RFC 9110 section 15).
     package init(statusCode: Int) {
@@ -64,8 +64,8 @@ package struct ErrorMeaning: Sendable, Equatable {
             case 400..<500: Self(.fatal, .validation, shouldReport: true)
             case 501, 505: Self(.fatal, .server)
             case 500..<600: Self(.server, .server)
-            // A success code on an error carries no information.
-            case 200..<300: Self(.server, .server, retry: ChappieRetryGuidance.none, shouldReport: true)
+            // The server has taken the request, and may charge it: another one would be answered in the same way.
+            case 200..<300: Self(.fatal, .server, shouldReport: true)
             default: Self(.fatal, .server, shouldReport: true)
             }
     }
@@ -119,8 +119,8 @@ package struct ErrorMeaning: Sendable, Equatable {
         ),
         (["usage_not_included"], Self(.usageLimit, .permission, requiresUserAction: true)),
         (["invalid_api_key"], Self(.credential, .auth)),
-        // The server has retried long enough: the choice of another model, or of a later time, is the caller's.
-        ([Self.overloaded], Self(.fatal, .server, requiresUserAction: true)),
+        // After output the choice of another model, or of a later time, is the caller's (`Recovery`).
+        ([Self.overloaded], Self(.server, .server)),
         (
             [
                 "bio_policy", Self.inputTooLong, "cyber_policy", "data_residency_mismatch", "empty_image_file",
@@ -139,6 +139,9 @@ package struct ErrorMeaning: Sendable, Equatable {
     private static let outrankedRows: [([String], Self)] = [
         // The server of the image may answer the next request.
         (["failed_to_download_image"], Self(.server, .validation)),
+
+        // The server has failed: a code and a type of the Responses API, and a type of other servers (llama.cpp).
+        (["server_error"], Self(.server, .server)),
 
         // Types are families of errors: a status code beside them is more precise.
         (["invalid_request_error"], Self(.fatal, .validation, shouldReport: true)),

@@ -66,6 +66,8 @@ extension TransportFailure {
         case .unreachable(let code) where Self.errorsWithoutNetwork.contains(code): .offline
         case .tlsAlert(let alert) where Self.lastingAlerts.contains(alert): .definite
         case .timedOut where self.phase.precedesAnswer: .probable
+        // The server has read the request, and answers it so each time.
+        case .protocolSwitched: .fatal
         // A proxy refuses CONNECT, or an intermediary disturbs the TLS handshake.
         case .connectionLost where self.phase == .proxy || self.phase == .tls: .probable
         default: nil
@@ -100,7 +102,7 @@ extension RefusalFacts {
         case .usageLimit: return .usageLimit
         case .throttle: return .throttle
         // Overload answers the request, over either transport.
-        case .fatal where self.errorCode == ErrorMeaning.overloaded: return .fatal
+        case .server where self.errorCode == ErrorMeaning.overloaded: return .server
         case .definite, .probable, .offline, .transient, .server, .size, .credential, .fatal, nil: break
         }
         switch self.statusCode ?? 0 {

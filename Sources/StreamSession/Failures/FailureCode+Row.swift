@@ -113,7 +113,7 @@ extension FailureCode {
         case .unsupportedContentCoding:
             FailureRow(
                 .definite, .server, report: true,
-                "The answer is compressed in a way that was not asked for, or more than once")
+                "The answer is compressed in a way that was not asked for, or more than once", .withoutCompression)
         case .corruptContentCoding:
             FailureRow(
                 .transient, .server, .afterServerFailure, report: true,
@@ -125,7 +125,8 @@ extension FailureCode {
                 "Ask the operator of the server or the proxy: its answers break the rules of HTTP/1.1.")
         case .unsupportedTransferCoding:
             FailureRow(
-                .definite, .server, report: true, "The answer has a transfer coding that was not asked for")
+                .definite, .server, report: true, "The answer has a transfer coding that was not asked for",
+                .withoutCompression)
 
         // MARK: WebSocket
 
@@ -195,6 +196,9 @@ extension FailureCode {
 }
 
 extension FailureText {
+    /// The advice about an answer in a coding that this side did not ask for.
+    fileprivate static let withoutCompression: Self =
+        "Turn compression off (offersCompression, --no-compression), or ask the operator of the server or the proxy."
     /// The advice where a plain request has no answer of HTTP.
     fileprivate static let withTLS: Self = "Check the port: if the server has TLS there, \(.otherScheme)."
 }

@@ -83,7 +83,7 @@ extension TransportFailure.Cause {
         case .proxyInvalid: .proxyInvalid
         case .proxyRefused, .socksRefused, .socksAuthenticationRefused: .proxyRefused
         case .notSOCKS: .notSOCKS
-        case .notHTTP: .notHTTP
+        case .notHTTP, .protocolSwitched: .notHTTP
         case .headerSectionTooLarge: .headerSectionTooLarge
         case .openingHandshakeInvalid: .openingHandshakeInvalid
         case .protocolViolation: .protocolViolation

@@ -11,6 +11,8 @@ struct Recovery: Sendable {
         let failure: AttemptFailure
         /// The number of the next attempt.
         let nextAttempt: Int
+        /// Indicates whether output of the turn was delivered.
+        let hasDelivered: Bool
         /// The cheapest recovery step that is sound; nil when none is allowed.
         let step: TurnStateMachine.Opening.RecoveryStep?
 
@@ -168,10 +170,13 @@ struct Recovery: Sendable {
         }
     }
 
-    /// Returns the class of the table, except that an unreachable transport which has carried content in this turn is
-    /// not doubted: then the network is intermittent.
+    /// Returns the class of the table, with two exceptions.
+    ///
+    /// An unreachable transport which has carried content in this turn is not doubted: then the network is
+    /// intermittent. A server that is overloaded in the middle of its output would have to make all of that again.
     private func failureClass(of broken: BrokenAttempt) -> FailureClass {
         let failureClass = broken.failure.failureClass
+        if broken.hasDelivered, broken.failure.refusal?.errorCode == ErrorMeaning.overloaded { return .fatal }
         guard failureClass.isProbablyThereToStay,
             broken.failure.precedesAnswer || broken.failure == .endedWithoutEvent,
             self.provenTransports.contains(broken.transport)

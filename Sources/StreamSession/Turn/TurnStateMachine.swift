@@ -562,6 +562,7 @@ extension TurnStateMachine {
     {
         let broken = Recovery.BrokenAttempt(
             transport: transport, failure: failure, nextAttempt: self.attemptCount + 1,
+            hasDelivered: self.delivery.hasDelivered,
             step: self.recovery.nextStep(after: failure, self.request, self.delivery))
         switch self.recovery.decide(broken, jitter: jitter) {
         case .open(let opening):

@@ -92,6 +92,7 @@ extension TransportFailure.Cause {
         case .socksAuthenticationRefused(let fault): details.detail = fault.rawValue
         case .headerSectionTooLarge(let limit), .messageTooLarge(let limit), .descriptorsExhausted(let limit):
             details.limit = limit
+        case .protocolSwitched: details.statusCode = 101
         case .openingHandshakeInvalid(let fault): details.detail = fault.rawValue
         case .protocolViolation(let closeCode): details.closeCode = Int(closeCode)
         case .environmentUnusable(let fault): details.detail = fault.rawValue

@@ -36,12 +36,16 @@ extension ChappieTransportFailure {
             self.loginFault?.words ?? "The proxy requires another user name and password, or any\(self.statusInWords)"
         case .webSocketClosed where self.endedAnswer == .inOrder:
             "The server closed the WebSocket\(self.words(.closeCode)) without saying that its answer was complete"
+        case .notHTTP where self.isSwitched:
+            "The server switched to another protocol\(self.words(.status)), which was not asked for"
         case .unexpectedContentType where self.isWebPage:
             "Instead of the server a web page answered\(self.words(.status))"
         case .endedEarly where self.endedAnswer == .withoutEvent:
             "The server ended its answer\(self.words(.status)) before the first event"
         case .endedEarly where self.endedAnswer == .inOrder:
             "The answer ended behind a whole event, and the server did not say that it was complete"
+        case .endedEarly where self.endedAnswer == .insideEvent:
+            "The answer ended with an unfinished event"
         case .unavailable: self.environmentFault?.words
         case .outputTooLarge where self.details.detail == Self.detailOfItems:
             "The server lists more items in its answer than the limit of \(self.details.limit ?? 0)"
@@ -59,6 +63,14 @@ extension ChappieTransportFailure {
                 + "begin."
         case .endedEarly where self.endedAnswer == .inOrder, .webSocketClosed where self.endedAnswer == .inOrder:
             return EndedAnswer.advice
+        case .endedEarly where self.endedAnswer == .insideEvent:
+            return
+                "Try again in a moment. If all answers end so, tell the server's operator that the last event needs an "
+                + "empty line behind it."
+        case .notHTTP where self.isSwitched:
+            return
+                "Check the address; what answers there may be for WebSockets alone, or a proxy that breaks the rules of "
+                + "HTTP."
         case .unexpectedContentType where self.isWebPage: return WebPage.advice
         case .unexpectedContentType:
             return self.details.serverMessage.map { _ in
@@ -89,6 +101,9 @@ extension ChappieTransportFailure {
         case .otherScheme: self.details.scheme?.otherWords ?? "the address has the other scheme"
         }
     }
+
+    /// Indicates whether a server has switched protocols (RFC 9110 section 15.2.2).
+    private var isSwitched: Bool { self.details.statusCode == 101 && self.phase != .proxy }
 
     /// Indicates whether the answer has the content type of a page for a browser.
     private var isWebPage: Bool { self.details.detail == WebPage.detail }

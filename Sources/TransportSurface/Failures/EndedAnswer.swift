@@ -8,6 +8,13 @@ package enum EndedAnswer: String {
     case withoutEvent = "no-event"
     /// It had events, and the server ended it normally: only the terminal event is known to be missing.
     case inOrder = "ended-in-order"
+    /// It ended with an event whose empty line is missing (WHATWG HTML section 9.2.6), which was discarded.
+    case insideEvent = "unfinished-event"
+
+    /// Returns whether the end of an answer's body is known by its framing, so that a body that ended is whole.
+    package static func hasKnownEnd(_ head: ResponseHead?) -> Bool {
+        (head?.value(of: "content-length") ?? head?.value(of: "transfer-encoding")) != nil
+    }
 
     /// Returns whether an answer that had events ended normally, as far as that is known: its body ended between two
     /// events, and had the announced length or was chunked, or its WebSocket was closed with 1000.
@@ -21,8 +28,7 @@ package enum EndedAnswer: String {
     {
         switch failure {
         case .closed(let code, _): code == 1000
-        case .endedEarly:
-            (head?.value(of: "content-length") ?? head?.value(of: "transfer-encoding")) != nil && endsBetweenEvents()
+        case .endedEarly: Self.hasKnownEnd(head) && endsBetweenEvents()
         default: false
         }
     }

@@ -46,7 +46,7 @@ package struct OpeningHandshake: Equatable, Sendable {
         package var extensions: String?
         /// `Sec-WebSocket-Protocol`.
         package var subprotocol: String?
-        /// Indicates whether there is a `Content-Length` or a `Transfer-Encoding`.
+        /// Indicates whether there is a `Content-Length` other than 0, or a `Transfer-Encoding`.
         package var announcesContent: Bool
 
         /// Makes an answer.
@@ -102,7 +102,7 @@ package struct OpeningHandshake: Equatable, Sendable {
         case extensionNotOffered
         /// A subprotocol that was not offered, or several.
         case subprotocolNotOffered
-        /// `Content-Length` or `Transfer-Encoding`: an answer with status code 101 has no content (RFC 9110 section
+        /// `Content-Length` other than 0, or `Transfer-Encoding`: an answer with status code 101 has no content (RFC 9110 section
         /// 8.6, RFC 9112 section 6.1), and the beginning of the frames is uncertain.
         case contentAnnounced
     }

@@ -8,7 +8,7 @@ import Testing
     private static let statusCodes = [400, 401, 403, 404, 408, 409, 413, 422, 425, 429, 500, 502, 503, 529]
 
     /// Every code and type of the table, and some that it lacks.
-    static let names = ErrorMeaning.names + ["server_error", "something_new", ""]
+    static let names = ErrorMeaning.names + ["something_new", ""]
 
     /// Returns the guidance for a caller after the engine has handled a failure.
     private static func guidance(after failureClass: FailureClass) -> ChappieRetryGuidance {

@@ -95,6 +95,8 @@ private let secret = "SECRET-words"
 private let later = ChappieRetryGuidance.retryWithBackoff(afterSeconds: 5)
 private let soon = ChappieRetryGuidance.retryWithBackoff(afterSeconds: 1)
 private let again = "Try again in a moment."
+private let withoutCompression =
+    "Turn compression off (offersCompression, --no-compression), or ask the operator of the server or the proxy."
 private let whole = "Raise the limit, or ask for less at a time."
 
 private func response(_ code: String?, status: String = "failed", reason: String? = nil) -> ChappieClientError {
@@ -251,7 +253,7 @@ private let codeRows: [Row] = [
         "Check the address; a proxy or a sign-in page may stand in between."),
     Row(
         .unsupportedContentCoding, "http.content-coding", .server, .none, .report,
-        "The answer is compressed in a way that was not asked for, or more than once", again),
+        "The answer is compressed in a way that was not asked for, or more than once", withoutCompression),
     Row(
         .corruptContentCoding, "http.corrupt-content-coding", .server, later, .report,
         "The compressed answer is damaged or cut off", again),
@@ -280,7 +282,7 @@ private let codeRows: [Row] = [
     ) { $0.limit = 16_700_000 },
     Row(
         .unsupportedTransferCoding, "http.transfer-coding", .server, .none, .report,
-        "The answer has a transfer coding that was not asked for", again),
+        "The answer has a transfer coding that was not asked for", withoutCompression),
     Row(
         .contradictoryEvents, "event.contradictory", .server, later, .report,
         "The server sent events that cannot belong to one response", again),

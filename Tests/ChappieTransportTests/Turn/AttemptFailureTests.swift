@@ -21,9 +21,9 @@ import Testing
     private func attempt(_ transport: ChappieTransportKind, _ statusCode: Int, _ body: String = "") -> Attempt {
         let opening = TurnStateMachine.Opening(attempt: 1, transport: transport, reason: .first)
         var attempt = Attempt(of: opening, on: self.connection, at: .zero)
-        let isAccepted = attempt.opened(ResponseHead(statusCode: statusCode, fields: []), at: .zero)
+        attempt.opened(ResponseHead(statusCode: statusCode, fields: []), at: .zero)
         Array(body.utf8).withUnsafeBytes { bytes in
-            if isAccepted {
+            if attempt.stage == .streaming {
                 attempt.keepOtherDocument(bytes, limit: 1_000)
             } else {
                 _ = attempt.collect(bytes, limit: 1_000)

@@ -154,7 +154,7 @@ import Testing
     }
 
     @Test func aFatalAnswerEndsTheTurn() async {
-        let body = #"{"error":{"code":"server_is_overloaded","message":"m"}}"#
+        let body = #"{"error":{"code":"insufficient_quota","message":"m"}}"#
         let fixture = TurnFixture([Self.late(.refusal(503, body: body)), Self.lateHeld])
         let outcome = await fixture.run()
         #expect(outcome.clientError == .httpError(503, body))

@@ -220,7 +220,7 @@ import Testing
     func anErrorEventWithoutAStatusIsAFailedResponse(over wire: Wire, shape: Fault.ErrorEvent.Shape) async throws {
         let event = Fault.ErrorEvent(shape: shape, code: "server_error")
         let turn = try await LoopbackTurn.run([.init(.error(event: event, afterEvent: 20))], over: wire)
-        self.expectTerminal(turn, status: "failed", code: "server_error", attempts: 1, deliversText: true)
+        self.expectTerminal(turn, status: "failed", code: "server_error", attempts: 6, deliversText: true)
     }
 
     @Test(arguments: Wire.allCases)

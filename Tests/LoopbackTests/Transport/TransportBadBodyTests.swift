@@ -121,7 +121,7 @@ import Testing
         let answer = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
         #expect(
             try await self.events(after: answer, to: exchange)
-                == [.failed(.upgrade, .openingHandshakeInvalid(.interimResponse))])
+                == [.failed(.upgrade, .protocolSwitched)])
     }
 
     @Test(arguments: Self.exchanges, [204, 304])

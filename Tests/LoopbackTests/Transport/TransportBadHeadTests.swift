@@ -179,12 +179,23 @@ import Testing
         ("Sec-WebSocket-Extensions: permessage-deflate\r\nSec-WebSocket-Extensions: permessage-deflate", .extensions),
         ("Sec-WebSocket-Extensions: ;", .extensions), ("Sec-WebSocket-Protocol: chat", .subprotocol),
         ("Sec-WebSocket-Protocol: chat\r\nSec-WebSocket-Protocol: chat", .subprotocol),
-        ("Content-Length: 0", .content), ("Content-Length: 5", .content), ("Transfer-Encoding: chunked", .content),
+        ("Content-Length: 5", .content), ("Content-Length: 00", .content), ("Content-Length:", .content),
+        ("Content-Length: 0\r\nContent-Length: 5", .content), ("Content-Length: 0, 5", .content),
+        ("Transfer-Encoding: chunked", .content), ("Content-Length: 0\r\nTransfer-Encoding: chunked", .content),
     ])
     func unofferedHandshakeFieldsAreRefused(line: String, fault: TransportFailure.OpeningHandshakeFault) async throws {
         #expect(
             try await self.upgrade { $0.replacingOccurrences(of: "\r\n\r\n", with: "\r\n\(line)\r\n\r\n") }
                 == [.failed(.upgrade, .openingHandshakeInvalid(fault))])
+    }
+
+    /// Three server frameworks send it, and browsers take it.
+    @Test(arguments: ["Content-Length: 0", "content-length:0", "Content-Length: 0\r\nContent-Length: 0"])
+    func announcedLengthOfNoContentOpensTheWebSocket(lines: String) async throws {
+        let events = try await self.upgrade {
+            $0.replacingOccurrences(of: "\r\n\r\n", with: "\r\n\(lines)\r\n\r\n")
+        }
+        #expect(events.prefix(2) == [.opened(101), .text("a")])
     }
 
     /// Returns the outcome of an upgrade whose acceptance is changed.

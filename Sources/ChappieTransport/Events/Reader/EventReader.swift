@@ -1,4 +1,5 @@
 import ResponseEvents
+import ServerSentEvents
 import StreamSession
 import StreamTransport
 import TransportSurface
@@ -249,18 +250,12 @@ struct EventReader: ~Copyable {
     /// Reads the JSON of one event.
     mutating func read(_ json: UnsafeRawBufferPointer, attempt: Int) throws(ResponseEventError) -> Reading {
         guard attempt == self.machine.readAttempt || self.machine.isReadingInPlace(attempt) else { return .dropped }
-        do throws(ResponseEventError) {
-            guard let delta = unsafe try self.decoder.scan(json), self.isFlowing,
-                let slot = ReplaySlot(delta.kind, outputIndex: delta.outputIndex, partIndex: delta.partIndex),
-                self.machine.delivery.isRunning(delta.shape) || self.belongs(delta, in: slot),
-                self.isNew(delta, in: slot)
-            else { return .scanned }
-            return unsafe self.read(delta.text.utf8, in: slot, attempt: attempt)
-        } catch {
-            // Some servers end their streams with it; it does not mean that the response is complete.
-            if unsafe ResponseEventDecoder.isEndSentinel(json) { return .dropped }
-            throw error
-        }
+        guard let delta = unsafe try self.decoder.scan(json), self.isFlowing,
+            let slot = ReplaySlot(delta.kind, outputIndex: delta.outputIndex, partIndex: delta.partIndex),
+            self.machine.delivery.isRunning(delta.shape) || self.belongs(delta, in: slot),
+            self.isNew(delta, in: slot)
+        else { return .scanned }
+        return unsafe self.read(delta.text.utf8, in: slot, attempt: attempt)
     }
 
     /// Returns whether a delta is output that the consumer gets as such; the driver handles any other.
@@ -298,6 +293,29 @@ struct EventReader: ~Copyable {
             return .dropped
         case let action:
             return .action(action)
+        }
+    }
+
+    /// Returns whether an event is one with which a response ends, as far as its bytes show.
+    mutating func isTerminal(_ event: ServerSentEventBytes) -> Bool {
+        if unsafe event.type.elementsEqual("error".utf8), unsafe ServerErrorFacts(body: event.data) != nil {
+            return true
+        }
+        if case .error? = unsafe UntypedEvent(event.data) { return true }
+        var isTerminal = unsafe self.isTerminal(event.data)
+        if !isTerminal {
+            _ = unsafe UntypedEvent.with(event.type, addedTo: event.data) { json in
+                isTerminal = unsafe self.isTerminal(json)
+            }
+        }
+        return isTerminal
+    }
+
+    private mutating func isTerminal(_ json: UnsafeRawBufferPointer) -> Bool {
+        do throws(ResponseEventError) {
+            return unsafe try self.decoder.decode(json).kind.isTerminal
+        } catch {
+            return false
         }
     }
 

@@ -17,7 +17,7 @@ extension TurnDriver {
             {
                 return
             }
-            unsafe self.failed(toDecode: error, json, attempt: attempt)
+            unsafe self.failed(toDecode: error, json, named: type, attempt: attempt)
         }
     }
 
@@ -51,13 +51,25 @@ extension TurnDriver {
         }
     }
 
-    private func failed(toDecode error: ResponseEventError, _ json: UnsafeRawBufferPointer, attempt: Int) {
-        if case .missingType = error {
+    private func failed(
+        toDecode error: ResponseEventError, _ json: UnsafeRawBufferPointer, named type: UnsafeRawBufferPointer? = nil,
+        attempt: Int
+    ) {
+        switch error {
+        case .missingType:
             // An empty object is padding.
             if let event = unsafe UntypedEvent(json) { unsafe self.received(event, json: json, attempt: attempt) }
             return
+        case .invalidField:
+            // A gateway may put its error under the type of the event that it could not send.
+            if case .error(let error)? = unsafe UntypedEvent(json) {
+                return unsafe self.received(.error(error), json: json, attempt: attempt)
+            }
+        case .notJSON, .notObject:
+            if unsafe SignOfLifeText.isOne(json, named: type) { return }
+        case .invalidUTF8: self.attempts.current?.refusesText()
+        case .tooDeep, .tooLarge, .outOfMemory: break
         }
-        if case .invalidUTF8 = error { self.attempts.current?.refusesText() }
         self.failed(AttemptFailure(error, byteCountLimit: self.engine.configuration.limits.eventByteCount))
     }
 

@@ -53,6 +53,8 @@ extension TurnDriver {
         case .ended(let end):
             self.attempts.current?.closesByItself = true
             if self.shared.withLock({ $0.isCancelled }) { return self.stop() }
+            self.endEventStream(at: end, attempt: number)
+            guard self.action == nil else { return }
             self.failed(self.attempts.current?.failure(at: end, &self.reader))
         }
     }
@@ -114,11 +116,25 @@ extension TurnDriver {
         let turnState = head.value(of: "x-codex-turn-state")
         let head = self.redaction.head(head)
         self.reader.evidence.opened(head)
-        guard self.attempts.current?.opened(head, at: self.now) == true, let attempt = self.attempts.current else {
-            if self.attempts.current?.isOtherContent == true, !head.hasWords { self.failed(.unexpectedContentType) }
-            return
+        self.attempts.current?.opened(head, at: self.now)
+        if let attempt = self.attempts.current, attempt.transport == .httpSSE, attempt.stage != .refused {
+            self.sender?.outgoing.learn(turnState: turnState)
         }
-        if attempt.transport == .httpSSE { self.sender?.outgoing.learn(turnState: turnState) }
+        switch self.attempts.current?.stage {
+        case .streaming: self.established(head)
+        case .refused: self.endIfWithoutWords(head)
+        case .undecided, .opening, nil: return
+        }
+    }
+
+    /// Ends an attempt whose answer claims success and is neither an event stream nor text about an error.
+    private func endIfWithoutWords(_ head: ResponseHead) {
+        if self.attempts.current?.isOtherContent == true, !head.hasWords { self.failed(.unexpectedContentType) }
+    }
+
+    /// Begins the response.
+    private func established(_ head: ResponseHead) {
+        guard let attempt = self.attempts.current else { return }
         self.reader.established(attempt, head)
         self.recorder.connected(attempt, at: self.now)
         if attempt.transport == .webSocket { self.engine.webSocketEstablished() }
@@ -136,6 +152,8 @@ extension TurnDriver {
         case (.refused, _):
             guard unsafe self.attempts.current?.collect(payload.bytes, limit: limit) == true else { return }
             self.failed(self.attempts.current?.refusal(&self.reader))
+        case (.undecided, _):
+            unsafe self.receivedBeginning(payload.bytes, limit: limit, attempt: attempt)
         case (.streaming, .text):
             self.reader.beginBatch(attempt: attempt, at: self.moment)
             self.receivedMessages(payload, attempt: attempt)
@@ -150,19 +168,34 @@ extension TurnDriver {
         }
     }
 
+    /// Reads the beginning of a body with a general content type.
+    private func receivedBeginning(_ bytes: UnsafeRawBufferPointer, limit: Int, attempt: Int) {
+        let beginning = unsafe self.attempts.current?.decide(on: bytes, limit: limit, at: self.now)
+        guard let current = self.attempts.current, let head = current.head else { return }
+        guard let beginning else {
+            guard current.stage == .refused else { return }
+            self.endIfWithoutWords(head)
+            if self.action == nil, current.refusal.count >= limit { self.failed(current.refusal(&self.reader)) }
+            return
+        }
+        self.established(head)
+        self.reader.report(
+            ChappieDiagnostic(kind: .contentTypeMismatch, transport: .httpSSE, reason: head.mediaType))
+        // Nothing is sent behind the head of an answer to a POST: what follows is decided by the events.
+        self.action = nil
+        self.reader.beginBatch(attempt: attempt, at: self.moment)
+        PaddedBytes(beginning).withBytes {
+            unsafe self.receivedEventStream(UnsafeRawBufferPointer($0), attempt: attempt)
+        }
+        self.endBatch()
+    }
+
     /// Parses a piece of an event stream; events behind the end of the attempt are stale, and ignored.
     private func receivedEventStream(_ bytes: UnsafeRawBufferPointer, attempt: Int) {
         do {
             unsafe try self.parser.parse(bytes) { item in
                 guard case .event(let event) = unsafe item else { return }
-                // Five letters: of the types of a response's events, only `error` has that length.
-                if unsafe event.type.count == 5, unsafe event.type.elementsEqual("error".utf8),
-                    let error = unsafe UntypedEvent(dataOfError: event.data)
-                {
-                    return unsafe self.received(error, json: event.data, attempt: attempt)
-                }
-                guard unsafe !event.data.isEmpty else { return }
-                unsafe self.receivedEvent(event.data, named: event.type, attempt: attempt)
+                unsafe self.received(event, attempt: attempt)
             }
         } catch {
             guard self.action == nil else { return }
@@ -170,7 +203,42 @@ extension TurnDriver {
         }
     }
 
+    private func received(_ event: ServerSentEventBytes, attempt: Int) {
+        // Five letters: of the types of a response's events, only `error` has that length.
+        if unsafe event.type.count == 5, unsafe event.type.elementsEqual("error".utf8),
+            let error = unsafe UntypedEvent(dataOfError: event.data)
+        {
+            return unsafe self.received(error, json: event.data, attempt: attempt)
+        }
+        guard unsafe !event.data.isEmpty else { return }
+        unsafe self.receivedEvent(event.data, named: event.type, attempt: attempt)
+    }
+
     // MARK: The end
+
+    /// Reads the event whose empty line is missing at the end of an event stream, if it ends the response.
+    ///
+    /// Some servers omit that line. WHATWG HTML section 9.2.6 discards such an event; a terminal event that is whole
+    /// JSON lacks nothing, however, when the body has ended in order. Any other is discarded, and the error names it.
+    private func endEventStream(at end: TransportEnd, attempt number: Int) {
+        guard let attempt = self.attempts.current, attempt.stage == .streaming, attempt.transport == .httpSSE else {
+            return
+        }
+        // Copies are ended: the report asks the parser itself for the place at which the stream ended.
+        var parser = self.parser
+        self.reader.evidence.ended(insideEvent: parser.finish().pendingByteCount > 0)
+        guard case .complete = end, EndedAnswer.hasKnownEnd(attempt.head) else { return }
+        parser = self.parser
+        self.reader.beginBatch(attempt: number, at: self.moment)
+        // An event that is too large has been reported with its bytes.
+        try? PaddedBytes(Array("\n\n".utf8)).withBytes { blankLines in
+            unsafe try parser.parse(UnsafeRawBufferPointer(blankLines)) { item in
+                guard case .event(let event) = unsafe item, unsafe self.reader.isTerminal(event) else { return }
+                unsafe self.received(event, attempt: number)
+            }
+        }
+        self.endBatch()
+    }
 
     /// Ends the attempt and determines the next step; does nothing without a failure.
     func failed(_ failure: AttemptFailure?) {

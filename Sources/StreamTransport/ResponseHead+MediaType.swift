@@ -1,14 +1,13 @@
-import StreamTransport
-
 // The content type of an answer (WHATWG Fetch, "extract a MIME type"; WHATWG MIME Sniffing section 4.4). Pure.
 extension ResponseHead {
-    /// Indicates whether the content type is `text/event-stream`, with any parameters.
+    /// The content type without its parameters, in lower case; nil when it is absent or malformed.
     ///
-    /// Of several types in one or more field lines the last one counts. An absent one is none.
-    var hasEventStreamType: Bool {
+    /// Of several types in one or more field lines the last one counts: a proxy may add a field that the server has
+    /// sent already.
+    package var mediaType: String? {
         let lines = self.fields.filter { $0.name.lowercased() == "content-type" }.map(\.value)
         let types = lines.flatMap { Self.elements(of: $0) }.map { Self.essence(of: $0) }
-        return types.last { $0.utf8.contains(UInt8(ascii: "/")) && $0 != "*/*" } == "text/event-stream"
+        return types.last { $0.utf8.contains(UInt8(ascii: "/")) && $0 != "*/*" }
     }
 
     /// Returns the elements of a list with quoted strings (RFC 9110 sections 5.6.1 and 5.6.4).
