@@ -191,7 +191,7 @@ struct SimulatedTurn {
         case .sequenceGap: self.world.note(.sequenceGap)
         case .stalled: self.world.note(.stalled)
         case .connected, .reconnecting, .fellBack, .resumed, .replayVerified, .unknownEvent, .steered, .steerPending,
-            .steerFailed, .pathTimeLimit, .contentRewritten:
+            .steerFailed, .pathTimeLimit, .contentRewritten, .contentTypeMismatch, .rateLimited:
             break
         }
         return .other

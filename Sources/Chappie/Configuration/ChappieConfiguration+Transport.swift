@@ -12,6 +12,8 @@ extension ChappieConfiguration {
         engine.usesLanes = self.usesLanes && self.endpoint.supportsLanes
         engine.sendsClientMetadata = self.endpoint.sendsClientMetadata
         engine.sendsBetaField = self.endpoint.sendsBetaField
+        engine.webSocketPath = self.endpoint.webSocketPath
+        engine.webSocketSubprotocol = self.endpoint.webSocketSubprotocol
         engine.credentialFieldName = self.endpoint.credentialFieldName
         engine.additionalFields = self.fields
         return engine

@@ -48,8 +48,8 @@ public struct ChappieConfiguration: Sendable {
     /// engine calls a turn is one response of the client's: `timeouts.total` and `maxHTTPRetries` are for each
     /// response, and `limits.duration` is for the whole turn.
     ///
-    /// The endpoint and `credential` determine `baseURL`, `credential`, `credentialFieldName`, `sendsClientMetadata`
-    /// and `sendsBetaField`, and the client has a `toolOutput` of its own: setting them here has no effect. The
+    /// The endpoint and `credential` determine `baseURL`, `credential`, `credentialFieldName`, `sendsClientMetadata`,
+    /// `sendsBetaField`, `webSocketPath` and `webSocketSubprotocol`, and the client has a `toolOutput` of its own: setting them here has no effect. The
     /// endpoint may turn WebSockets and lanes off. `additionalFields` replace those of the endpoint where the names are
     /// equal.
     public var transport: ChappieTransportConfiguration
@@ -115,6 +115,12 @@ extension ChappieConfiguration {
     /// The endpoint's `sendsBetaField`.
     @available(*, unavailable, message: "Set endpoint.sendsBetaField.")
     public var sendsBetaField: Never { self.unavailable }
+    /// The endpoint's `webSocketPath`.
+    @available(*, unavailable, message: "Set endpoint.webSocketPath.")
+    public var webSocketPath: Never { self.unavailable }
+    /// The endpoint's `webSocketSubprotocol`.
+    @available(*, unavailable, message: "Set endpoint.webSocketSubprotocol.")
+    public var webSocketSubprotocol: Never { self.unavailable }
     /// The outputs of a client's tools are its own.
     @available(*, unavailable, message: "A client runs its own tools.")
     public var toolOutput: Never { self.unavailable }

@@ -19,6 +19,11 @@ public struct ChappieEndpoint: Sendable, Equatable {
     ///
     /// Where false, they use HTTP/SSE whatever the policy.
     public var supportsWebSocket = true
+    /// The path of the WebSocket below the base URL; nil for `/responses`.
+    public var webSocketPath: String?
+    /// The subprotocol that an upgrade offers, for servers that demand one, such as `openai-beta.responses.v1`; nil for
+    /// none.
+    public var webSocketSubprotocol: String?
     /// Indicates whether several responses can share one WebSocket, each on its lane.
     public var supportsLanes = false
     /// The value of `store` in requests; nil to leave it out.

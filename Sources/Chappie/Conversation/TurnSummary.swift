@@ -7,6 +7,7 @@ struct TurnSummary: Sendable, Equatable {
     private var serviceTier: String?
     private var usage: ChappieTokenUsage?
     private var requestID: String?
+    private var rateLimits: ChappieRateLimits?
     /// The items of the last response.
     private(set) var lastItems: [[UInt8]] = []
 
@@ -17,6 +18,7 @@ struct TurnSummary: Sendable, Equatable {
         self.serviceTier = response.serviceTier ?? self.serviceTier
         self.usage = self.usage.map { $0.adding(response.usage) } ?? response.usage
         self.requestID = response.requestID ?? self.requestID
+        self.rateLimits = response.rateLimits ?? self.rateLimits
         self.lastItems = response.items
     }
 
@@ -28,6 +30,7 @@ struct TurnSummary: Sendable, Equatable {
         response.outputText = text
         response.usage = self.usage
         response.requestID = self.requestID
+        response.rateLimits = self.rateLimits
         return response
     }
 }

@@ -19,6 +19,8 @@ extension DoctorCommand {
             .init("suggest", "print the settings that fit the path, and nothing else"),
             .init("full", "print names and addresses of machines as well"),
             .init("json", "print a JSON object instead of text"),
+            WebSocketQuirks.pathOption,
+            WebSocketQuirks.subprotocolOption,
         ] + SignInOptions.connectionOptions,
         notes: [
             "URL is the base URL; environment CHAPPIE_BASE_URL, then \(BaseURL.byDefault). Without a URL and without a key, "

@@ -48,6 +48,9 @@ struct DoctorOptions {
             }
         if let path = arguments.text("ca-file") { configuration.tls.trust = .file(path: path) }
         if let proxy = arguments.text("proxy") { configuration.proxy = .url(proxy) }
+        let quirks = WebSocketQuirks(arguments)
+        configuration.webSocketPath = quirks.path ?? configuration.webSocketPath
+        configuration.webSocketSubprotocol = quirks.subprotocol ?? configuration.webSocketSubprotocol
         self.configuration = configuration
         self.holds = try Self.holds(arguments.text("hold"))
         self.extent = arguments.has("fast") ? .fast : .whole

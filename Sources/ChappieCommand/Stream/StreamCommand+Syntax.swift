@@ -26,6 +26,8 @@ extension StreamCommand {
             .init("web-search", "let the model search the web"),
             .init("request", "FILE", "a whole request body as JSON; the options above override its fields"),
             .init("http-only", "never open a WebSocket"),
+            WebSocketQuirks.pathOption,
+            WebSocketQuirks.subprotocolOption,
             .init("no-compression", "offer no compression, of messages of a WebSocket and of HTTP"),
             .init("max-reconnects", "N", "retries of each transport; default 5, 0 for none"),
             .init(

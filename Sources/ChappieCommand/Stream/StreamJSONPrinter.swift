@@ -88,6 +88,7 @@ struct StreamJSONPrinter: StreamPrinter {
         writer.add("bytes", diagnostic.byteCount)
         writer.add("rung", diagnostic.rung?.rawValue)
         writer.add("connectionAge", diagnostic.connectionAge.map { $0 / .seconds(1) })
+        writer.add("delay", diagnostic.delay.map { $0 / .seconds(1) })
     }
 }
 

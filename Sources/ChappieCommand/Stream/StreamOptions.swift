@@ -34,6 +34,7 @@ struct StreamOptions {
     /// The time limit of the whole turn; nil without a limit.
     let timeLimit: Duration?
     private let settings: ChappieConfiguration
+    private let quirks: WebSocketQuirks
 
     /// Reads the arguments, the environment, and the file of the request.
     init(_ arguments: ParsedArguments, environment: [String: String]) throws(UsageError) {
@@ -59,6 +60,7 @@ struct StreamOptions {
         self.approval = try arguments.choice("approve")
         self.timeLimit = try arguments.budget("timeout")?.duration
         self.settings = try Self.settings(arguments)
+        self.quirks = WebSocketQuirks(arguments)
     }
 
     /// The address of a remote server; nil for others.
@@ -72,6 +74,7 @@ struct StreamOptions {
         let credential = self.credential
         var configuration = self.settings
         configuration.endpoint = .other(baseURL)
+        self.quirks.apply(to: &configuration.endpoint)
         // No proxy of the environment is used for the server in this process.
         if self.endpoint == .embedded, configuration.proxy == .environment { configuration.proxy = .none }
         configuration.credential = { _ in credential }
@@ -83,6 +86,7 @@ struct StreamOptions {
     func configuration(account: ChappieConfiguration) -> ChappieConfiguration {
         var configuration = self.settings
         configuration.endpoint = account.endpoint
+        self.quirks.apply(to: &configuration.endpoint)
         if let url = self.url {
             configuration.endpoint.baseURL = url
             // Whether an account must be named is specific to the server; the standards do not define it.

@@ -120,6 +120,9 @@ struct StreamTextPrinter: StreamPrinter {
         case .reconnecting:
             let number = diagnostic.attempt.map { " \($0)" } ?? ""
             return "reconnecting" + number + (diagnostic.limit.map { " of \($0)" } ?? "") + reason
+        case .rateLimited:
+            let delay = diagnostic.delay.map { " for \(Int(($0 / .seconds(1)).rounded(.up))) s" } ?? ""
+            return "the server asks for fewer requests; waiting" + delay + reason
         case .fellBack: return "going on over HTTP" + reason
         case .resumed: return "resumed where the response broke"
         case .stalled: return "nothing new for a while; waiting on"

@@ -38,6 +38,12 @@ struct Attempt {
     var closesByItself = false
     /// The time at which the request was given to the connection.
     var requestedAt: Duration?
+    /// Indicates whether the request is not held back any longer.
+    var isRequestSent = false
+    /// Indicates whether content of the response came.
+    var hasContent = false
+    /// The failure that ended it; nil while it runs, and without one.
+    var failure: AttemptFailure?
     /// The time at which the head of a refusal came.
     var refusedAt: Duration?
     /// The time at which a steered response ended whose successor has not begun; nil otherwise.

@@ -6,7 +6,15 @@ import TransportSurface
 
 extension ChappieTransportConfiguration {
     /// The fault of a property, with its name; nil when requests can be sent.
-    var fault: String? { TransportEndpoint.fault(ofBaseURL: self.baseURL) ?? self.faultOfFields ?? self.tls.fault }
+    var fault: String? {
+        TransportEndpoint.fault(ofBaseURL: self.baseURL) ?? self.faultOfFields ?? self.faultOfWebSocket
+            ?? self.tls.fault
+    }
+
+    private var faultOfWebSocket: String? {
+        if let fault = self.webSocketPath.flatMap(TextRule.target) { return "webSocketPath \(fault)" }
+        return self.webSocketSubprotocol.flatMap(TextRule.token).map { "webSocketSubprotocol \($0)" }
+    }
 
     private var faultOfFields: String? {
         if let fault = TextRule.fields(self.additionalFields, named: "additionalFields") { return fault }

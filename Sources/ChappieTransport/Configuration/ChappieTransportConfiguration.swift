@@ -61,6 +61,15 @@ public struct ChappieTransportConfiguration: Sendable {
     ///
     /// Default true: servers that do not know the field ignore it.
     public var sendsBetaField = true
+    /// The path of the WebSocket below the base URL, for a server that does not have it at `/responses`.
+    ///
+    /// Default nil. It begins with a slash, such as `/responses/ws`, or with `/../` for a sibling of the base URL, and may
+    /// have a query.
+    public var webSocketPath: String?
+    /// The subprotocol that an upgrade offers (RFC 6455 section 1.9), such as `openai-beta.responses.v1`.
+    ///
+    /// Default nil: none. Some gateways demand one. A server that chooses none is accepted.
+    public var webSocketSubprotocol: String?
     /// The field that carries the credential; nil for `Authorization: Bearer …` (RFC 6750 section 2.1).
     ///
     /// Default nil. Azure OpenAI takes its keys in `api-key`.

@@ -1,3 +1,4 @@
+import HTTPProtocol
 import ResponseEvents
 import StreamSession
 import StreamTransport
@@ -124,7 +125,11 @@ struct DocumentFetch {
     private func judge(_ answer: FetchedDocument) throws -> FetchedDocument {
         guard !(200..<300).contains(answer.statusCode) else { return answer }
         if let limit = self.usageLimit(answer) { throw ChappieClientError.usageLimitReached(limit) }
-        throw ChappieClientError.httpError(answer.statusCode, String(decoding: answer.body, as: UTF8.self))
+        let body = String(decoding: answer.body, as: UTF8.self)
+        let delay = RetryDelay.milliseconds(
+            headers: answer.fields.map { (name: $0.name, value: $0.value) }, now: self.engine.clock.unixTime())
+        throw ChappieClientError.httpError(
+            answer.statusCode, delay.map { RetryDelay.refusal(body, stating: $0) } ?? body)
     }
 
     private func usageLimit(_ answer: FetchedDocument) -> ChappieUsageLimit? {

@@ -89,6 +89,8 @@ package struct CompletedResponse: Sendable, Equatable {
     package var turnState: String?
     /// The server's name for the request.
     package var requestID: String?
+    /// The rate limits that came with the answer.
+    package var rateLimits: ChappieRateLimits?
 
     /// Creates a value without any facts.
     package init() {}

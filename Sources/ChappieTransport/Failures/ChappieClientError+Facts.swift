@@ -3,6 +3,7 @@
 // All of them are derived from the error's case, a status code or a documented error code, and never from a message.
 // Values without an owner.
 
+import HTTPProtocol
 import ResponseEvents
 public import StreamSession
 import TransportSurface
@@ -40,8 +41,29 @@ extension ChappieClientError {
     /// Output that was delivered before the error may differ the second time: see `replaySafety`.
     public var isRetryable: Bool { self.facts.retryGuidance != .none }
 
-    /// The advice before the same request is sent again.
-    public var retryGuidance: ChappieRetryGuidance { self.facts.retryGuidance }
+    /// The advice before the same request is sent again, with the delay that the server asked for, if it named one.
+    public var retryGuidance: ChappieRetryGuidance {
+        let guidance = self.facts.retryGuidance
+        guard case .retryWithBackoff = guidance, let delay = self.retryAfter else { return guidance }
+        return .retryWithBackoff(afterSeconds: delay.seconds)
+    }
+
+    /// The delay before the next request that the server asked for, such as by `Retry-After`; nil where it named none.
+    ///
+    /// It counts from the server's answer. For an endpoint whose circuit breaker is open, it is the time until a turn
+    /// will be tried.
+    public var retryAfter: Duration? {
+        switch self {
+        case .httpError(_, let body): RetryDelay.milliseconds(refusal: body).map { .milliseconds($0) }
+        case .responseTerminalFailure(let response): response.retryAfter
+        case .transport(let failure): failure.details.retryAfter
+        case .missingCredential, .missingRefreshToken, .missingAccountID, .reauthenticationRequired, .usageLimitReached,
+            .missingToolHandler, .toolApprovalDenied, .toolExecutionFailed, .toolLoopLimitExceeded,
+            .streamingTransportReplayDiverged, .invalidResponse, .alreadyRunning, .runTimeLimitExceeded,
+            .requestRefused:
+            nil
+        }
+    }
 
     /// Indicates whether a person has to act, such as sign in, pay or change a setting.
     public var requiresUserAction: Bool { self.facts.requiresUserAction }
@@ -93,6 +115,13 @@ extension ChappieResponse {
         case "incomplete", "cancelled": "response.\(self.status)"
         default: "response.failed"
         }
+    }
+
+    /// The delay in the message of an ordinary rate limit.
+    fileprivate var retryAfter: Duration? {
+        var facts = ServerErrorFacts()
+        (facts.code, facts.message) = (self.errorCode, self.errorMessage)
+        return facts.retryDelay.map { .milliseconds($0) }
     }
 
     fileprivate var facts: ErrorFacts {

@@ -39,6 +39,8 @@ struct FailureEvidence {
         var usageLimit: ChappieUsageLimit?
         /// The server's name for the request.
         var requestID: String?
+        /// The rate limits that came with the answer.
+        var rateLimits: ChappieRateLimits?
         /// The reason of the peer's close frame (RFC 6455 section 5.5.1).
         var closeReason: String?
         var statusCode: Int?
@@ -77,8 +79,12 @@ struct FailureEvidence {
     /// The server's name for the request; nil without one.
     var requestID: String? { self.facts.requestID }
 
+    /// The rate limits that came with the answer; nil without any.
+    var rateLimits: ChappieRateLimits? { self.facts.rateLimits }
+
     /// Records the head of the answer.
     mutating func opened(_ head: ResponseHead) {
+        self.facts.rateLimits = ChappieRateLimits(head)
         self.facts.statusCode = head.statusCode
         self.facts.requestID = head.requestID
     }
@@ -133,6 +139,7 @@ struct FailureEvidence {
     mutating func ended(_ summary: ResponseSummary, status: String) {
         self.facts.response = ChappieResponse(
             summary, status: status, requestID: self.facts.requestID, byteCountLimit: self.payloadByteCountLimit)
+        self.facts.response?.rateLimits = self.facts.rateLimits
     }
 
     /// Records an error outside of a response object.
@@ -146,6 +153,7 @@ struct FailureEvidence {
         response.errorPayload = ServerErrorFacts.payload(
             of: unsafe Array(json), byteCountLimit: self.payloadByteCountLimit, orWhole: true)
         response.requestID = self.facts.requestID
+        response.rateLimits = self.facts.rateLimits
         self.facts.response = response
     }
 
@@ -203,9 +211,9 @@ struct FailureEvidence {
         case .httpStatus(let facts) where circumstances.attempt?.isResumed == true && facts.saysThatResponseIsGone:
             return .transport(self.transportFailure(failure, .responseExpired, .init(), circumstances))
         case .upgradeStatus(let facts), .httpStatus(let facts):
-            return .httpError(facts.statusCode ?? 0, self.facts.body)
+            return .httpError(facts.statusCode ?? 0, self.body(of: facts))
         case .errorEvent(let facts):
-            if let status = facts.statusCode { return .httpError(status, self.facts.body) }
+            if let status = facts.statusCode { return .httpError(status, self.body(of: facts)) }
         case .responseFailed, .responseIncomplete:
             break
         case .transport, .closed, .endedEarly, .endedWithoutEvent, .unexpectedContentType, .binaryMessage,
@@ -215,6 +223,12 @@ struct FailureEvidence {
             preconditionFailure("a failure below HTTP has a code")
         }
         return self.facts.response.map { .responseTerminalFailure($0) } ?? .invalidResponse
+    }
+
+    /// Returns the body of a refusal, which states the delay that the server asked for beside it.
+    private func body(of refusal: RefusalFacts) -> String {
+        guard let delay = refusal.retryAfter else { return self.facts.body }
+        return RetryDelay.refusal(self.facts.body, stating: Int(delay / .milliseconds(1)))
     }
 
     private func transportFailure(

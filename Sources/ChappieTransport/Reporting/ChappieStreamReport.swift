@@ -43,6 +43,11 @@ public struct ChappieStreamReport: Sendable, Equatable, Codable {
         public var rung: ChappieRecoveryRung?
         /// Indicates whether it is a connection over HTTP/SSE that was opened beside a slow upgrade.
         public var isHedge = false
+        /// Indicates whether the server has probably begun to make a response, which it may charge; nil while the
+        /// attempt runs.
+        ///
+        /// It is a guess: true when output came, and when the request was sent and the server did not refuse it.
+        public internal(set) var isProbablyCharged: Bool?
     }
 
     /// The caller's name for the request, the same for every attempt: `x-client-request-id`.
@@ -81,6 +86,12 @@ public struct ChappieStreamReport: Sendable, Equatable, Codable {
 
     private static let linkedLibraries = Dictionary(
         uniqueKeysWithValues: ChappieLinkedLibraries.versions.map { ($0.name, $0.version) })
+
+    /// The number of attempts that the server has probably charged.
+    ///
+    /// Each attempt but a resumption is a request of its own, for which a server may charge whether or not its response
+    /// arrived. Attempts that the server refused before any output do not count.
+    public var probablyChargedAttemptCount: Int { self.attempts.count { $0.isProbablyCharged == true } }
 
     /// Bytes after decompression for each byte that was received; nil without compression.
     public var compressionRatio: Double? {

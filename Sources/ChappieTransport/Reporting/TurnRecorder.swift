@@ -135,6 +135,8 @@ struct TurnRecorder {
     }
 
     /// Records that an attempt of the turn's is over, with its connection's counts; `category` is that of its failure.
+    ///
+    /// The other attempt of a race has sent no request.
     func ended(
         _ attempt: Attempt, in attempts: AttemptPair, outcome: String, category: ChappieErrorCategory? = nil,
         at now: Duration
@@ -156,26 +158,32 @@ struct TurnRecorder {
             entry.requestID = attempt.head?.requestID
             entry.traceResponse = attempt.head?.traceResponse
             entry.outcome = outcome
+            entry.isProbablyCharged = attempt.isProbablyCharged(statistics)
         }
     }
 
-    /// Records that another attempt follows after a delay, once for each; returns whether it is the first time.
-    mutating func retries(after delay: Duration, _ opening: TurnStateMachine.Opening) -> Bool {
+    /// Records that another attempt follows after a delay, once for each.
+    ///
+    /// - Parameters:
+    ///   - delay: the delay.
+    ///   - opening: the attempt.
+    ///   - category: the category of the failure that is its reason; asked for when there is a log.
+    /// - Returns: whether it is recorded for the first time.
+    mutating func retries(
+        after delay: Duration, _ opening: TurnStateMachine.Opening,
+        category: @autoclosure () -> ChappieErrorCategory?
+    ) -> Bool {
         guard self.announcedAttempt < opening.attempt else { return false }
         self.announcedAttempt = opening.attempt
-        let message: String
-        var tag: String?
-        switch opening.reason {
-        case .reconnect(_, _, let failure):
-            message = "The attempt is repeated after a delay."
-            tag = failure.tag
-        case .rateLimit:
-            message = "The server asks for fewer requests; the turn waits."
-        case .first, .hedge, .replacement, .credential, .fallBack:
-            message = "Another attempt follows after a delay."
-        }
+        let message =
+            switch opening.reason {
+            case .reconnect: "The attempt is repeated after a delay."
+            case .rateLimit: "The server asks for fewer requests; the turn waits."
+            case .first, .hedge, .replacement, .credential, .fallBack: "Another attempt follows after a delay."
+            }
         self.watch.log(.info, "attempt", message) { entry in
-            entry.tag = tag
+            entry.tag = opening.reason.failure?.tag
+            entry.category = category()
             entry.attempt = opening.attempt
             entry.transport = opening.transport
             entry.delay = delay
@@ -214,12 +222,17 @@ struct TurnRecorder {
 }
 
 extension ChappieDiagnostic {
-    /// Creates the announcement of a retry; nil for another attempt with any other reason.
-    init?(retry opening: TurnStateMachine.Opening) {
-        guard case .reconnect(let retry, let limit, let failure) = opening.reason else { return nil }
+    /// Creates the announcement of a retry after a delay; nil for another attempt with any other reason.
+    init?(retry opening: TurnStateMachine.Opening, after delay: Duration) {
+        let (kind, retry, limit): (Kind, Int, Int)
+        switch opening.reason {
+        case .reconnect(let number, let maximum, _): (kind, retry, limit) = (.reconnecting, number, maximum)
+        case .rateLimit(let number, let maximum, _): (kind, retry, limit) = (.rateLimited, number, maximum)
+        case .first, .hedge, .replacement, .credential, .fallBack: return nil
+        }
         self.init(
-            kind: .reconnecting, transport: opening.transport, attempt: retry, limit: limit, reason: failure.tag,
-            rung: ChappieRecoveryRung(opening.step))
+            kind: kind, transport: opening.transport, attempt: retry, limit: limit, reason: opening.reason.failure?.tag,
+            rung: ChappieRecoveryRung(opening.step), delay: delay)
     }
 }
 

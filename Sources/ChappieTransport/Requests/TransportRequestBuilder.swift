@@ -18,14 +18,18 @@ struct TransportRequestBuilder {
             "content-type", "x-request-id", "x-oai-request-id", "retry-after", "retry-after-ms", "traceresponse",
             "traceparent", "content-length", "transfer-encoding", turnStateFieldName,
         ]
-        + UsageLimitHeaders.fieldNames
+        + UsageLimitHeaders.fieldNames + ChappieRateLimits.fieldNames
 
     private static let turnStateFieldName = "x-codex-turn-state"
+    private static let responsesPath = "/responses"
 
     /// Returns the upgrade to a WebSocket; nil when the base URL cannot be used.
     func upgrade(lane: String? = nil) -> TransportRequest? {
         let compression = self.configuration.offersCompression ? self.configuration.webSocketCompression.offer : nil
-        var request = self.request(.webSocket(compression: compression), for: .webSocket)
+        var request = self.request(
+            .webSocket(compression: compression), for: .webSocket,
+            at: self.configuration.webSocketPath ?? Self.responsesPath)
+        request?.subprotocols = self.configuration.webSocketSubprotocol.map { [$0] } ?? []
         request?.lane = lane
         return request
     }
@@ -60,9 +64,7 @@ struct TransportRequestBuilder {
     ///
     /// With `isPost` it is a POST without content.
     func document(at path: String, isPost: Bool = false) -> TransportRequest? {
-        guard path.first == "/", path.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "#") }) else {
-            return nil
-        }
+        guard TextRule.target(path) == nil else { return nil }
         var request = self.request(isPost ? .post(body: []) : .get, for: .httpSSE, at: path)
         request?.fields.removeAll { $0.hasName(of: HTTPField("Accept", "")) }
         request?.fields.append(HTTPField("Accept", "application/json"))
@@ -70,7 +72,7 @@ struct TransportRequestBuilder {
     }
 
     private func request(
-        _ exchange: TransportRequest.Exchange, for kind: ChappieTransportKind, at path: String = "/responses"
+        _ exchange: TransportRequest.Exchange, for kind: ChappieTransportKind, at path: String = Self.responsesPath
     ) -> TransportRequest? {
         guard let endpoint = TransportEndpoint(baseURL: self.configuration.baseURL, path: path) else { return nil }
         var request = TransportRequest(

@@ -19,6 +19,11 @@ public struct ChappieResponse: Sendable, Equatable {
     public package(set) var usage: ChappieTokenUsage?
     /// The server's name for the request (`x-request-id`).
     public package(set) var requestID: String?
+    /// The rate limits that came with the answer, if the server reports any (`x-ratelimit-…`); of a WebSocket, those of
+    /// its upgrade.
+    ///
+    /// Nil for a response on a WebSocket that had carried an earlier turn.
+    public package(set) var rateLimits: ChappieRateLimits?
     /// The error's code, such as `server_error`.
     public let errorCode: String?
     /// The error's type, where it is more precise than the code.

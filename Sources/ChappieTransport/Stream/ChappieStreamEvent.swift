@@ -73,6 +73,9 @@ public struct ChappieDiagnostic: Sendable, Equatable {
         case connected
         /// An attempt failed and another follows on the same transport: `attempt` of `limit`, and `reason`.
         case reconnecting
+        /// The server asks for fewer requests, and another attempt follows behind `delay`: `attempt` of `limit`, and
+        /// `reason`.
+        case rateLimited
         /// The stream continues over HTTP/SSE, for the given `reason`.
         case fellBack
         /// The rest of the response is read from where it broke.
@@ -118,6 +121,8 @@ public struct ChappieDiagnostic: Sendable, Equatable {
     public let rung: ChappieRecoveryRung?
     /// The age of the connection.
     public let connectionAge: Duration?
+    /// The delay before the next attempt.
+    public let delay: Duration?
 
     init(
         kind: Kind,
@@ -127,7 +132,8 @@ public struct ChappieDiagnostic: Sendable, Equatable {
         reason: String? = nil,
         byteCount: Int? = nil,
         rung: ChappieRecoveryRung? = nil,
-        connectionAge: Duration? = nil
+        connectionAge: Duration? = nil,
+        delay: Duration? = nil
     ) {
         self.kind = kind
         self.transport = transport
@@ -137,6 +143,7 @@ public struct ChappieDiagnostic: Sendable, Equatable {
         self.byteCount = byteCount
         self.rung = rung
         self.connectionAge = connectionAge
+        self.delay = delay
     }
 }
 

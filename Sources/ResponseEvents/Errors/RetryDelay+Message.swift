@@ -7,6 +7,19 @@ extension RetryDelay {
         var rest = message.lowercased().utf8[...]
         guard let phrase = rest.firstIndex(ofSequence: "try again in".utf8) else { return nil }
         rest = rest[phrase...].dropFirst("try again in".utf8.count)
+        return self.takeQuantities(&rest)
+    }
+
+    /// Reads a duration such as `6m0s`, or a number of seconds; nil for any other text.
+    package static func milliseconds(duration text: String) -> Int? {
+        if let seconds = Double(finite: text) { return self.clamped(seconds * 1_000) }
+        let lowercased = text.lowercased()
+        var rest = lowercased.utf8[...]
+        guard let milliseconds = self.takeQuantities(&rest), rest.isEmpty else { return nil }
+        return milliseconds
+    }
+
+    private static func takeQuantities(_ rest: inout Substring.UTF8View) -> Int? {
         var total: Double?
         while let (number, unit) = self.takeQuantity(&rest) { total = (total ?? 0) + number * unit }
         return total.flatMap(self.clamped)

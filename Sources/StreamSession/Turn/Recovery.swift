@@ -237,7 +237,8 @@ struct Recovery: Sendable {
     private mutating func waitForRateLimit(_ broken: BrokenAttempt) -> Decision {
         let kind: TurnFailure.Kind = broken.failure.usageLimit == nil ? .throttled : .usageLimit
         let retry = self.rateLimitCount + 1
-        let reason = TurnStateMachine.Opening.Reason.rateLimit(retry: retry, limit: self.policy.rateLimit.maxRetries)
+        let reason = TurnStateMachine.Opening.Reason.rateLimit(
+            retry: retry, limit: self.policy.rateLimit.maxRetries, broken.failure)
         guard let delay = self.policy.rateLimit.delay(beforeRetry: retry, after: broken.failure),
             let opening = broken.opening(on: broken.transport, reason)
         else { return .fail(kind, broken.failure) }

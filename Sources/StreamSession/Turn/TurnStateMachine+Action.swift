@@ -113,9 +113,17 @@ extension TurnStateMachine {
             /// The connection that was lent had died: a fresh one takes its place, in the same attempt.
             case replacement
             /// The last one came too soon.
-            case rateLimit(retry: Int, limit: Int)
+            case rateLimit(retry: Int, limit: Int, AttemptFailure)
             /// The last one's credential was not accepted, and there is a new one.
             case credential
+
+            /// The failure of the last attempt, where it is the reason.
+            package var failure: AttemptFailure? {
+                switch self {
+                case .reconnect(_, _, let failure), .fallBack(let failure), .rateLimit(_, _, let failure): failure
+                case .first, .hedge, .replacement, .credential: nil
+                }
+            }
         }
     }
 }

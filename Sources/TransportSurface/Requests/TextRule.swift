@@ -101,6 +101,15 @@ package enum TextRule {
         return nil
     }
 
+    /// Returns the fault of a path, with a query or without, that continues the path of an address (RFC 3986 section
+    /// 3.3).
+    package static func target(_ text: String) -> String? {
+        if text.isEmpty { return "is empty" }
+        guard text.utf8.first == UInt8(ascii: "/") else { return "does not begin with a slash" }
+        let isEncoded = text.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "#") }
+        return isEncoded ? nil : "has characters that have to be percent-encoded"
+    }
+
     /// Returns the fault of the path of a file.
     package static func path(_ text: String) -> String? {
         if text.isEmpty { return "is empty" }

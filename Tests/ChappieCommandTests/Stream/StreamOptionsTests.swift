@@ -163,6 +163,14 @@ private func configuration(_ words: String...) throws -> ChappieConfiguration {
         #expect(made.rateLimitBackoff.maxRetries == 7)
     }
 
+    @Test func pathAndSubprotocolOfTheWebSocketAreTheEndpoints() throws {
+        let made = try configuration("--websocket-path", "/responses/ws", "--websocket-subprotocol", "a.v1")
+        #expect(made.endpoint.webSocketPath == "/responses/ws" && made.endpoint.webSocketSubprotocol == "a.v1")
+        #expect(made.engine.webSocketPath == "/responses/ws" && made.engine.webSocketSubprotocol == "a.v1")
+        let other = try configuration("--no-compression")
+        #expect(other.endpoint.webSocketPath == nil && other.endpoint.webSocketSubprotocol == nil)
+    }
+
     @Test func httpOnlyTrustFileAndRawOptionsAreApplied() throws {
         let made = try configuration("--http-only", "--ca-file", "ca.pem", "--raw", "all")
         #expect(made.streamingTransportPolicy == .httpSSEOnly)

@@ -60,6 +60,8 @@ import Testing
         configuration.transport.credentialFieldName = nil
         configuration.transport.sendsClientMetadata = true
         configuration.transport.sendsBetaField = true
+        configuration.transport.webSocketPath = "/other"
+        configuration.endpoint.webSocketSubprotocol = "a"
         configuration.timeouts.connect = .seconds(3)
         configuration.transport.limits.eventByteCount = 5
         let engine = configuration.engine
@@ -67,6 +69,7 @@ import Testing
         #expect(engine.credentialFieldName == "api-key")
         #expect(!engine.sendsClientMetadata)
         #expect(!engine.sendsBetaField)
+        #expect(engine.webSocketPath == nil && engine.webSocketSubprotocol == "a")
         // Every other member is the program's.
         #expect(engine.timeouts.connect == .seconds(3))
         #expect(engine.limits.eventByteCount == 5)

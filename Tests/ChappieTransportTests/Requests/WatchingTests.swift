@@ -91,10 +91,12 @@ import TransportSurface
             .eventStream(Event.completed),
         ]) { $0.policy = .httpSSEOnly }
         let failed = self.recorder.entry("An attempt has failed.")
-        #expect(failed?.tag == "http.429" && failed?.category == .rateLimit && failed?.privateMessage == "slow")
+        #expect(failed?.tag == "http.429" && failed?.category == .rateLimit)
+        #expect(failed?.privateMessage == "slow\nretry-after: 7")
         #expect(failed?.serverRequestID == "srv")
         let wait = self.recorder.entry("The server asks for fewer requests; the turn waits.")
         #expect(wait?.delay == .seconds(7) && wait?.attempt == 2 && wait?.level == .info)
+        #expect(wait?.tag == "http.429" && wait?.category == .rateLimit)
     }
 
     @Test func failedTurnIsLoggedAndMeasured() async {

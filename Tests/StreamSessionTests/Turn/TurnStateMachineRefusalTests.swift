@@ -14,13 +14,19 @@ import Testing
         turn.fail(Self.throttled())
         #expect(
             turn.last
-                == .open(.init(attempt: 2, transport: .httpSSE, reason: .rateLimit(retry: 1, limit: 2), step: .again()))
+                == .open(
+                    .init(
+                        attempt: 2, transport: .httpSSE,
+                        reason: .rateLimit(retry: 1, limit: 2, Self.throttled()), step: .again()))
         )
         turn.fail(.endedEarly)
         turn.fail(Self.throttled())
         #expect(
             turn.last
-                == .open(.init(attempt: 4, transport: .httpSSE, reason: .rateLimit(retry: 2, limit: 2), step: .again()))
+                == .open(
+                    .init(
+                        attempt: 4, transport: .httpSSE,
+                        reason: .rateLimit(retry: 2, limit: 2, Self.throttled()), step: .again()))
         )
         turn.fail(Self.throttled())
         #expect(turn.last == .fail(TurnFailure(.throttled, Self.throttled())))

@@ -12,13 +12,16 @@ extension EventReader {
         guard self.machine.replaySafety == .completed else { return nil }
         var response = self.record.completedResponse(behind: request?.carriedItems ?? []).map(self.redaction.response)
         response?.requestID = self.evidence.requestID
+        response?.rateLimits = self.evidence.rateLimits
         response?.turnState = request?.turnState
         return response
     }
 
     /// The complete response, without its text.
     var response: ChappieResponse? {
-        self.record.response(requestID: self.evidence.requestID).map(self.redaction.response)
+        var response = self.record.response(requestID: self.evidence.requestID)
+        response?.rateLimits = self.evidence.rateLimits
+        return response.map(self.redaction.response)
     }
 
     /// The facts about the turn in its log lines.

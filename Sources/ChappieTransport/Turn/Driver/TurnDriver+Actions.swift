@@ -116,7 +116,10 @@ extension TurnDriver {
         self.reader.begin(attempt)
         if !attempt.continuesResponse { self.sender?.outgoing.dropFinishedItems() }
         self.recorder.began(attempt, reconnects: self.reader.machine.reconnectCount)
-        if attempt.transport == .httpSSE { self.reader.machine.requestSent(attempt: attempt.number) }
+        if attempt.transport == .httpSSE {
+            self.reader.machine.requestSent(attempt: attempt.number)
+            self.attempts.current?.isRequestSent = true
+        }
         guard let kept = attempt.kept else { return }
         self.recorder.connected(attempt, at: attempt.startedAt)
         self.action = self.reader.lent(attempt, kept.exchange)
@@ -136,6 +139,7 @@ extension TurnDriver {
         self.closeOther(outcome: "lost-race")
         self.reader.machine.requestSent(attempt: attempt.number)
         self.attempts.current?.requestedAt = self.now
+        self.attempts.current?.isRequestSent = true
         attempt.connection.send(message, as: .text)
     }
 
@@ -147,6 +151,7 @@ extension TurnDriver {
             self.reader.noteFallback(because: tag, hedge.step, self.recorder)
         }
         self.attempts.current?.requestedAt = self.now
+        self.attempts.current?.isRequestSent = true
         self.attempts.current?.connection.release()
         // The body of a refusal is not awaited any longer.
         if let refusal = self.attempts.otherRefusal { self.otherFailed(refusal) }
@@ -159,8 +164,11 @@ extension TurnDriver {
         if self.deadlines.isOver(at: self.now + delay) {
             return self.action = self.reader.machine.delayOutlastsTurn(attempt: opening.attempt)
         }
-        if self.recorder.retries(after: delay, opening) {
-            if let diagnostic = ChappieDiagnostic(retry: opening) { self.reader.report(diagnostic) }
+        let isNew = self.recorder.retries(
+            after: delay, opening,
+            category: opening.reason.failure.map { self.reader.category(of: $0, of: self.attempts, at: self.now) })
+        if isNew {
+            if let diagnostic = ChappieDiagnostic(retry: opening, after: delay) { self.reader.report(diagnostic) }
             // The consumer gets the delay's diagnostic before the delay begins.
             if self.reader.queue.count > 0 { return self.action = .wait(delay, then: opening) }
         }

@@ -104,7 +104,10 @@ extension TurnDriver {
 
     private func handle(_ event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int) {
         guard let sender = self.sender else { return }
-        if !event.kind.isContentFree, !event.kind.isTerminal { self.ticket.serverAnswered() }
+        if !event.kind.isContentFree, !event.kind.isTerminal {
+            self.ticket.serverAnswered()
+            self.attempts.current?.hasContent = true
+        }
         if self.reader.steeredEnd != nil, event.kind.isOfSuccessor {
             self.reader.beginSuccessor(attempt: attempt)
             self.attempts.current?.steeredAt = nil
@@ -146,7 +149,9 @@ extension TurnDriver {
 
     /// Records the deltas that the reader has handled.
     private func noteProgressOfQueued() {
-        if self.reader.meter.takeProgress() { self.attempts.current?.progressed(at: self.reader.meter.time) }
+        guard self.reader.meter.takeProgress() else { return }
+        self.attempts.current?.progressed(at: self.reader.meter.time)
+        self.attempts.current?.hasContent = true
     }
 
     /// Counts the last event of a batch as read when the consumer has taken it, because its time is not the server's.

@@ -184,7 +184,7 @@ extension TurnDriver {
         // Nothing is sent behind the head of an answer to a POST: what follows is decided by the events.
         self.action = nil
         self.reader.beginBatch(attempt: attempt, at: self.moment)
-        PaddedBytes(beginning).withBytes {
+        unsafe PaddedBytes(beginning).withBytes {
             unsafe self.receivedEventStream(UnsafeRawBufferPointer($0), attempt: attempt)
         }
         self.endBatch()
@@ -231,7 +231,7 @@ extension TurnDriver {
         parser = self.parser
         self.reader.beginBatch(attempt: number, at: self.moment)
         // An event that is too large has been reported with its bytes.
-        try? PaddedBytes(Array("\n\n".utf8)).withBytes { blankLines in
+        unsafe try? PaddedBytes(Array("\n\n".utf8)).withBytes { blankLines in
             unsafe try parser.parse(UnsafeRawBufferPointer(blankLines)) { item in
                 guard case .event(let event) = unsafe item, unsafe self.reader.isTerminal(event) else { return }
                 unsafe self.received(event, attempt: number)
@@ -254,6 +254,7 @@ extension TurnDriver {
     /// Performs the state machine's action after the end of the attempt.
     func follow(_ action: TurnStateMachine.Action, after failure: AttemptFailure) {
         self.action = action
+        self.attempts.current?.failure = failure
         self.sender?.attemptFailed()
         if let attempt = self.attempts.current {
             self.reader.noteEnd(
@@ -266,6 +267,8 @@ extension TurnDriver {
         case .ignore:
             self.continueWithOther(after: failure)
         case .open(let opening) where opening.reason == .replacement:
+            // The connection was dead: nothing of the request has reached the server.
+            self.attempts.current?.isRequestSent = false
             self.closeAttempt(outcome: "replaced")
         case .open, .openHedge, .release, .park, .send, .receive, .deliver, .wait, .refreshCredential:
             // The upgrade beside a failed POST may still serve a later turn.
