@@ -39,6 +39,13 @@ let package = Package(
             name: "ParserAlone", dependencies: [.product(name: "ServerSentEvents", package: transport)],
             swiftSettings: settings),
         .executableTarget(
+            name: "Batch",
+            dependencies: [
+                .product(name: "ChappieTransport", package: transport),
+                .product(name: "ChappieTestServer", package: transport),
+            ],
+            swiftSettings: settings),
+        .executableTarget(
             name: "ModelContext", dependencies: [.product(name: "EventSource", package: transport)],
             swiftSettings: settings),
         .executableTarget(

@@ -49,6 +49,9 @@ printf 'event: greeting\ndata: hello\n\ndata: two\ndata: lines\n\n' |
     expect 0 ParserAlone -- 'greeting "hello"' 'message "two\\nlines"'
 printf 'data: whole\n\ndata: half' |
     expect 1 ParserAlone -- 'message "whole"' 'ParserAlone: the stream ends inside an event'
+printf 'Why is the sky blue?\n%.0s' {1..12} |
+    expect 0 Batch -- 'Batch: a rate limit: waiting 1\.0 seconds' '1: Air scatters blue light more than red\.' \
+        '12: Air scatters blue light more than red\.'
 expect 0 Observability -- 'Air scatters blue light more than red\.' 'attempts: 2 \(.*completed\), reconnects: 1, .*' \
     'warning chappie: .* An attempt has failed\.' 'metric chappie\.duration operation=turn outcome=completed [0-9]+ ns' \
     </dev/null

@@ -2,6 +2,7 @@
 
 @_exported public import struct ResponseEvents.ChappieTokenUsage
 @_exported public import struct StreamSession.ChappieCircuitBreakerPolicy
+@_exported public import struct StreamSession.ChappieConcurrencyPolicy
 @_exported public import enum StreamSession.ChappieErrorCategory
 @_exported public import struct StreamSession.ChappieRateLimitBackoffPolicy
 @_exported public import enum StreamSession.ChappieRecoveryPolicy

@@ -22,6 +22,8 @@ final class Engine: Sendable {
     let redaction: SecretRedaction
     /// Counts the running turns.
     let gate = TurnGate()
+    /// Lets turns wait for their place; nil where every turn begins at once.
+    let queue: TurnQueue?
     private let state: LockedValue<State>
 
     init(configuration: ChappieTransportConfiguration, transport: any StreamTransport, clock: TurnClock) {
@@ -31,6 +33,8 @@ final class Engine: Sendable {
         self.transport = transport
         self.clock = clock
         self.redaction = SecretRedaction(configuration)
+        self.queue =
+            configuration.concurrency == .unlimited ? nil : TurnQueue(configuration.concurrency, clock: clock)
         self.state = LockedValue(
             State(
                 webSocket: WebSocketAvailabilityTracker(fallback: configuration.policy.fallback),

@@ -42,6 +42,10 @@ public struct ChappieTransportConfiguration: Sendable {
     public var rateLimitBackoff: ChappieRateLimitBackoffPolicy = .default
     /// The policy by which turns fail without being tried.
     public var circuitBreaker: ChappieCircuitBreakerPolicy = .default
+    /// The policy for the number of turns at a time, and for a pause of all of them behind status code 429.
+    ///
+    /// Default `.unlimited`. For a program with many turns, such as a batch.
+    public var concurrency: ChappieConcurrencyPolicy = .unlimited
     /// The source of a finished tool call's output, as an input item, a JSON object in UTF-8.
     ///
     /// Default: none, and then calls are not carried. It is called with the item of each call of a broken response that

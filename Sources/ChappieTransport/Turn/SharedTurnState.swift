@@ -30,6 +30,8 @@ struct SharedTurnState {
     var response: ChappieResponse?
     /// The right to run, from the first read to the end or a cancellation; nil for a part of a turn that has it.
     var admission: TurnAdmission?
+    /// The place among the turns that run at a time; nil where their number has no limit.
+    var place: TurnPlace?
     /// The circuit breaker's ticket, which is answered once: at the turn's end, or when its stream is dropped.
     var ticket: CircuitBreaker.Ticket?
 

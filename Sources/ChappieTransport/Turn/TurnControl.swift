@@ -54,8 +54,21 @@ final class TurnControl: Sendable {
         self.abandonTicket()
     }
 
-    /// Gives back the right to run.
-    func leave() { _ = self.shared.withLock { $0.admission.take() } }
+    /// Waits for a place among the turns that run at a time; `end` is the end of the turn's time.
+    ///
+    /// - Throws: `unanswered` when the turn is given up, or its time is over.
+    func takePlace(by end: Duration?) async throws(RequestSender.Failure) {
+        guard let queue = self.engine.queue else { return }
+        do {
+            let place = try await self.questions.answer(by: end) { try await queue.place() }
+            self.shared.withLock { if !$0.isCancelled { $0.place = place } }
+        } catch {
+            throw .unanswered(error)
+        }
+    }
+
+    /// Gives back the right to run, and the place.
+    func leave() { _ = self.shared.withLock { ($0.admission.take(), $0.place.take()) } }
 
     /// Takes the ticket, so that it is answered once.
     func takeTicket() -> CircuitBreaker.Ticket? { self.shared.withLock { $0.ticket.take() } }

@@ -168,6 +168,7 @@ extension TurnDriver {
             after: delay, opening,
             category: opening.reason.failure.map { self.reader.category(of: $0, of: self.attempts, at: self.now) })
         if isNew {
+            if case .rateLimit = opening.reason { self.engine.queue?.pause(for: delay) }
             if let diagnostic = ChappieDiagnostic(retry: opening, after: delay) { self.reader.report(diagnostic) }
             // The consumer gets the delay's diagnostic before the delay begins.
             if self.reader.queue.count > 0 { return self.action = .wait(delay, then: opening) }
@@ -200,6 +201,9 @@ extension TurnDriver {
 
     private func fail(_ failure: TurnFailure) {
         if self.reader.machine.condemnsWebSocket { self.engine.condemnWebSocket() }
+        if failure.kind == .throttled, let delay = failure.failure?.retryAfter {
+            self.engine.queue?.pause(for: min(delay, self.engine.configuration.rateLimitBackoff.maximumDelay))
+        }
         let error = self.reader.error(for: failure, of: self.attempts, at: self.now)
         let message = self.reader.evidence.serverMessage(for: failure, error, redaction: self.redaction)
         self.shared.withLock { $0.serverMessage = message }

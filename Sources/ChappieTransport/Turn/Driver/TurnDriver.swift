@@ -217,6 +217,7 @@ import TransportSurface
         do throws(RequestSender.Failure) {
             let sender = try RequestSender.permitted(self.engine, self.request, self.control, &self.ticket)
             self.sender = sender
+            try await self.control.takePlace(by: self.deadlines.end)
             _ = try await sender.refreshCredential(.connecting, by: self.deadlines.end)
             try self.start(sender)
         } catch {
