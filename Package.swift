@@ -106,7 +106,7 @@ let package = Package(
         .target(
             name: "ChappieTestServer", dependencies: ["CTestServerTLS", "CZlib", "PlatformC", "PlatformFoundation"],
             exclude: ["Scenarios/README.md"],
-            resources: [.embedInCode("Scenarios")], swiftSettings: baseSettings),
+            resources: [.embedInCode("Scenarios"), .embedInCode("Schemas")], swiftSettings: baseSettings),
         .executableTarget(
             name: "ChappieCommand",
             dependencies: [
@@ -237,7 +237,7 @@ let package = Package(
             swiftSettings: baseSettings),
         .testTarget(
             name: "ChappieSignInTests",
-            dependencies: ["Chappie", "ChappieSignIn", "ChappieTransport", "StreamTransport"],
+            dependencies: ["Chappie", "ChappieSignIn", "ChappieTransport", "StreamTransport", "TransportSurface"],
             swiftSettings: baseSettings),
         .testTarget(
             name: "ChappieTestServerTests", dependencies: ["ChappieTestServer", "PlatformC"],

@@ -9,7 +9,8 @@ import PlatformFoundation
 struct ChappieCommand {
     /// Runs the command that the arguments name.
     ///
-    /// It is not asynchronous itself, because the runtime of asynchronous functions opens descriptors.
+    /// It is not asynchronous itself, because the runtime of asynchronous functions opens descriptors and starts threads:
+    /// commands that need none, such as `chappie sse`, run at once, with any limits of the process.
     static func main() {
         Self.openStandardDescriptors()
         // A closed pipe is an error of `write`, not the end of the process.
@@ -18,14 +19,17 @@ struct ChappieCommand {
         signal(SIGQUIT, SIG_DFL)
         let environment = ProcessInfo.processInfo.environment
         let dispatch = CommandDispatch(environment: environment, console: Console(environment: environment))
-        let words = Array(CommandLine.arguments.dropFirst())
-        // Streams are read off the main actor: a hop for every element would cost more than the element.
-        Task.detached {
-            let status = await dispatch.run(words)
-            await ChappieStreamingTransport.finishClosing()
-            exit(status.rawValue)
+        switch dispatch.begin(Array(CommandLine.arguments.dropFirst())) {
+        case .ended(let status): exit(status.rawValue)
+        case .asynchronous(let run):
+            // Streams are read off the main actor: a hop for every element would cost more than the element.
+            Task.detached {
+                let status = await dispatch.finish(run)
+                await ChappieStreamingTransport.finishClosing()
+                exit(status.rawValue)
+            }
+            dispatchMain()
         }
-        dispatchMain()
     }
 
     /// Opens standard input, output and error where the parent process has closed them.

@@ -3,6 +3,7 @@
 // Values without an owner.
 import Chappie
 import ChappieSignIn
+import ChappieTestServer
 
 /// The exit code of a command, for its parent process.
 ///
@@ -40,7 +41,7 @@ extension ExitCode {
         case is UsageError: self = .usage
         case DescriptorError.interrupted: self = .interrupted
         case DescriptorError.late: self = .timedOut
-        case is DescriptorError: self = .unavailable
+        case is DescriptorError, is ResourceShortage, is ChappieTestServer.StartError: self = .unavailable
         default: self = .defect
         }
     }

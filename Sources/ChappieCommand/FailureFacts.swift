@@ -3,6 +3,7 @@
 // Values without an owner.
 import Chappie
 import ChappieSignIn
+import ChappieTestServer
 import EventSource
 import WebSocketClient
 
@@ -37,6 +38,7 @@ struct FailureFacts {
 
     /// Collects the facts of an error, with the words for an interruption.
     init(_ error: any Error, interruption: String = "Interrupted.") {
+        let error = (error as? ChappieTestServer.StartError).flatMap(ResourceShortage.init) ?? error
         (self.tag, self.category, self.isRetryable, self.safeDescription) =
             switch error {
             case let error as any LibraryError:
@@ -55,6 +57,7 @@ struct FailureFacts {
             case let error as UsageError: ("usage", .validation, false, error.message)
             case let error as SignedOutError: (ChappieClientError.missingCredential.tag, .auth, false, error.message)
             case let error as NoServerError: (ChappieClientError.missingCredential.tag, .auth, false, error.message)
+            case let error as ResourceShortage: (error.tag, .internal, true, error.message)
             case let error as DescriptorError:
                 ("input-output", .internal, false, "input or output failed: \(error.message)")
             default:

@@ -84,10 +84,19 @@ struct AuthorizationClient: Sendable {
     private static func authError(_ error: any Error) -> ChappieAuthError {
         switch error {
         case is CancellationError: .cancelledSignIn
-        case ChappieClientError.transport(let failure) where failure.code == .eventTooLarge: .invalidResponse
+        case ChappieClientError.transport(let failure) where failure.code == .eventTooLarge || failure.isCut:
+            .invalidResponse
         case let error as ChappieClientError: .networkFailure(error.failureReason ?? error.tag)
         default: .unknown("The exchange with the authorization server failed.")
         }
+    }
+}
+
+extension ChappieTransportFailure {
+    /// Indicates whether an answer with a success has begun, and has ended within its content.
+    fileprivate var isCut: Bool {
+        let codes: [Code] = [.connectionLost, .endedEarly, .malformedBody, .corruptContentCoding]
+        return self.phase == .stream && codes.contains(self.code)
     }
 }
 

@@ -20,6 +20,38 @@ public struct ChappieAccount: Sendable, Equatable {
     public let expiresAt: Date?
     /// Indicates whether only a new sign-in helps: there is no refresh token, or the server has refused it for good.
     public let requiresReauthentication: Bool
+    /// The credential without its tokens, for the question what the next request does.
+    private let schedule: Schedule
+
+    /// The facts that decide about the next request.
+    private struct Schedule: Sendable, Equatable {
+        let hasRefreshToken: Bool
+        let isRefused: Bool
+        let refreshedAt: Date
+    }
+
+    /// The effect of the next request on the stored tokens.
+    package enum NextRequest: String, Sendable {
+        /// The access token is sent as it is.
+        case usesToken = "uses-token"
+        /// The tokens are refreshed first.
+        case refreshes
+        /// It fails: only a new sign-in helps.
+        case requiresSignIn = "requires-sign-in"
+    }
+
+    /// Returns the effect of a request at a time, with the default settings of a session.
+    package func nextRequest(at date: Date) -> NextRequest {
+        if self.schedule.isRefused { return .requiresSignIn }
+        let schedule = RefreshSchedule(lead: ChappieSignInConfiguration().refreshLead)
+        let advice = schedule.advice(
+            expiresAt: self.expiresAt, refreshedAt: self.schedule.refreshedAt, at: date)
+        return switch advice {
+        case .keep: .usesToken
+        case .refreshSoon: self.schedule.hasRefreshToken ? .refreshes : .usesToken
+        case .refreshNow: self.schedule.hasRefreshToken ? .refreshes : .requiresSignIn
+        }
+    }
 
     init(name: String, credential: ChappieStoredCredential) {
         let claims = credential.claims
@@ -32,6 +64,9 @@ public struct ChappieAccount: Sendable, Equatable {
         self.planType = claims.planType.map(redaction.words)
         self.userID = claims.userID.map(redaction.words)
         self.expiresAt = credential.expiresAt
+        self.schedule = Schedule(
+            hasRefreshToken: credential.refreshToken != nil, isRefused: credential.refreshFailure != nil,
+            refreshedAt: credential.refreshedAt)
         self.requiresReauthentication = credential.refreshToken == nil || credential.refreshFailure != nil
     }
 }

@@ -35,20 +35,31 @@ public final class ChappieAuthSession: Sendable {
     /// Asks for a device code (RFC 8628 section 3.1), for a user with another device or browser.
     ///
     /// Throws `ChappieAuthError`: `networkFailure`, `invalidResponse`, `cancelledSignIn`, and `unknown` where there is
-    /// no client ID, or the server does not support device codes.
+    /// no client ID, or the server does not support device codes; and the storage's errors where it could not store the
+    /// credential.
     public func startDeviceCodeSignIn() async throws -> ChappieDeviceCodeSignIn {
-        try await ChappieDeviceCodeSignIn(session: self)
+        try await self.checkStoring()
+        return try await ChappieDeviceCodeSignIn(session: self)
     }
 
     /// Prepares an authorization with PKCE (RFC 7636) in a browser on this machine, and listens for its return.
     ///
     /// Throws `ChappieAuthError`: `secureRandomFailed`, and `unknown` where there is no client ID, no support by the
-    /// server, or no free port.
+    /// server, or no free port; and the storage's errors where it could not store the credential.
     public func startBrowserSignIn() async throws -> ChappieBrowserSignIn {
-        try await ChappieBrowserSignIn(session: self)
+        try await self.checkStoring()
+        return try await ChappieBrowserSignIn(session: self)
     }
 
-    /// Stores the tokens of a sign-in.
+    /// Finds a storage that cannot be written before the user signs in.
+    private func checkStoring() async throws {
+        let (storage, signIn) = (self.storage, self.configuration.signIn)
+        try await storage.withLock(of: signIn.account, timeout: signIn.lockTimeout) {
+            try storage.checkStoring(of: signIn.account)
+        }
+    }
+
+    /// Stores the tokens of a sign-in; has them revoked where that fails.
     func finish(_ grant: TokenGrant) async throws -> ChappieAccount {
         // A token of an unknown type must not be used (RFC 6749 section 7.1).
         guard let accessToken = grant.accessToken, grant.isBearer else { throw ChappieAuthError.invalidResponse }
@@ -60,9 +71,15 @@ public final class ChappieAuthSession: Sendable {
         stored.endpoints = signIn.server.keptEndpoints
         stored.accountID = stored.claims.accountID
         stored.expiresAt = grant.expiresAt(of: accessToken, now: stored.refreshedAt)
-        let (storage, credential) = (self.storage, stored)
-        try await storage.withLock(of: signIn.account, timeout: signIn.lockTimeout) {
-            try storage.store(credential, of: signIn.account)
+        let (storage, keeper, credential) = (self.storage, self.keeper, stored)
+        do {
+            try await storage.withLock(of: signIn.account, timeout: signIn.lockTimeout) {
+                try storage.store(credential, of: signIn.account)
+            }
+        } catch {
+            // No one else can have them revoked. The sign-in may have been cancelled, which must not end this.
+            _ = await Task { await keeper.revoke(credential) }.value
+            throw error
         }
         return ChappieAccount(name: signIn.account, credential: credential)
     }
@@ -123,6 +140,9 @@ public final class ChappieAuthSession: Sendable {
     ///
     /// Throws the storage's errors; the revocation is best effort.
     public func signOut() async throws { try await self.keeper.signOut() }
+
+    /// Does the same, and returns what became of the tokens at the server.
+    package func signOutWithResult() async throws -> RevocationResult { try await self.keeper.signOut() }
 }
 
 extension ChappieAuthSession: CustomReflectable {

@@ -1,4 +1,5 @@
 // The command line's words, their conversion to types, and the suggestions for wrong ones.
+import ChappieTestServer
 import Testing
 
 @testable import ChappieCommand

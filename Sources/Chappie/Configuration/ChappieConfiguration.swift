@@ -1,3 +1,6 @@
+// `ProcessInfo`.
+import Foundation
+
 /// The settings of a client.
 ///
 /// Immutable once the client is made.
@@ -66,8 +69,15 @@ public struct ChappieConfiguration: Sendable {
         set { self.transport[keyPath: member] = newValue }
     }
 
-    /// The default model.
-    public static let defaultModel = "gpt-5.5"
+    /// The default model: that of the environment variable `CHAPPIE_MODEL`, or `gpt-5.5`.
+    ///
+    /// The environment is read once.
+    public static let defaultModel = Self.model(in: ProcessInfo.processInfo.environment)
+
+    static func model(in environment: [String: String]) -> String {
+        guard let model = environment["CHAPPIE_MODEL"], !model.isEmpty else { return "gpt-5.5" }
+        return model
+    }
 
     /// Creates a configuration; every parameter has a default.
     ///

@@ -99,19 +99,24 @@ public struct ChappieEndpoint: Sendable, Equatable {
 }
 
 extension ChappieEndpoint {
-    /// The environment variable that names another server for clients that are given no endpoint.
-    static let baseURLVariable = "CHAPPIE_BASE_URL"
+    /// The environment variables that name another server for clients that are given no endpoint; the first that is set
+    /// and not empty counts.
+    ///
+    /// OpenAI's own libraries read the second one beside `OPENAI_API_KEY`: a key of a company's gateway must not go to
+    /// the vendor.
+    package static let baseURLVariables = ["CHAPPIE_BASE_URL", "OPENAI_BASE_URL"]
 
     /// The endpoint of a configuration that is given neither an endpoint nor a credential: `other(_:)` with the URL in
-    /// the environment variable `CHAPPIE_BASE_URL` and the key in `OPENAI_API_KEY`, or `openAI` when the variable is
-    /// unset, empty, or OpenAI's own.
+    /// the environment variable `CHAPPIE_BASE_URL`, or else `OPENAI_BASE_URL`, and the key in `OPENAI_API_KEY`; or
+    /// `openAI` when both are unset, empty, or OpenAI's own.
     ///
     /// The environment is read at each access. With a value that is not an http or https URL, each turn fails as an
     /// invalid request.
     public static var `default`: Self { Self.default(in: ProcessInfo.processInfo.environment) }
 
     static func `default`(in environment: [String: String]) -> Self {
-        guard let address = environment[Self.baseURLVariable], !address.isEmpty else { return .openAI }
+        let addresses = Self.baseURLVariables.lazy.compactMap { environment[$0] }
+        guard let address = addresses.first(where: { !$0.isEmpty }) else { return .openAI }
         let url = URL(string: address) ?? URL(filePath: "/")
         guard url != Self.openAI.baseURL else { return .openAI }
         var endpoint = Self.other(url)

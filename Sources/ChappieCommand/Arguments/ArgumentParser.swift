@@ -1,4 +1,5 @@
 // Parses the words of a command line into options and operands. Pure.
+import ChappieTestServer
 
 /// Reads a command's arguments by its syntax.
 ///

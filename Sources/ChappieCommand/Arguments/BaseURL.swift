@@ -1,10 +1,13 @@
 // The addresses of servers, as they are typed.
+import Chappie
 import PlatformFoundation
 
 /// Base URLs from text.
 enum BaseURL {
     /// The address used when there is a key and no base URL.
     static let byDefault = "https://api.openai.com/v1"
+    /// The environment variables with a base URL, in the order of their precedence.
+    static let variables = ChappieEndpoint.baseURLVariables
 
     /// Reads a URL with a scheme and a host; throws when the text is not one.
     ///

@@ -1,4 +1,5 @@
 // Selects the command, and handles what all commands share: help, colour, and the reporting of errors.
+import ChappieTestServer
 
 /// Finds and runs commands.
 struct CommandDispatch: Sendable {
@@ -14,18 +15,35 @@ struct CommandDispatch: Sendable {
     /// The console for the output.
     let console: Console
 
-    /// Runs the command that the words name.
-    func run(_ words: [String]) async -> ExitCode {
+    /// A command that needs asynchronous functions, and its arguments.
+    struct Run: Sendable {
+        fileprivate let name: String
+        /// The words behind the name.
+        fileprivate let words: [String]
+        fileprivate let arguments: ParsedArguments
+        fileprivate let console: Console
+    }
+
+    /// The beginning of a command.
+    enum Beginning: Sendable {
+        /// It has run to its end.
+        case ended(ExitCode)
+        /// It goes on by `finish(_:)`.
+        case asynchronous(Run)
+    }
+
+    /// Begins the command that the words name.
+    func begin(_ words: [String]) -> Beginning {
         switch words.first {
-        case "--version": return self.print(PackageVersion.text())
+        case "--version": return .ended(self.print(PackageVersion.text()))
         case "help" where words.count > 1 && !["--help", "-h"].contains(words[1]):
-            return await self.runCommand(words[1], ["--help"])
-        case "--help", "-h", "help": return self.print(self.help.text(for: Self.commands))
+            return self.begin(words[1], ["--help"])
+        case "--help", "-h", "help": return .ended(self.print(self.help.text(for: Self.commands)))
         case nil:
             let help = HelpText(columnCount: self.console.errorOutput.columnCount)
             try? self.console.errorOutput.write(help.text(for: Self.commands))
-            return .usage
-        case .some(let name): return await self.runCommand(name, Array(words.dropFirst()))
+            return .ended(.usage)
+        case .some(let name): return self.begin(name, Array(words.dropFirst()))
         }
     }
 
@@ -40,20 +58,51 @@ struct CommandDispatch: Sendable {
         }
     }
 
-    private func runCommand(_ name: String, _ words: [String]) async -> ExitCode {
-        guard let syntax = Self.commands.first(where: { $0.name == name }) else { return self.unknownCommand(name) }
+    private func begin(_ name: String, _ words: [String]) -> Beginning {
+        guard let syntax = Self.commands.first(where: { $0.name == name }) else {
+            return .ended(self.unknownCommand(name))
+        }
         do {
             let arguments = try ArgumentParser(syntax).parse(words)
-            guard !arguments.has("help") else { return self.print(self.help.text(for: syntax)) }
+            guard !arguments.has("help") else { return .ended(self.print(self.help.text(for: syntax))) }
             var console = self.console
             console.color = try arguments.choice("color") ?? .auto
-            return try await self.run(syntax.name, arguments, console)
+            if let status = try self.runAtOnce(name, arguments, console) { return .ended(status) }
+            if let shortage = ResourceShortage.current() { throw shortage }
+            return .asynchronous(Run(name: name, words: words, arguments: arguments, console: console))
         } catch {
-            // The lines of a stream end with the error, also of one that has not begun.
-            if name == StreamCommand.syntax.name, let line = StreamJSONPrinter.line(of: error, words: words) {
-                try? self.console.write(line)
-            }
-            return self.console.report(error, command: name)
+            return .ended(self.report(error, of: name, words))
+        }
+    }
+
+    /// Runs a command that has begun to its end.
+    func finish(_ run: Run) async -> ExitCode {
+        do {
+            return try await self.run(run.name, run.arguments, run.console)
+        } catch {
+            return self.report(error, of: run.name, run.words)
+        }
+    }
+
+    private func report(_ error: any Error, of name: String, _ words: [String]) -> ExitCode {
+        // The lines of a stream end with the error, also of one that has not begun.
+        if name == StreamCommand.syntax.name, let line = StreamJSONPrinter.line(of: error, words: words) {
+            try? self.console.write(line)
+        }
+        return self.console.report(error, command: name)
+    }
+
+    /// Runs a command without asynchronous functions; returns nil for those that have some.
+    private func runAtOnce(
+        _ name: String, _ arguments: ParsedArguments, _ console: Console
+    ) throws -> ExitCode? {
+        switch name {
+        case SSECommand.syntax.name: try SSECommand(console: console).run(arguments)
+        case WhoamiCommand.syntax.name:
+            try WhoamiCommand(console: console, environment: self.environment).run(arguments)
+        case CompletionCommand.syntax.name: try CompletionCommand(console: console).run(arguments)
+        case ManualCommand.syntax.name: try ManualCommand(console: console).run()
+        default: nil
         }
     }
 
@@ -63,20 +112,15 @@ struct CommandDispatch: Sendable {
             try await StreamCommand(console: console, environment: self.environment).run(arguments)
         case EventsCommand.syntax.name: try await EventsCommand(console: console).run(arguments)
         case ServeCommand.syntax.name: try await ServeCommand(console: console).run(arguments)
-        case SSECommand.syntax.name: try SSECommand(console: console).run(arguments)
         case WebSocketCommand.syntax.name: try await WebSocketCommand(console: console).run(arguments)
         case LoginCommand.syntax.name:
             try await LoginCommand(console: console, environment: self.environment).run(arguments)
         case LogoutCommand.syntax.name:
             try await LogoutCommand(console: console, environment: self.environment).run(arguments)
-        case WhoamiCommand.syntax.name:
-            try WhoamiCommand(console: console, environment: self.environment).run(arguments)
         case UsageCommand.syntax.name:
             try await UsageCommand(console: console, environment: self.environment).run(arguments)
         case DoctorCommand.syntax.name:
             try await DoctorCommand(console: console, environment: self.environment).run(arguments)
-        case CompletionCommand.syntax.name: try CompletionCommand(console: console).run(arguments)
-        case ManualCommand.syntax.name: try ManualCommand(console: console).run()
         default: try await DemoCommand(console: console).run()
         }
     }

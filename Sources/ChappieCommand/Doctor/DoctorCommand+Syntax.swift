@@ -23,7 +23,7 @@ extension DoctorCommand {
             WebSocketQuirks.subprotocolOption,
         ] + SignInOptions.connectionOptions,
         notes: [
-            "URL is the base URL; environment CHAPPIE_BASE_URL, then \(BaseURL.byDefault). Without a URL and without a key, "
+            "URL is the base URL; environment CHAPPIE_BASE_URL, then OPENAI_BASE_URL, then \(BaseURL.byDefault). Without a URL and without a key, "
                 + "the signed-in account and its server are examined. The exit code is 0 when everything works, 75 when turns "
                 + "are possible with a defect or may be possible, and 69 when none is.",
             "Messages and event streams cannot be examined at an API without asking a model. Run 'chappie serve --probe' "

@@ -56,9 +56,8 @@ struct DoctorOptions {
         self.extent = arguments.has("fast") ? .fast : .whole
         self.form = arguments.has("json") ? .json : arguments.has("suggest") ? .suggestion : .text
         self.isFull = arguments.has("full")
-        self.subject =
-            server.isOfEnvironment && !self.isFull
-            ? "the server of CHAPPIE_BASE_URL" : Self.origin(of: configuration.baseURL)
+        let variable = self.isFull ? nil : server.variable
+        self.subject = variable.map { "the server of \($0)" } ?? Self.origin(of: configuration.baseURL)
     }
 
     /// Returns whether an account is used: one that is named, or the one that is signed in where there is neither a key
@@ -72,17 +71,17 @@ struct DoctorOptions {
     private struct Server {
         let address: String?
         let key: String?
-        let isOfEnvironment: Bool
+        /// The variable of the environment that has the address; nil for another one.
+        let variable: String?
 
         init(_ arguments: ParsedArguments, environment: [String: String]) {
             // The token of a named account goes to an address that was given with it, and to no other.
             let environment = arguments.has("account") ? [:] : environment
-            func variable(_ names: [String]) -> String? {
-                names.lazy.compactMap { environment[$0] }.first { !$0.isEmpty }
-            }
-            self.key = arguments.text("api-key") ?? variable(["CHAPPIE_API_KEY", "OPENAI_API_KEY"])
-            self.isOfEnvironment = arguments.operands.isEmpty && variable(["CHAPPIE_BASE_URL"]) != nil
-            self.address = arguments.operands.first ?? variable(["CHAPPIE_BASE_URL"])
+            func first(_ names: [String]) -> String? { names.first { environment[$0]?.isEmpty == false } }
+            self.key =
+                arguments.text("api-key") ?? first(["CHAPPIE_API_KEY", "OPENAI_API_KEY"]).flatMap { environment[$0] }
+            self.variable = arguments.operands.isEmpty ? first(BaseURL.variables) : nil
+            self.address = arguments.operands.first ?? self.variable.flatMap { environment[$0] }
         }
     }
 

@@ -23,10 +23,11 @@ struct AccountPrinter {
     }
 
     /// Returns an account as one object on a line of its own.
-    static func line(_ account: ChappieAccount) -> String {
+    static func line(_ account: ChappieAccount, at date: Date = Date()) -> String {
         var writer = JSONLineWriter()
         writer.add("type", "account")
         Self.add(account, to: &writer)
+        writer.add("nextRequest", account.nextRequest(at: date).rawValue)
         return writer.line
     }
 
@@ -42,17 +43,22 @@ struct AccountPrinter {
     }
 
     private func end(_ account: ChappieAccount) -> String {
-        if account.requiresReauthentication {
-            let words = "sign in again: chappie login --account \(account.name.onOneLine(limit: 200))"
-            return self.style.red(self.wrapped(words))
-        }
+        let next = account.nextRequest(at: self.time.now)
+        let again = "sign in again: chappie login --account \(account.name.onOneLine(limit: 200))"
+        if next == .requiresSignIn { return self.style.red(self.wrapped(again)) }
         guard let expiresAt = account.expiresAt, let clock = self.time.clockWords(expiresAt) else {
-            return "the token is renewed by itself"
+            return next == .usesToken ? "the token is renewed by itself" : "the next request renews the token"
         }
-        guard let until = self.time.untilWords(expiresAt) else {
-            return self.wrapped("the token has ended (\(clock)); the next request renews it")
-        }
-        return self.wrapped("the token is good for \(until) (\(clock)), and is then renewed by itself")
+        let end = self.time.untilWords(expiresAt).map { "is good for \($0) (\(clock))" } ?? "has ended (\(clock))"
+        let words =
+            switch next {
+            case .refreshes, .requiresSignIn: "; the next request renews it"
+            case .usesToken where account.requiresReauthentication: ", and cannot be renewed; then \(again)"
+            // Its end is before its issue: the clock is wrong, and only the server knows.
+            case .usesToken where self.time.untilWords(expiresAt) == nil: " by this clock; the next request tries it"
+            case .usesToken: ", and is then renewed by itself"
+            }
+        return self.wrapped("the token \(end)\(words)")
     }
 
     private func wrapped(_ words: String) -> String {

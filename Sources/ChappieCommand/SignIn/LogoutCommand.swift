@@ -44,7 +44,17 @@ struct LogoutCommand {
             return
         }
         let session = Chappie.authSession(configuration: options.configuration(of: account, stored))
-        try await InterruptibleWork.run { try await session.signOut() }
-        self.console.note("Signed out: \(account.onOneLine(limit: 200)).")
+        let result = try await InterruptibleWork.run { try await session.signOutWithResult() }
+        self.console.note("Signed out: \(account.onOneLine(limit: 200)).\(Self.words(about: result))")
+    }
+
+    private static func words(about result: RevocationResult) -> String {
+        let rest = " The tokens are deleted here, and may be valid there until they end."
+        return switch result {
+        case .revoked: ""
+        case .unanswered: " The server did not answer the revocation." + rest
+        case .refused(let statusCode): " The server refused the revocation (status code \(statusCode))." + rest
+        case .notAsked: " The server was not asked to revoke the tokens." + rest
+        }
     }
 }

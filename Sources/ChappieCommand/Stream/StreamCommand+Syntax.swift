@@ -6,12 +6,15 @@ extension StreamCommand {
     /// The command's options and operand.
     static let syntax = CommandSyntax(
         name: "stream",
-        summary: "Streams one turn and prints the text as it arrives. PROMPT is read from standard input when it is -.",
+        summary:
+            "Streams one turn and prints the text as it arrives. PROMPT is read from standard input when it is -, "
+            + "or when there is none and the input is no terminal.",
         operand: "PROMPT",
         options: [
             .init(
                 "base-url", "URL",
-                "such as https://api.openai.com/v1 or http://127.0.0.1:8080/v1; environment CHAPPIE_BASE_URL"),
+                "such as https://api.openai.com/v1 or http://127.0.0.1:8080/v1; environment CHAPPIE_BASE_URL, then OPENAI_BASE_URL"
+            ),
             .init("api-key", "KEY", "environment CHAPPIE_API_KEY, then OPENAI_API_KEY"),
             .init(
                 "account", "NAME",
@@ -19,7 +22,7 @@ extension StreamCommand {
                     + SignInOptions.defaultAddress),
             SignInOptions.storeOption,
             .init("demo", "stream made-up text from an embedded server"),
-            .init("model", "NAME", "the model"),
+            .init("model", "NAME", "the model; environment CHAPPIE_MODEL"),
             .init("instructions", "TEXT", "the instructions, or system prompt"),
             .init("effort", "LEVEL", "the reasoning effort, such as low, medium or high"),
             .init("service-tier", "TIER", "the service tier, such as auto, flex or priority"),

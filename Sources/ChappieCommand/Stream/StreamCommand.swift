@@ -23,10 +23,13 @@ struct StreamCommand {
 
     /// Streams to the end of the turn; throws what prevents the stream from beginning.
     func run(_ arguments: ParsedArguments) async throws -> ExitCode {
-        var options = try StreamOptions(arguments, environment: self.environment)
+        var options = try StreamOptions(
+            arguments, environment: self.environment, pipesInput: isatty(STDIN_FILENO) == 0)
         let reportFile = try options.reportPath.map { path throws(UsageError) in try OutputFile(path: path) }
-        if options.readsPrompt {
+        if options.prompt != .argument {
             let prompt = try DescriptorReader.standardInput.readToEnd()
+            // A program that is started by another one may have no input, which is no prompt.
+            if prompt.isEmpty, options.prompt == .pipe { throw StreamOptions.noPrompt }
             options.request.messages = [.user(String(decoding: prompt, as: UTF8.self))]
         }
         let account = try self.account(arguments, options)

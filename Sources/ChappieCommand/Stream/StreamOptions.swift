@@ -15,14 +15,24 @@ struct StreamOptions {
         case remote(URL)
     }
 
+    /// The source of the prompt.
+    enum PromptSource: Equatable {
+        /// The command line, or the request's file.
+        case argument
+        /// Standard input, as it was asked for.
+        case input
+        /// Standard input, which is no terminal, for want of another one.
+        case pipe
+    }
+
     /// The server of the request.
     let endpoint: Endpoint
     /// The proof of identity.
     let credential: ChappieCredential?
     /// The request, without the prompt when that is read from standard input.
     var request: ChappieResponseRequest
-    /// Indicates whether the prompt is read from standard input.
-    let readsPrompt: Bool
+    /// The source of the prompt.
+    let prompt: PromptSource
     /// Indicates whether JSON lines are printed instead of text.
     let printsJSON: Bool
     /// The path of the report.
@@ -36,8 +46,14 @@ struct StreamOptions {
     private let settings: ChappieConfiguration
     private let quirks: WebSocketQuirks
 
-    /// Reads the arguments, the environment, and the file of the request.
-    init(_ arguments: ParsedArguments, environment: [String: String]) throws(UsageError) {
+    /// The error of a command line without a prompt.
+    static let noPrompt = UsageError("there is no prompt: give PROMPT, '-' for standard input, or --request FILE")
+
+    /// Reads the arguments, the environment, and the file of the request; `pipesInput` states that standard input is no
+    /// terminal.
+    init(
+        _ arguments: ParsedArguments, environment: [String: String], pipesInput: Bool = false
+    ) throws(UsageError) {
         if arguments.has("account"), arguments.has("api-key") {
             throw UsageError("--account and --api-key exclude each other")
         }
@@ -48,12 +64,13 @@ struct StreamOptions {
         // that was given with it.
         let environment = arguments.has("account") || arguments.has("demo") ? [:] : environment
         let key = Self.value(arguments.text("api-key"), environment, ["CHAPPIE_API_KEY", "OPENAI_API_KEY"])
-        let address = Self.value(arguments.text("base-url"), environment, ["CHAPPIE_BASE_URL"])
+        let address = Self.value(arguments.text("base-url"), environment, BaseURL.variables)
         self.endpoint =
             try arguments.has("demo") ? .embedded : Self.endpoint(address: address, hasKey: key != nil)
         self.credential = key.map { ChappieCredential(bearerToken: $0) }
-        self.readsPrompt = arguments.operands.first == "-"
-        self.request = try Self.request(arguments)
+        let isPiped = pipesInput && arguments.operands.isEmpty && !arguments.has("request")
+        self.prompt = arguments.operands.first == "-" ? .input : isPiped ? .pipe : .argument
+        self.request = try Self.request(arguments, readsPrompt: isPiped)
         self.printsJSON = arguments.has("json")
         self.reportPath = arguments.text("report")
         self.tools = try Self.tools(arguments)
@@ -107,11 +124,11 @@ struct StreamOptions {
         return .remote(try BaseURL.read(address))
     }
 
-    private static func request(_ arguments: ParsedArguments) throws(UsageError) -> ChappieResponseRequest {
+    private static func request(
+        _ arguments: ParsedArguments, readsPrompt: Bool
+    ) throws(UsageError) -> ChappieResponseRequest {
         let prompt = arguments.operands.first
-        guard prompt != nil || arguments.has("request") else {
-            throw UsageError("there is no prompt: give PROMPT, '-' for standard input, or --request FILE")
-        }
+        guard prompt != nil || arguments.has("request") || readsPrompt else { throw Self.noPrompt }
         var request = ChappieResponseRequest([])
         if let path = arguments.text("request") { request.bodyJSON = try DescriptorReader.bytes(ofFile: path) }
         if let prompt, prompt != "-" { request.messages = [.user(prompt)] }

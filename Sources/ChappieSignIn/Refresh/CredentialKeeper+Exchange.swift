@@ -29,6 +29,7 @@ extension CredentialKeeper {
             do {
                 return try await self.exchange(try self.current())
             } catch Failure.failed(let error) where purpose == .necessary && error.mayPass {
+                self.note(error)
                 guard self.clock.now() + pause - start <= Self.patience else { throw Failure.failed(error) }
                 try await self.clock.sleep(pause * Double.random(in: 0.5...1))
                 pause *= 2
@@ -114,20 +115,29 @@ extension CredentialKeeper {
 
     // MARK: Signing out
 
-    /// Asks the server to revoke a credential (RFC 7009 section 2.1), for 10 s at most; its answer does not matter.
-    func revoke(_ credential: ChappieStoredCredential) async {
+    /// Asks the server to revoke a credential (RFC 7009 section 2.1), for 10 s at most.
+    func revoke(_ credential: ChappieStoredCredential) async -> RevocationResult {
         let server = self.configuration.server
         // Only the issuer receives the token.
-        guard let url = server.revocation, credential.issuer == server.issuer.absoluteString else { return }
+        guard let url = server.revocation, credential.issuer == server.issuer.absoluteString else {
+            return .notAsked
+        }
         var parameters = [(name: "token", value: credential.refreshToken ?? credential.accessToken)]
         let kind = credential.refreshToken == nil ? "access_token" : "refresh_token"
         parameters.append((name: "token_type_hint", value: kind))
         parameters.append((name: "client_id", value: credential.clientID))
-        await withTaskGroup { [parameters] group in
-            group.addTask { _ = try? await self.send(parameters, to: url) }
-            group.addTask { try? await self.clock.sleep(Self.revocationTimeout) }
-            await group.next()
-            group.cancelAll()
+        return await withTaskGroup(of: RevocationResult.self) { [parameters] group in
+            group.addTask {
+                guard let answer = try? await self.send(parameters, to: url) else { return .unanswered }
+                let isSuccess = (200..<300).contains(answer.statusCode)
+                return isSuccess ? .revoked : .refused(statusCode: answer.statusCode)
+            }
+            group.addTask {
+                try? await self.clock.sleep(Self.revocationTimeout)
+                return .unanswered
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? .unanswered
         }
     }
 }
@@ -136,7 +146,10 @@ extension ChappieAuthError {
     /// Indicates whether another attempt may succeed: it cannot with an address that must not be used.
     fileprivate var mayPass: Bool {
         switch self {
-        case .networkFailure, .tokenExchangeFailed, .invalidResponse: true
+        case .networkFailure, .tokenExchangeFailed: true
+        // A server that has answered with a success may have used up the refresh token: with the same one it would
+        // suspect a theft. The next request of the program tries again.
+        case .invalidResponse: false
         case .expiredDeviceCode, .cancelledSignIn, .pollingTimeout, .callbackTimeout, .missingRefreshToken,
             .authorizationDenied, .secureRandomFailed, .unknown:
             false

@@ -1,6 +1,7 @@
 import ChappieTransport
 import PlatformFoundation
 import StreamTransport
+import TransportSurface
 
 /// Keeps the credential of one account fresh, one refresh at a time.
 ///
@@ -37,8 +38,32 @@ final class CredentialKeeper: Sendable {
 
     /// A running refresh.
     private struct Flight {
+        private struct Lateness {
+            var reason = ChappieAuthError.networkFailure("No answer came in time.")
+            var waiters: [LateReason] = []
+        }
+
         let purpose: Purpose
         let outcome = SharedOutcome<ChappieStoredCredential>()
+        private let lateness = LockedValue(Lateness())
+
+        init(purpose: Purpose) { self.purpose = purpose }
+
+        /// Tells a turn that waits for the refresh why it is not over yet, now and later.
+        func join(_ waiter: LateReason) {
+            self.lateness.withLock { lateness in
+                waiter.note(lateness.reason)
+                lateness.waiters.append(waiter)
+            }
+        }
+
+        /// Notes the failure of an attempt.
+        func note(_ reason: ChappieAuthError) {
+            self.lateness.withLock { lateness in
+                lateness.reason = reason
+                for waiter in lateness.waiters { waiter.note(reason) }
+            }
+        }
     }
 
     private struct State {
@@ -113,16 +138,19 @@ final class CredentialKeeper: Sendable {
     }
 
     /// See `ChappieAuthSession.signOut()`.
-    func signOut() async throws {
+    @discardableResult
+    func signOut() async throws -> RevocationResult {
         let flight = self.state.withLock { $0.flight }
         // Its result does not matter: the tokens that it stored are revoked.
         _ = try? await flight?.outcome.value()
         let account = self.configuration.account
-        try await self.storage.withLock(of: account, timeout: self.configuration.lockTimeout) {
+        return try await self.storage.withLock(of: account, timeout: self.configuration.lockTimeout) {
             // A credential that cannot be read can be removed nevertheless.
-            if let credential = try? self.load() { await self.revoke(credential) }
+            let credential = try? self.load()
+            let result = if let credential { await self.revoke(credential) } else { RevocationResult.notAsked }
             try self.storage.removeCredential(of: account)
             self.state.withLock { $0.unsaved = nil }
+            return result
         }
     }
 
@@ -195,6 +223,9 @@ final class CredentialKeeper: Sendable {
         return true
     }
 
+    /// Notes the failure of an attempt of the running refresh.
+    func note(_ error: ChappieAuthError) { self.state.withLock { $0.flight }?.note(error) }
+
     // MARK: One at a time
 
     /// Returns a refreshed credential, for all callers that want the same; cancelling one of them does not affect the
@@ -204,6 +235,7 @@ final class CredentialKeeper: Sendable {
     ) async throws -> ChappieStoredCredential {
         while true {
             let (flight, isOwn) = self.flight(seen, for: purpose)
+            if let reason = LateReason.current { flight.join(reason) }
             do {
                 let credential = try await flight.outcome.value()
                 self.state.withLock { $0.lastAccessToken = credential.accessToken }

@@ -24,11 +24,16 @@ struct RefreshSchedule: Sendable {
 
     /// Returns the advice about a credential's access token.
     func advice(for credential: ChappieStoredCredential, at date: Date) -> Advice {
-        guard let end = credential.expiresAt else {
-            let age = date.timeIntervalSince(credential.refreshedAt)
+        self.advice(expiresAt: credential.expiresAt, refreshedAt: credential.refreshedAt, at: date)
+    }
+
+    /// Returns the advice about an access token.
+    func advice(expiresAt: Date?, refreshedAt: Date, at date: Date) -> Advice {
+        guard let end = expiresAt else {
+            let age = date.timeIntervalSince(refreshedAt)
             return age > Self.longestAge / .seconds(1) ? .refreshSoon : .keep
         }
-        let life = end.timeIntervalSince(credential.refreshedAt)
+        let life = end.timeIntervalSince(refreshedAt)
         // It expired before it was issued: the clock is wrong, and only the server knows when the token expires.
         guard life > 0 else { return .keep }
         let rest = end.timeIntervalSince(date)

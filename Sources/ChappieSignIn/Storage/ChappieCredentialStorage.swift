@@ -15,6 +15,11 @@ public protocol ChappieCredentialStorage: Sendable {
     /// Called with the account's lock held.
     func store(_ credential: ChappieStoredCredential, of account: String) throws
 
+    /// Checks that a credential of an account can be stored, as far as that can be known before a user signs in.
+    ///
+    /// Called with the account's lock held. By default the stored credential, if there is one, is stored again.
+    func checkStoring(of account: String) throws
+
     /// Removes an account; without effect when there is none.
     ///
     /// Called with the account's lock held.
@@ -30,6 +35,12 @@ public protocol ChappieCredentialStorage: Sendable {
 }
 
 extension ChappieCredentialStorage {
+    /// Stores the credential of the account again, if there is one.
+    public func checkStoring(of account: String) throws {
+        guard let credential = try self.credential(of: account) else { return }
+        try self.store(credential, of: account)
+    }
+
     /// Refuses invalid account names, such as those that could name another file.
     package func check(account: String) throws(ChappieCredentialStorageError) {
         let bytes = account.utf8

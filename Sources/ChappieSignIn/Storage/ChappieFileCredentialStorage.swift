@@ -92,14 +92,37 @@ public struct ChappieFileCredentialStorage: ChappieCredentialStorage {
     ///
     /// Throws `ChappieCredentialStorageError`.
     public func store(_ credential: ChappieStoredCredential, of account: String) throws {
+        try self.writing(of: account) { directory, temporaryName in
+            try directory.replace(
+                account + Self.fileSuffix, with: credential.fileContents(account: account),
+                temporaryName: temporaryName)
+        }
+    }
+
+    /// Checks that the directory can be made, is its owner's alone and takes a file, by a temporary one of 32 KiB.
+    ///
+    /// Throws `ChappieCredentialStorageError`.
+    public func checkStoring(of account: String) throws {
+        try self.writing(of: account) { directory, temporaryName in
+            try directory.checkReplacing(
+                account + Self.fileSuffix, byteCount: Self.checkedByteCount, temporaryName: temporaryName)
+        }
+    }
+
+    /// The size of the file of a check: tokens are a few KiB long.
+    private static let checkedByteCount = 32 << 10
+
+    private func writing(
+        of account: String, _ body: (CredentialDirectory, _ temporaryName: String) throws -> Void
+    ) throws {
         try self.check(account: account)
         let directory = try CredentialDirectory.made(self.directory, calls: self.calls)
         defer { directory.close() }
         try directory.remove(try self.abandonedNames(of: account, in: directory))
         let number = String(UInt64.random(in: .min ... .max), radix: 16)
-        try directory.replace(
-            account + Self.fileSuffix, with: credential.fileContents(account: account),
-            temporaryName: Self.temporaryPrefix(account) + String(repeating: "0", count: 16 - number.count) + number
+        try body(
+            directory,
+            Self.temporaryPrefix(account) + String(repeating: "0", count: 16 - number.count) + number
                 + Self.temporarySuffix)
     }
 

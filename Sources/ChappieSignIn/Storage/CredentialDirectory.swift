@@ -105,6 +105,23 @@ struct CredentialDirectory {
         }
     }
 
+    /// Checks that a file can be replaced: writes a temporary one of this size, and removes it.
+    func checkReplacing(
+        _ name: String, byteCount: Int, temporaryName: String
+    ) throws(ChappieCredentialStorageError) {
+        // A directory of that name prevents the renaming alone.
+        if let directory = try? self.calls.open(name, in: self.descriptor, flags: O_RDONLY | O_DIRECTORY) {
+            try? self.calls.close(directory)
+            throw .notAFile(path: self.path(of: name))
+        }
+        try self.describing(self.path(of: name)) { () throws(FileSystemCalls.Failure) in
+            let file = try self.calls.open(
+                temporaryName, in: self.descriptor, flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
+            defer { try? self.unlink(temporaryName) }
+            try self.fill(file, with: [UInt8](repeating: 0, count: byteCount))
+        }
+    }
+
     /// Removes files; missing ones are ignored.
     func remove(_ names: [String]) throws(ChappieCredentialStorageError) {
         for name in names {

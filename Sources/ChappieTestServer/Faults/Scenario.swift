@@ -6,8 +6,8 @@ import PlatformFoundation
 extension ChappieTestServer {
     /// The answers of a server, the requests to it, and the expected observations of both sides.
     ///
-    /// A scenario is data: `Scenarios/README.md` describes its JSON form, and the files beside it have the built-in
-    /// ones.
+    /// A scenario is data: `Scenarios/README.md` describes its JSON form, which `Schemas/scenario.schema.json` states as
+    /// a JSON schema, and the files of the folder `Scenarios` have the built-in ones.
     public struct Scenario: Codable, Hashable, Sendable {
         /// A short name.
         public var name: String
@@ -31,8 +31,12 @@ extension ChappieTestServer {
             self.server = Server(faults: faults, model: model, eventsPerSecond: eventsPerSecond)
         }
 
-        /// Reads a scenario from its JSON text; throws `DecodingError`.
+        /// Reads a scenario from its JSON text.
+        ///
+        /// Throws `FormError` with all faults of the text where it is JSON, such as unknown members, and otherwise
+        /// `DecodingError`.
         public init(jsonText: String) throws {
+            try Self.checkForm(of: jsonText)
             self = try JSONDecoder().decode(Self.self, from: Data(jsonText.utf8))
         }
 

@@ -190,10 +190,14 @@ final class RequestSender {
     ) async throws(Failure) -> Bool {
         let source = self.engine.configuration.credential
         let before = self.credential
+        let reason = LateReason()
         do {
-            self.credential = try await self.control.questions.answer(by: end) { try await source(request) }
+            self.credential = try await self.control.questions.answer(by: end) {
+                try await LateReason.$current.withValue(reason) { try await source(request) }
+            }
         } catch {
-            throw .unanswered(error)
+            let isLate = error is ProgramQuestions.TotalPassedError
+            throw .unanswered(isLate ? reason.noted ?? error : error)
         }
         return self.credential != nil && self.credential != before
     }

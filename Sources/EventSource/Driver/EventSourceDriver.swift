@@ -324,7 +324,7 @@ import TransportSurface
         let attempt = self.attempt
         details.statusCode = details.statusCode ?? attempt?.head?.statusCode
         if self.session.redirectCount == 0 {
-            details.scheme = RequestScheme(isSecure: self.session.exchange.endpoint.isSecure, of: .url)
+            details.scheme = RequestScheme(self.session.exchange.endpoint, of: .url)
         }
         if let statistics = attempt?.connection.statistics {
             details.receivedByteCount = statistics.receivedByteCount

@@ -1,4 +1,5 @@
-// Descriptions of failures below HTTP: sentences that are fit to show, of fixed text and numbers.
+// Descriptions of failures below HTTP: sentences that are fit to show, of fixed text, numbers, and the server's name in
+// the address that the program gave.
 import LibwebsocketsTransport
 import StreamSession
 import StreamTransport
@@ -9,7 +10,8 @@ extension ChappieTransportFailure {
         // Without an attempt there is no place either: the request was not acceptable.
         guard self.attempts > 0 else { return "\(self.event)." }
         let attempts = self.attempts == 1 ? "1 attempt" : "\(self.attempts) attempts"
-        return "\(self.event) (\(self.phase.words), \(self.transport.words), \(attempts)).\(self.pathWords)"
+        let place = self.phase.words(about: self.details.scheme?.server)
+        return "\(self.event) (\(place), \(self.transport.words), \(attempts)).\(self.pathWords)"
     }
 
     /// The problem in the code's row, or that of a more specific cause.
@@ -177,12 +179,14 @@ extension OtherAPI {
 }
 
 extension ChappieTransportFailure.Phase {
-    fileprivate var words: String {
-        switch self {
-        case .resolve: "while looking up the server's name"
-        case .connect: "while connecting"
-        case .proxy: "while asking the proxy for a tunnel"
-        case .tls: "while securing the connection"
+    /// Returns the words about the phase, which name the server as long as nothing of it has answered.
+    fileprivate func words(about server: String?) -> String {
+        let aim = server.map { " to \($0)" } ?? ""
+        return switch self {
+        case .resolve: "while looking up \(server ?? "the server's name")"
+        case .connect: "while connecting\(aim)"
+        case .proxy: "while asking the proxy for a tunnel\(aim)"
+        case .tls: "while securing the connection\(aim)"
         case .upgrade: "while waiting for the server's answer"
         case .send: "while sending the request"
         case .firstEvent: "while waiting for the first event"

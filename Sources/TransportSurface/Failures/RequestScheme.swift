@@ -1,8 +1,8 @@
 package import PlatformFoundation
 import StreamSession
-import StreamTransport
+package import StreamTransport
 
-/// The scheme of the address to which a request was sent, which decides the advice about its port.
+/// The scheme of the address to which a request was sent, which decides the advice about its port, and the server in it.
 ///
 /// A value without an owner.
 package struct RequestScheme: Sendable, Equatable {
@@ -20,17 +20,29 @@ package struct RequestScheme: Sendable, Equatable {
     package let isSecure: Bool
     /// The address.
     package let address: Address
+    /// The host, as in the address, with the port unless that is the scheme's own; nil for an unknown one.
+    package let server: String?
 
     /// Creates the scheme of an address.
-    package init(isSecure: Bool, of address: Address) {
+    package init(isSecure: Bool, of address: Address, server: String? = nil) {
         self.isSecure = isSecure
         self.address = address
+        self.server = server
+    }
+
+    /// Creates the scheme of an endpoint's address.
+    package init(_ endpoint: TransportEndpoint, of address: Address) {
+        // An IPv6 address has brackets in a URL (RFC 3986 section 3.2.2).
+        let host = endpoint.host.contains(":") ? "[\(endpoint.host)]" : endpoint.host
+        let isUsual = endpoint.port == (endpoint.isSecure ? 443 : 80)
+        self.init(
+            isSecure: endpoint.isSecure, of: address, server: isUsual ? host : "\(host):\(endpoint.port)")
     }
 
     /// Creates the scheme of an engine's base URL; nil for one that cannot be used.
     package init?(baseURL: URL) {
         guard let endpoint = TransportEndpoint(baseURL: baseURL) else { return nil }
-        self.init(isSecure: endpoint.isSecure, of: .baseURL)
+        self.init(endpoint, of: .baseURL)
     }
 
     /// The clause about an address with the other scheme.

@@ -120,7 +120,7 @@ struct WebSocketOpening: Sendable {
         details.receivedByteCount = statistics.receivedByteCount
         details.issuer = details.issuer.map(self.redaction.words)
         details.scheme = TransportEndpoint(url: self.configuration.url).map {
-            RequestScheme(isSecure: $0.isSecure, of: .webSocketURL)
+            RequestScheme($0, of: .webSocketURL)
         }
         if let last = statistics.lastReceived { details.sinceLastByte = self.age - last }
         return .transport(

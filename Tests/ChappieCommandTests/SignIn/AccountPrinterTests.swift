@@ -17,11 +17,13 @@ private func token(_ claims: String) -> String {
 }
 
 private func account(
-    _ claims: String, refreshToken: String? = "secret-refresh", expiresIn seconds: Double? = 3_600
+    _ claims: String, refreshToken: String? = "secret-refresh", expiresIn seconds: Double? = 3_600,
+    issuedBefore age: Double = 3_600
 ) -> ChappieAccount {
     let stored = ChappieStoredCredential(
         accessToken: token(claims), refreshToken: refreshToken, idToken: token(claims), accountID: "acc_1",
-        clientID: "app", issuer: "https://i", expiresAt: seconds.map { now.addingTimeInterval($0) }, refreshedAt: now)
+        clientID: "app", issuer: "https://i", expiresAt: seconds.map { now.addingTimeInterval($0) },
+        refreshedAt: now.addingTimeInterval(-age))
     return ChappieAccount(name: "work", credential: stored)
 }
 
@@ -51,7 +53,7 @@ private func text(_ account: ChappieAccount, width: Int? = nil) throws -> String
             lines.suffix(2) == [
                 "  signed in  the token is good for 1 h (08:57), and is then", "             renewed by itself",
             ])
-        let again = try text(account("{}", refreshToken: nil), width: 40).split(separator: "\n")
+        let again = try text(account("{}", refreshToken: nil, expiresIn: -60), width: 40).split(separator: "\n")
         #expect(again.last == "             login --account work", "\(again)")
     }
 
@@ -74,7 +76,22 @@ private func text(_ account: ChappieAccount, width: Int? = nil) throws -> String
 
     @Test func requiredNewSignInIsShown() throws {
         #expect(
-            try text(account(claims, refreshToken: nil)).contains("sign in again: chappie login --account work\n"))
+            try text(account(claims, refreshToken: nil, expiresIn: -60)).contains(
+                "sign in again: chappie login --account work\n"))
+    }
+
+    /// It says about the next request what a session does.
+    @Test func tokenWithoutRefreshTokenIsGoodToItsEnd() throws {
+        #expect(
+            try text(account(claims, refreshToken: nil)).contains(
+                "the token is good for 1 h (08:57), and cannot be renewed; then sign in again: chappie login --account "
+                    + "work\n"))
+    }
+
+    @Test func tokenThatEndsSoonIsRenewedByTheNextRequest() throws {
+        #expect(
+            try text(account(claims, expiresIn: 60, issuedBefore: 3_600)).contains(
+                "the token is good for 1 min (07:58); the next request renews it"))
     }
 
     @Test func tokenClaimsAreEscapedForTheTerminal() throws {

@@ -37,6 +37,17 @@ private func configuration(_ words: String...) throws -> ChappieConfiguration {
         #expect(streamed.credential == ChappieCredential(bearerToken: "k"))
     }
 
+    @Test(arguments: [
+        (["OPENAI_BASE_URL": "http://o/v1"], "http://o/v1"),
+        (["OPENAI_BASE_URL": "http://o/v1", "CHAPPIE_BASE_URL": "http://c/v1"], "http://c/v1"),
+        (["OPENAI_BASE_URL": "http://o/v1", "CHAPPIE_BASE_URL": ""], "http://o/v1"),
+        (["OPENAI_BASE_URL": ""], "https://api.openai.com/v1"),
+    ])
+    func keyGoesToTheAddressBesideItInTheEnvironment(_ addresses: [String: String], _ url: String) throws {
+        let environment = addresses.merging(["OPENAI_API_KEY": "k"]) { $1 }
+        #expect(try options(["hi"], environment).endpoint == .remote(try #require(URL(string: url))))
+    }
+
     @Test func optionsPrecedeTheEnvironment() throws {
         let environment = ["CHAPPIE_BASE_URL": "http://b/v1", "CHAPPIE_API_KEY": "c", "OPENAI_API_KEY": "o"]
         #expect(try options(["hi"], environment).credential?.bearerToken == "c")
@@ -125,9 +136,20 @@ private func configuration(_ words: String...) throws -> ChappieConfiguration {
     }
 
     @Test func aHyphenReadsThePromptLater() throws {
-        #expect(try options(["-"]).readsPrompt)
+        #expect(try options(["-"]).prompt == .input)
         #expect(try options(["-"]).request.messages.isEmpty)
-        #expect(try !options(["hi"]).readsPrompt)
+        #expect(try options(["hi"]).prompt == .argument)
+    }
+
+    @Test func inputThatIsNoTerminalIsThePromptForWantOfAnother() throws {
+        func source(_ words: String...) throws -> StreamOptions.PromptSource {
+            try StreamOptions(ArgumentParser(StreamCommand.syntax).parse(words), environment: [:], pipesInput: true)
+                .prompt
+        }
+        #expect(try source() == .pipe)
+        #expect(try source("-") == .input)
+        #expect(try source("hi") == .argument)
+        #expect(throws: UsageError.self) { try source("--request", "/nonexistent/file") }
     }
 
     @Test func thereHasToBeAPromptOrARequest() {

@@ -2,6 +2,7 @@ import ChappieTransport
 import Foundation
 import StreamTransport
 import Testing
+import TransportSurface
 
 @testable import ChappieSignIn
 
@@ -77,10 +78,14 @@ import Testing
 
     private static let passing: [KeeperFixture.Answer] = [
         .unreachable, .status(500, ""), .status(503, "<html>"), .status(429, "{}"), .status(404, ""),
-        .status(403, "{}"), .status(200, "{"), .status(200, "{}"), .failure(.invalidResponse),
+        .status(403, "{}"),
+    ]
+    /// Answers with a success, behind which the server may have used up the refresh token.
+    private static let unreadable: [KeeperFixture.Answer] = [
+        .status(200, "{"), .status(200, "{}"), .failure(.invalidResponse),
     ]
 
-    @Test(arguments: Self.passing)
+    @Test(arguments: Self.passing + Self.unreadable)
     func aTokenThatIsStillGoodIsUsedMeanwhile(answer: KeeperFixture.Answer) async throws {
         let fixture = try KeeperFixture { number in number <= 2 ? answer : .rotation(number) }
         let credential = try fixture.signIn()
@@ -105,6 +110,41 @@ import Testing
         fixture.clock.setDate(10_000)
         #expect(try await fixture.token() == "access-5")
         #expect(fixture.requests.count == 5)
+    }
+
+    @Test(arguments: Self.unreadable)
+    func refreshWithAnUnreadableAnswerIsNotRepeatedAtOnce(answer: KeeperFixture.Answer) async throws {
+        let fixture = try KeeperFixture { number in number == 1 ? answer : .rotation(number) }
+        try fixture.signIn()
+        fixture.clock.setDate(10_000)
+        await #expect(throws: ChappieAuthError.invalidResponse) { try await fixture.token() }
+        #expect(fixture.requests.count == 1 && fixture.clock.sleeps.isEmpty)
+        #expect(try await fixture.token() == "access-2")
+    }
+
+    /// A turn whose time is over meanwhile fails with the reason of the newest attempt.
+    @Test func failedAttemptsAreNotedForTheWaitingTurn() async throws {
+        let fixture = try KeeperFixture { _ in .unreachable }
+        try fixture.signIn()
+        fixture.clock.setDate(10_000)
+        let reason = LateReason()
+        let error = ChappieAuthError.networkFailure("The server cannot be reached.")
+        await #expect(throws: error) {
+            try await LateReason.$current.withValue(reason) { try await fixture.token() }
+        }
+        #expect(reason.noted as? ChappieAuthError == error)
+    }
+
+    @Test(arguments: [
+        (KeeperFixture.Answer.status(200, ""), RevocationResult.revoked), (.unreachable, .unanswered),
+        (.status(500, "{}"), .refused(statusCode: 500)),
+    ])
+    func signOutReturnsTheResultOfTheRevocation(answer: KeeperFixture.Answer, result: RevocationResult) async throws {
+        let fixture = try KeeperFixture { _ in answer }
+        #expect(try await fixture.keeper.signOut() == .notAsked)
+        try fixture.signIn()
+        #expect(try await fixture.keeper.signOut() == result)
+        #expect(fixture.stored == nil && fixture.requests.count == 1)
     }
 
     @Test func refreshRetriesEndAfterTenSeconds() async throws {
@@ -331,7 +371,7 @@ import Testing
         let signOut = Task { try await fixture.keeper.signOut() }
         gate.open()
         #expect(try await refresh.value.accessToken == "access-1")
-        try await signOut.value
+        _ = try await signOut.value
         #expect(fixture.requests.last?["token"] == "refresh-1")
         #expect(fixture.stored == nil)
     }

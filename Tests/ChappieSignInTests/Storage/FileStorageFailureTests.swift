@@ -38,6 +38,36 @@ import Testing
         }
     }
 
+    /// A full or read-only disk is found before a user signs in.
+    @Test(arguments: [ENOSPC, EDQUOT, EROFS, EIO])
+    func checkFindsADiskThatTakesNoFile(code: CInt) throws {
+        for chosen in [FileSystemCalls.Call.write, .synchronize] {
+            let directory = StorageDirectory()
+            try directory.hastyStorage.store(.sample("old"), of: "a")
+            let storage = directory.storage { call, body in
+                guard call == chosen else { return body() }
+                errno = code
+                return -1
+            }
+            let error = #expect(throws: ChappieCredentialStorageError.self) { try storage.checkStoring(of: "a") }
+            guard case .systemCallFailed(_, _, code)? = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+            #expect(directory.names == ["a.json"])
+            #expect(try directory.storage.credential(of: "a") == .sample("old"))
+        }
+    }
+
+    @Test func checkLeavesNoFileBehind() throws {
+        let directory = StorageDirectory()
+        try directory.storage.checkStoring(of: "a")
+        #expect(directory.names.isEmpty && directory.mode() == 0o700)
+        try directory.storage.store(.sample("old"), of: "a")
+        try directory.storage.checkStoring(of: "a")
+        #expect(directory.names == ["a.json"])
+    }
+
     @Test func storedFileAndItsNameAreSynchronized() throws {
         let calls = try Self.calls { try $0.store(.sample("new"), of: "a") }
         #expect(

@@ -121,6 +121,22 @@ import Testing
         #expect(ChappieConfiguration(credential: { _ in nil }).endpoint == .openAI)
     }
 
+    /// A key of a gateway is set with its address, as for OpenAI's own libraries, and must not go to the vendor.
+    @Test(arguments: [
+        (["OPENAI_BASE_URL": "http://o.test/v1"], "http://o.test/v1"),
+        (["OPENAI_BASE_URL": "http://o.test/v1", "CHAPPIE_BASE_URL": "http://c.test/v1"], "http://c.test/v1"),
+        (["OPENAI_BASE_URL": "http://o.test/v1", "CHAPPIE_BASE_URL": ""], "http://o.test/v1"),
+        (["OPENAI_BASE_URL": ""], "https://api.openai.com/v1"),
+    ])
+    func baseURLOfOpenAIsLibrariesIsReadSecond(_ environment: [String: String], _ url: String) {
+        #expect(ChappieEndpoint.default(in: environment).baseURL.absoluteString == url)
+    }
+
+    @Test(arguments: [([:], "gpt-5.5"), (["CHAPPIE_MODEL": ""], "gpt-5.5"), (["CHAPPIE_MODEL": "m"], "m")])
+    func environmentNamesTheDefaultModel(_ environment: [String: String], _ model: String) {
+        #expect(ChappieConfiguration.model(in: environment) == model)
+    }
+
     @Test func endpointWithoutWebSocketsKeepsTheRecoverySettings() {
         var configuration = ChappieConfiguration(endpoint: .xAI)
         configuration.streamingTransportPolicy.recovery = .never

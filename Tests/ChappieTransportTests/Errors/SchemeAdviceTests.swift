@@ -48,6 +48,27 @@ private func failure(
         #expect(named.facts == plain.facts && named.tag == plain.tag && named.problem == plain.problem)
     }
 
+    /// A person who has set no address, or several, has to see which server it was.
+    @Test(arguments: [
+        (true, "gateway.example", 443, "gateway.example"), (true, "gateway.example", 80, "gateway.example:80"),
+        (false, "127.0.0.1", 8_080, "127.0.0.1:8080"), (false, "h", 80, "h"), (true, "::1", 8_443, "[::1]:8443"),
+    ])
+    func failureToConnectNamesTheServer(isSecure: Bool, host: String, port: UInt16, name: String) {
+        let endpoint = TransportEndpoint(isSecure: isSecure, host: host, port: port, target: "/v1")
+        func problem(_ code: ChappieTransportFailure.Code, _ phase: ChappieTransportFailure.Phase) -> String {
+            failure(code, phase, isSecure: nil) { $0.scheme = RequestScheme(endpoint, of: .baseURL) }.problem
+        }
+        #expect(
+            problem(.unresolvable, .resolve)
+                == "The server's name has no address (while looking up \(name), HTTP, 2 attempts).")
+        #expect(
+            problem(.unreachable, .connect)
+                == "The server cannot be reached (while connecting to \(name), HTTP, 2 attempts).")
+        #expect(problem(.timedOut, .tls).contains("(while securing the connection to \(name), HTTP"))
+        #expect(problem(.proxyRefused, .proxy).contains("(while asking the proxy for a tunnel to \(name), HTTP"))
+        #expect(!problem(.connectionLost, .stream).contains(name + ","))
+    }
+
     private static let others: [ChappieTransportFailure] = [
         // Only TLS sends alerts.
         failure(.tlsHandshakeFailed, .tls, isSecure: true) { $0.systemCode = 40 },

@@ -172,6 +172,8 @@ import Testing
         let failure = ChappieCredentialStorageError.systemCallFailed(operation: "fsync", path: "p", code: ENOSPC)
         let flow = try Flow(storage: FlowStorage(failure: failure))
         #expect(await flow.deviceCodeError() as? ChappieCredentialStorageError == failure)
+        // Tokens that nobody has must not stay valid.
+        #expect(flow.server.signInLog(of: .revoke).count == 1)
     }
 
     // MARK: Giving up

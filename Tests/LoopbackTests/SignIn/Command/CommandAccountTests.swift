@@ -136,6 +136,46 @@ import Testing
         #expect(again.errorOutput == "Nobody was signed in as default.\n")
     }
 
+    @Test(arguments: [
+        (ChappieTestServer.SignIn.Answer.dropped, "The server did not answer the revocation."),
+        (.refusal(statusCode: 503, body: "no"), "The server refused the revocation (status code 503)."),
+    ])
+    func signOutSaysWhenTheServerHasNotRevoked(_ answer: ChappieTestServer.SignIn.Answer, _ words: String) async throws
+    {
+        var signIn = ChappieTestServer.SignIn()
+        signIn.faults = [.init(.revoke, answer)]
+        let program = try CommandProgram(signIn)
+        _ = try program.signIn()
+        let outcome = try await program.run(["logout"])
+        #expect(outcome.status == 0)
+        #expect(outcome.errorOutput.hasPrefix("Signed out: default. \(words) "), "\(outcome.errorOutput)")
+        #expect(try program.storage.accounts().isEmpty)
+    }
+
+    /// The refresh fails, and the time of the turn is over before its last attempt.
+    @Test func failingRefreshIsNamedByItsCause() async throws {
+        var signIn = ChappieTestServer.SignIn()
+        signIn.guardsRequests = true
+        signIn.faults = [.init(.refresh, .refusal(statusCode: 503, body: "no"))]
+        let program = try CommandProgram(signIn)
+        _ = try program.signIn(lifetime: -1)
+        let outcome = try await program.run(["stream", "hi", "--account", "default", "--timeout", "2"])
+        #expect(outcome.errorOutput.contains("auth.token-exchange.503"), "\(outcome.errorOutput)")
+        #expect(outcome.status == 69)
+    }
+
+    @Test(arguments: [["stream", "hi", "--account", "default"], ["usage"]])
+    func cutTokenAnswerIsInvalidAtOnce(words: [String]) async throws {
+        var signIn = ChappieTestServer.SignIn()
+        signIn.guardsRequests = true
+        signIn.faults = [.init(.refresh, .truncated)]
+        let program = try CommandProgram(signIn)
+        _ = try program.signIn(lifetime: -1)
+        let outcome = try await program.run(words)
+        #expect(outcome.status == 65, "\(outcome.errorOutput)")
+        #expect(program.server.signInLog(of: .refresh).count == 1)
+    }
+
     /// Settings that only the options of `login` contained are known to the other commands.
     @Test func aServerThatOnlyTheOptionsNamedRefreshesAndRevokes() async throws {
         let program = try Self.guarded()

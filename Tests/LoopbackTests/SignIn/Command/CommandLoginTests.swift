@@ -72,6 +72,24 @@ import Testing
         for secret in stored.secrets { #expect(!outcome.everything.contains(secret)) }
     }
 
+    /// The person would sign in for nothing.
+    @Test(arguments: [
+        (#"mkdir -m 755 "$STORE""#, 77), (#": >"$STORE""#, 77), (#"mkdir -p -m 700 "$STORE/default.json""#, 77),
+        (#"mkdir -p -m 700 "$STORE/default.lock""#, 77), (#"ln -s /nowhere/else "$STORE""#, 69),
+    ])
+    func storeThatCannotBeWrittenIsReportedBeforeTheSignIn(line: String, status: Int32) async throws {
+        let program = try CommandProgram(Self.signIn())
+        let store = program.home.path(of: "store")
+        for browser in [[], ["--browser", "--no-open"]] {
+            let outcome = try await program.run(
+                script: line + #" 2>/dev/null; chmod 700 "$CHAPPIE_HOME"; exec "$0" "$@" 2>"$CHAPPIE_HOME/errors""#,
+                ["login", "--store", store] + browser + program.client, environment: ["STORE": store])
+            #expect(outcome.status == status, "\(outcome.everything)")
+            #expect(outcome.errorOutput.contains(store), "\(outcome.errorOutput)")
+        }
+        #expect(program.server.signInLog.isEmpty)
+    }
+
     @Test func missingClientIDSendsNoRequest() async throws {
         let program = try CommandProgram(Self.signIn())
         let outcome = try await program.run(["login", "--issuer", program.issuer])

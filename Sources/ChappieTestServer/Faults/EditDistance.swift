@@ -1,10 +1,10 @@
 // The edit distance of two words, for suggestions. Pure.
 
 /// Finds the known word that is nearest to a mistyped one.
-enum EditDistance {
+package enum EditDistance {
     /// Returns the number of letters that have to be inserted, removed, replaced or swapped with their neighbour to
     /// turn one word into the other (optimal string alignment).
-    static func between(_ first: String, _ second: String) -> Int {
+    package static func between(_ first: String, _ second: String) -> Int {
         let first = Array(first.utf8)
         let second = Array(second.utf8)
         var beforeLast = [Int](repeating: 0, count: second.count + 1)
@@ -28,7 +28,7 @@ enum EditDistance {
     ///
     /// Nil when more than a third of the letters differ from every candidate's. Only the beginning of a very long word
     /// is compared.
-    static func nearest(to word: String, among candidates: [String]) -> String? {
+    package static func nearest(to word: String, among candidates: [String]) -> String? {
         let word = String(word.prefix(64))
         if !word.isEmpty, let completion = candidates.first(where: { $0.hasPrefix(word) }) { return completion }
         let near = candidates.map { (name: $0, distance: Self.between(word, $0)) }

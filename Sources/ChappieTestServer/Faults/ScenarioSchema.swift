@@ -1,0 +1,134 @@
+// The form of scenario files: their JSON schema, embedded by the package manager, and the check against it.
+//
+// Pure values without an owner.
+
+extension ChappieTestServer.Scenario {
+    /// A text that is JSON and no scenario: all of its faults.
+    public struct FormError: Error, Hashable, Sendable, CustomStringConvertible {
+        /// The faults in the order of the text, such as `server.faults[0].atempt is unknown; did you mean …?`.
+        public let faults: [String]
+
+        /// The faults in one line; of many the first 20, and the number of the others.
+        public var description: String {
+            let limit = 20
+            let rest = self.faults.count - limit
+            return self.faults.prefix(limit).joined(separator: ". ") + (rest > 0 ? ". There are \(rest) more" : "")
+        }
+    }
+
+    /// Throws the faults of a text in the form of a scenario, or of the part of one where members are missing; nothing
+    /// where it is not JSON.
+    package static func checkForm(of text: String, isWhole: Bool = true) throws(FormError) {
+        guard let value = JSONValue(Array(text.utf8)) else { return }
+        let faults = ScenarioSchema.current.faults(of: value, isWhole: isWhole)
+        guard faults.isEmpty else { throw FormError(faults: faults) }
+    }
+}
+
+/// A JSON schema (draft 2020-12), of the words that the schema of scenarios uses.
+///
+/// Unlike a schema it takes null for a member that is left out, as the decoder of scenarios does.
+struct ScenarioSchema: Sendable {
+    /// The schema of scenarios.
+    static let current = Self(JSONValue(PackageResources.scenario_schema_json) ?? .object([]))
+
+    private let root: JSONValue
+
+    /// Creates the check of a schema.
+    init(_ root: JSONValue) { self.root = root }
+
+    /// Returns the faults of a value; `isWhole` states that no member of it may be missing.
+    func faults(of value: JSONValue, isWhole: Bool = true) -> [String] {
+        var faults: [String] = []
+        self.check(value, self.root, at: "", requires: isWhole, &faults)
+        return faults
+    }
+
+    private func check(
+        _ value: JSONValue, _ schema: JSONValue, at place: String, requires: Bool = true, _ faults: inout [String]
+    ) {
+        let schema = self.resolved(schema)
+        let names = schema["enum"]?.elements.compactMap(\.string) ?? []
+        if !names.isEmpty {
+            if let word = value.string, names.contains(word) { return }
+            let hint = value.string.flatMap { EditDistance.nearest(to: $0, among: names) }
+            let words = "\(Self.name(place)) needs one of \(names.joined(separator: ", ")), not \(value.text)"
+            return faults.append(words + Self.suggestion(hint))
+        }
+        switch schema["type"]?.string {
+        case "object": self.checkMembers(of: value, schema, at: place, requires: requires, &faults)
+        case "array":
+            guard case .array(let elements) = value else {
+                return faults.append("\(Self.name(place)) is not an array")
+            }
+            for (index, element) in elements.enumerated() {
+                self.check(element, schema["items"] ?? .object([]), at: "\(place)[\(index)]", &faults)
+            }
+        case let type?:
+            if !value.isScalar(of: type) { faults.append("\(Self.name(place)) is not \(Self.words(forType: type))") }
+        case nil: break
+        }
+    }
+
+    private func checkMembers(
+        of value: JSONValue, _ schema: JSONValue, at place: String, requires: Bool, _ faults: inout [String]
+    ) {
+        guard case .object(let members) = value else { return faults.append("\(Self.name(place)) is not an object") }
+        let properties = schema["properties"] ?? .object([])
+        for member in members where member.value != .null {
+            let path = place.isEmpty ? member.name : "\(place).\(member.name)"
+            if let known = properties[member.name] ?? schema["additionalProperties"].flatMap({ $0.isObject ? $0 : nil })
+            {
+                self.check(member.value, known, at: path, &faults)
+            } else {
+                faults.append("\(path) is unknown" + Self.suggestion(for: member.name, among: properties.names))
+            }
+        }
+        if schema["maxProperties"] == .number("1"), members.count != 1 {
+            faults.append("\(Self.name(place)) needs exactly one member")
+        }
+        guard requires else { return }
+        for name in schema["required"]?.elements.compactMap(\.string) ?? [] where value[name] ?? .null == .null {
+            faults.append((place.isEmpty ? name : "\(place).\(name)") + " is missing")
+        }
+    }
+
+    private func resolved(_ schema: JSONValue) -> JSONValue {
+        guard let name = schema["$ref"]?.string?.split(separator: "/").last else { return schema }
+        return self.root["$defs"]?[String(name)] ?? .object([])
+    }
+
+    // MARK: Words
+
+    private static func name(_ place: String) -> String { place.isEmpty ? "the scenario" : place }
+
+    private static func words(forType type: String) -> String {
+        switch type {
+        case "integer": "a whole number"
+        case "boolean": "true or false"
+        default: "a \(type)"
+        }
+    }
+
+    private static func suggestion(_ nearest: String?) -> String { nearest.map { "; did you mean \($0)?" } ?? "" }
+
+    /// Returns the nearest name, or all of a few.
+    private static func suggestion(for name: String, among names: [String]) -> String {
+        if let nearest = EditDistance.nearest(to: name, among: names) { return Self.suggestion(nearest) }
+        return (1...8).contains(names.count) ? " (known: \(names.joined(separator: ", ")))" : ""
+    }
+}
+
+extension JSONValue {
+    /// The names of an object's members.
+    fileprivate var names: [String] { if case .object(let members) = self { members.map(\.name) } else { [] } }
+
+    /// Returns whether the value is of a simple type of JSON schema.
+    fileprivate func isScalar(of type: String) -> Bool {
+        switch (self, type) {
+        case (.string, "string"), (.bool, "boolean"), (.number, "number"): true
+        case (.number(let text), "integer"): Double(text).map { $0 == $0.rounded() } ?? false
+        default: false
+        }
+    }
+}
