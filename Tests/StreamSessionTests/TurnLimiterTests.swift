@@ -8,7 +8,7 @@ import Testing
         #expect([1, 2, 3, 4].map { limiter.enter($0) } == [true, true, false, false])
         #expect(limiter.leave() == 3)
         // A newer turn does not overtake the one that waits.
-        #expect(!limiter.enter(5))
+        #expect(limiter.enter(5) == false)
         #expect([limiter.leave(), limiter.leave(), limiter.leave(), limiter.leave()] == [4, 5, nil, nil])
         #expect([6, 7, 8].map { limiter.enter($0) } == [true, true, false])
     }
@@ -16,10 +16,10 @@ import Testing
     @Test func turnThatWaitsMayWithdraw() {
         var limiter = TurnLimiter(ChappieConcurrencyPolicy(maximumTurnCount: 1))
         #expect(limiter.enter(1) && !limiter.enter(2) && !limiter.enter(3))
-        #expect(limiter.withdraw(2))
+        #expect(limiter.withdraw(2) == true)
         #expect(!limiter.withdraw(2) && !limiter.withdraw(1))
         #expect(limiter.leave() == 3)
-        #expect(!limiter.withdraw(3))
+        #expect(limiter.withdraw(3) == false)
     }
 
     @Test func withoutAMaximumEveryTurnBeginsAtOnce() {

@@ -59,7 +59,7 @@ extension ChappieClientError {
         case .transport(let failure): failure.details.retryAfter
         case .missingCredential, .missingRefreshToken, .missingAccountID, .reauthenticationRequired, .usageLimitReached,
             .missingToolHandler, .toolApprovalDenied, .toolExecutionFailed, .toolLoopLimitExceeded,
-            .streamingTransportReplayDiverged, .invalidResponse, .alreadyRunning, .runTimeLimitExceeded,
+            .streamingTransportReplayDiverged, .invalidResponse, .alreadyRunning, .alreadyRead, .runTimeLimitExceeded,
             .requestRefused:
             nil
         }
