@@ -176,9 +176,8 @@ extension LedgerModel {
     private mutating func closeItem(_ text: [UInt8], in slot: ReplaySlot) -> ReplayLedger.Closing? {
         let channel = self.channels[LedgerChannel(slot.kind).rawValue]
         let item = self.output(ofItem: slot)
-        guard !item.isEmpty, channel.cursor > channel.settledCount else { return nil }
-        let newest = channel.delivered[channel.cursor - 1].slot
-        let isNewest = newest.item == slot.item
+        guard !item.isEmpty else { return nil }
+        let isNewest = item.upperBound == channel.cursor
         let last = self.closedTexts[slot.item]?.last.clamped(to: item) ?? item.lowerBound..<item.lowerBound
         let open = last.upperBound..<item.upperBound
         func held(_ output: Range<Int>, isOpen: Bool) -> Held? {
@@ -186,7 +185,8 @@ extension LedgerModel {
             return self.hold(text, channel.delivered[output].map(\.byte), isOpen: isOpen)
         }
         if let held = held(open, isOpen: true), held.count == text.count || isNewest {
-            return self.closed(held, by: text, in: slot, last: isNewest ? newest : slot, open, isAcrossSlots: true)
+            return self.closed(
+                held, by: text, in: slot, last: isNewest ? channel.newestSlot ?? slot : slot, open, isAcrossSlots: true)
         }
         for output in [item, last] {
             if let held = held(output, isOpen: false), held.count == text.count { return held.end }

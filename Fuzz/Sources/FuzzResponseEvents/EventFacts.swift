@@ -36,7 +36,6 @@ extension EventFacts {
         self["sequence"] = event.sequenceNumber.map { "\($0)" }
         self["stream"] = event.streamID.map { String($0) }
         self["itemID"] = event.itemID.map { String($0) }
-        self["callName"] = event.callName.map { String($0) }
         if event.kind.isContentFree { self["isContentFree"] = "true" }
         if event.kind.isTerminal { self["isTerminal"] = "true" }
     }

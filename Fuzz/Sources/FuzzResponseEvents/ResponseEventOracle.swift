@@ -20,9 +20,6 @@ struct ResponseEventOracle {
         facts["sequence"] = event.member("sequence_number").flatMap(self.smallInteger).map { "\($0)" }
         facts["stream"] = event.member("stream_id")?.text
         facts["itemID"] = event.member("item_id")?.identifier
-        if type == "response.function_call_arguments.done" {
-            facts["callName"] = event.member("name")?.identifier
-        }
         if Self.contentFreeTypes.contains(type) || facts["kind"] == "contentFree" { facts["isContentFree"] = "true" }
         if ["response.completed", "response.failed", "response.incomplete", "error"].contains(type) {
             facts["isTerminal"] = "true"

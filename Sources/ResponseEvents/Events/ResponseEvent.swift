@@ -19,8 +19,6 @@ package struct ResponseEvent {
     ///
     /// The identifier in an item itself is `ItemSummary.id`.
     package let itemID: BorrowedText?
-    /// The name of the function whose arguments the event closes; nil when absent or empty.
-    package let callName: BorrowedText?
     /// The halves of surrogate pairs at the ends of a delta's text.
     package let deltaHalves: SurrogateHalves
 

@@ -70,10 +70,12 @@ package struct ResponseEventDecoder: ~Copyable {
             typeName: BorrowedText(self.event.pointee.type_name) ?? .empty,
             streamID: BorrowedText(self.event.pointee.stream_id),
             itemID: BorrowedText(identifier: self.event.pointee.item_id),
-            callName: BorrowedText(identifier: self.event.pointee.closing_name),
             deltaHalves: SurrogateHalves(self.event.pointee.delta_halves)
         )
     }
+
+    /// The name of the function whose arguments the scanned event closes; nil when absent or empty.
+    package var closingName: String? { String(identifier: self.event.pointee.closing_name) }
 
     /// simdjson's version at compile time.
     package static var libraryVersion: String {

@@ -26,10 +26,6 @@ import PlatformC
     private(set) var lastSlot = ReplaySlot(.text, outputIndex: -1)
     /// The start of the run of the last byte.
     private(set) var lastRunStart = 0
-    /// The start of the output of the last byte's item, behind that of any other.
-    private var lastItemStart = 0
-    /// The output of each other item, by `ReplaySlot.item`; empty for one whose output is not in one piece.
-    private var items: [ReplaySlot: Range<Int>] = [:]
     /// The offset in the delivered output at which a replay begins, because the items before it are settled.
     private(set) var settledByteCount = 0
     /// The number of bytes that the current attempt has repeated or produced, including the settled ones.
@@ -42,9 +38,6 @@ import PlatformC
     private var expected = ReplayRunLog.Run.none
     /// The position behind the run at the cursor.
     private var position: ReplayRunLog.Position = .start
-    /// The place at which the run at the cursor was reached, and the slot of the run before it in the current attempt.
-    private var expectedStart = 0
-    private var repeatedSlot: ReplaySlot?
 
     /// Indicates whether all delivered output has been repeated.
     var isCaughtUp: Bool { self.cursor == self.byteCount }
@@ -64,7 +57,6 @@ import PlatformC
     mutating func rewind() {
         self.cursor = self.settledByteCount
         self.position = .start
-        self.repeatedSlot = nil
         self.restarts.removeAll()
         self.expectNextRun()
     }
@@ -167,10 +159,10 @@ import PlatformC
         if self.byteCount > 0 {
             self.runs.append(ReplayRunLog.Run(slot: self.lastSlot, end: self.byteCount))
             self.extents.add(self.lastRunStart..<self.byteCount, of: self.lastSlot)
-            if self.lastSlot.item != slot.item {
-                self.items[self.lastSlot.item] = self.output(ofItem: self.lastSlot)
-                self.lastItemStart = self.byteCount
-            }
+        }
+        if self.lastSlot.item != slot.item {
+            let last = self.byteCount > 0 ? self.lastSlot.item : nil
+            self.extents.begin(slot.item, at: self.byteCount, behind: last)
         }
         self.lastRunStart = self.byteCount
         self.lastSlot = slot
@@ -180,8 +172,6 @@ import PlatformC
     private var lastRun: ReplayRunLog.Run { ReplayRunLog.Run(slot: self.lastSlot, end: self.byteCount) }
 
     private mutating func expectNextRun() {
-        if self.cursor > self.settledByteCount { self.repeatedSlot = self.expected.slot }
-        self.expectedStart = self.cursor
         guard !self.isCaughtUp else { return }
         repeat {
             self.expected = self.runs.advance(&self.position) ? self.position.run : self.lastRun
@@ -210,26 +200,12 @@ import PlatformC
 // MARK: Items
 
 extension ReplayChannel {
-    /// Returns the delivered output of a slot's item and kind; empty when there is none, or not in one piece.
-    private func output(ofItem slot: ReplaySlot) -> Range<Int> {
-        let earlier = self.items[slot.item]
-        guard slot.item == self.lastSlot.item else { return earlier ?? 0..<0 }
-        return earlier == nil ? self.lastItemStart..<self.byteCount : 0..<0
-    }
-
     /// Returns the current attempt's output of a slot's item and kind; empty when there is none, or not in one piece.
     ///
     /// At an index that several items share it is the newest one's.
     func attemptOutput(ofItem slot: ReplaySlot) -> Range<Int> {
         let start = max(self.settledByteCount, self.restarts[slot.outputIndex] ?? 0)
-        return self.output(ofItem: slot).clamped(to: start..<max(start, self.cursor))
-    }
-
-    /// The slot of the last byte that has come in the current attempt; nil when there is none.
-    var slotBeforeCursor: ReplaySlot? {
-        guard self.cursor > self.settledByteCount else { return nil }
-        if self.isCaughtUp { return self.lastSlot }
-        return self.cursor > self.expectedStart ? self.expected.slot : self.repeatedSlot
+        return self.extents.output(ofItem: slot.item).clamped(to: start..<max(start, self.cursor))
     }
 }
 

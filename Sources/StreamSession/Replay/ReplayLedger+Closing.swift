@@ -6,11 +6,8 @@ extension ReplayLedger {
         let (index, hasOverflown) = outputIndex.addingReportingOverflow(self.settledItemCount)
         guard !hasOverflown else { return }
         self.channels.forEach { $0.beginItem(index) }
-        for slot in self.closed.removeValue(forKey: index) ?? [] {
-            self.supplied[slot] = nil
-            self.closedTexts[slot.item] = nil
-        }
-        self.aliases[index] = nil
+        for slot in self.closed.removeValue(forKey: index) ?? [] { self.supplied[slot] = nil }
+        for kind in ReplaySlot.Kind.allCases { self.closingTexts[ReplaySlot(kind, outputIndex: index)] = nil }
     }
 
     /// Compares the closing text of a slot with the slot's output, or else with the item's.
@@ -45,12 +42,13 @@ extension ReplayLedger {
     private mutating func closeItem(_ text: Span<UInt8>, in slot: ReplaySlot) -> Closing? {
         let channel = self.channels[slot.kind]
         let item = channel.attemptOutput(ofItem: slot)
-        guard !item.isEmpty, let newest = channel.slotBeforeCursor else { return nil }
-        let last = self.closedTexts[slot.item]?.last.clamped(to: item) ?? item.lowerBound..<item.lowerBound
+        guard !item.isEmpty else { return nil }
+        let last = self.closingTexts[slot.item]?.closed?.last.clamped(to: item) ?? item.lowerBound..<item.lowerBound
         let open = last.upperBound..<item.upperBound
-        let isNewest = newest.item == slot.item
+        let isNewest = item.upperBound == channel.cursor
+        let newest = isNewest ? channel.newestSlot ?? slot : slot
         if !open.isEmpty {
-            let held = channel.hold(text, against: open, isOpen: true, last: isNewest ? newest : slot)
+            let held = channel.hold(text, against: open, isOpen: true, last: newest)
             if case .prefix(let count, _, _) = held, count == text.count || isNewest {
                 return self.closed(held, by: text, in: slot, acrossSlots: open)
             }
@@ -73,10 +71,10 @@ extension ReplayLedger {
             let channel = self.channels[slot.kind]
             let own = output ?? channel.output(of: slot)
             let end = count < text.count ? channel.cursor + text.count - count : own.upperBound
-            var known = self.closedTexts[slot.item] ?? ClosedText(last: own)
+            var known = self.closingTexts[slot.item]?.closed ?? ClosedText(last: own)
             known.last = own.lowerBound..<end
             if output != nil { known.acrossSlots = (known.acrossSlots ?? known.last).lowerBound..<end }
-            self.closedTexts[slot.item] = known
+            self.closingTexts[slot.item, default: ClosingTexts()].closed = known
         }
         guard count < text.count else { return likeness == .same ? .whole : .rewritten }
         self.supply(text.count - count, to: slot)
@@ -112,14 +110,14 @@ extension ReplayLedger {
     package mutating func place(of text: Span<UInt8>, in slot: ReplaySlot, mayBeElsewhere: Bool) -> ReplaySlot {
         let channel = self.channels[slot.kind]
         guard !text.isEmpty, let named = slot.shifted(by: self.settledItemCount) else { return slot }
-        if let known = self.aliases[named.outputIndex]?[named] {
+        if let known = self.closingTexts[named.item]?.aliases[named] {
             return known.shifted(by: -self.settledItemCount) ?? slot
         }
-        guard let newest = channel.slotBeforeCursor, newest != named, newest.kind == named.kind,
+        guard let newest = channel.newestSlot, newest != named, newest.kind == named.kind,
             mayBeElsewhere || newest.outputIndex == named.outputIndex,
             !self.hasClosed(newest), !channel.hasOutput(of: named), self.isLike(text, newest)
         else { return slot }
-        self.aliases[named.outputIndex, default: [:]][named] = newest
+        self.closingTexts[named.item, default: ClosingTexts()].aliases[named] = newest
         return newest.shifted(by: -self.settledItemCount) ?? slot
     }
 
@@ -128,7 +126,7 @@ extension ReplayLedger {
     private func isLike(_ text: Span<UInt8>, _ slot: ReplaySlot) -> Bool {
         let channel = self.channels[slot.kind]
         let item = channel.attemptOutput(ofItem: slot)
-        let start = max(item.lowerBound, self.closedTexts[slot.item]?.last.upperBound ?? 0)
+        let start = max(item.lowerBound, self.closingTexts[slot.item]?.closed?.last.upperBound ?? 0)
         return channel.isLike(text, slot)
             || start < item.upperBound && channel.begins(text, with: start..<item.upperBound)
     }
@@ -140,7 +138,7 @@ extension ReplayLedger {
 
     private func hasClosed(_ slot: ReplaySlot) -> Bool {
         if self.closed[slot.outputIndex]?.contains(slot) == true { return true }
-        guard let output = self.closedTexts[slot.item]?.acrossSlots else { return false }
+        guard let output = self.closingTexts[slot.item]?.closed?.acrossSlots else { return false }
         let end = self.channels[slot.kind].end(of: slot)
         return output.lowerBound < end && end <= output.upperBound
     }

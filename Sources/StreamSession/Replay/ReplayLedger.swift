@@ -114,6 +114,14 @@ package struct ReplayLedger: Sendable {
         case diverged
     }
 
+    /// The closing texts of an item and kind.
+    struct ClosingTexts: Sendable {
+        /// The slots that they belong to when they name others.
+        var aliases: [ReplaySlot: ReplaySlot] = [:]
+        /// The output that they have closed; nil before one has.
+        var closed: ClosedText?
+    }
+
     /// The output of an item that texts have closed.
     struct ClosedText: Sendable {
         /// The output that a text has closed last.
@@ -138,10 +146,8 @@ package struct ReplayLedger: Sendable {
     var closed: [Int: Set<ReplaySlot>] = [:]
     /// The part of the channel that a closing text has brought and that no delta has repeated since, by the slot.
     var supplied: [ReplaySlot: Range<Int>] = [:]
-    /// The output that texts have closed in the current attempt, by `ReplaySlot.item`.
-    var closedTexts: [ReplaySlot: ClosedText] = [:]
-    /// The slots that closing texts belong to when they name others, by the index of the item that they name.
-    var aliases: [Int: [ReplaySlot: ReplaySlot]] = [:]
+    /// The closing texts in the current attempt, by the item that they name (`ReplaySlot.item`).
+    var closingTexts: [ReplaySlot: ClosingTexts] = [:]
     /// The number of items before the attempt's output index 0.
     private(set) var settledItemCount = 0
 
@@ -228,8 +234,7 @@ package struct ReplayLedger: Sendable {
     private mutating func forgetClosings() {
         self.closed.removeAll()
         self.supplied.removeAll()
-        self.closedTexts.removeAll()
-        self.aliases.removeAll()
+        self.closingTexts.removeAll()
     }
 
     private func items(_ count: Int) -> Range<Int>? {

@@ -44,8 +44,9 @@ package struct Delivery: ~Copyable, Sendable {
     private(set) var hasCarriedCall = false
     /// Indicates whether the turn continues a response that another turn has requested.
     let isResumption: Bool
-    /// The number of attempts that were begun.
-    private var attemptCount = 0
+    /// Indicates whether an attempt was begun, and whether another one was.
+    private var hasBegun = false
+    private var hasBegunAgain = false
     /// The events that the other turn has delivered; nil when there are none.
     var earlier: EarlierDelivery?
 
@@ -273,7 +274,7 @@ package struct Delivery: ~Copyable, Sendable {
 
     /// Indicates whether a number that does not rise shows that the server does not count: nothing is repeated yet, and
     /// nothing was delivered that it could contradict.
-    private var maySendUselessNumbers: Bool { self.attemptCount <= 1 && !self.isResumption && !self.hasDelivered }
+    private var maySendUselessNumbers: Bool { !self.hasBegunAgain && !self.isResumption && !self.hasDelivered }
 
     /// Judges an event by its number.
     mutating func judge(_ number: Int?, fingerprint: UInt64, isOutput: Bool) -> NumberVerdict {
@@ -366,7 +367,7 @@ package struct Delivery: ~Copyable, Sendable {
 
     /// Resumes the response; without a number of the position, it is read from its beginning.
     mutating func resume(at cursor: ResumeCursor) {
-        self.attemptCount += 1
+        (self.hasBegun, self.hasBegunAgain) = (true, self.hasBegun)
         if cursor.lastSequenceNumber == nil {
             let name = self.responseID
             var order = self.order
@@ -384,7 +385,7 @@ package struct Delivery: ~Copyable, Sendable {
     mutating func expectReplay(settling itemCount: Int) {
         let isSettled = self.ledger.beginReplay(settling: itemCount)
         assert(isSettled, "the ledger was asked before whether these items can be settled")
-        self.attemptCount += 1
+        (self.hasBegun, self.hasBegunAgain) = (true, self.hasBegun)
         self.readsAnother(after: nil, EarlierResponses())
     }
 

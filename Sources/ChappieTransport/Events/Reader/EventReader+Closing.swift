@@ -270,7 +270,7 @@ extension EventReader {
         _ kind: ReplayedToolCall.Kind, with text: BorrowedText, _ event: ResponseEvent, at outputIndex: Int
     ) -> Bool {
         let verdict = self.calls.closed(
-            text, kind, at: outputIndex, itemName: event.itemName, name: event.callName.map { String($0) },
+            text, kind, at: outputIndex, itemName: event.itemName, name: self.closingName,
             isPlaceShared: self.machine.delivery.areIndicesShared())
         if case .completes(let call, let members) = verdict { self.record.complete(call: call, with: members) }
         return self.follow(verdict, at: outputIndex)

@@ -296,6 +296,9 @@ struct EventReader: ~Copyable {
         }
     }
 
+    /// The name of the function whose arguments the event closes that was scanned last; nil when it has none.
+    var closingName: String? { self.decoder.closingName }
+
     /// Returns whether an event is one with which a response ends, as far as its bytes show.
     mutating func isTerminal(_ event: ServerSentEventBytes) -> Bool {
         if unsafe event.type.elementsEqual("error".utf8), unsafe ServerErrorFacts(body: event.data) != nil {
