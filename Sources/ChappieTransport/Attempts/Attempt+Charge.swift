@@ -5,17 +5,35 @@ import TransportSurface
 // The guess whether a server charges an attempt, for the report.
 
 extension Attempt {
+    /// The chance that the server has begun to make a response for an attempt without content.
+    enum Charge {
+        /// It has if the request was written.
+        case byRequest
+        case likely
+        case unlikely
+    }
+
+    /// Records what the failure that ends the attempt says about its charge.
+    mutating func noteCharge(of failure: AttemptFailure) {
+        if case .timeout = failure { return }
+        let isLikely =
+            failure == .unexpectedContentType
+            ? !self.isPage && !WebPage.isContentType(self.head?.mediaType)
+            : failure.mayLeaveCharge && (self.transport == .webSocket || failure.mayFollowPOST)
+        self.charge = isLikely ? .likely : .unlikely
+    }
+
     /// Returns whether the server has probably begun to make a response for the attempt.
     func isProbablyCharged(_ statistics: TransportStatistics) -> Bool {
         // A resumption asks for the events of a response that was requested before.
         guard self.isRequestSent, !self.isResumed else { return false }
         if self.hasContent { return true }
+        switch self.charge {
+        case .likely: return true
+        case .unlikely: return false
         // Over HTTP the request may not have been written yet.
-        let isWritten = self.transport == .webSocket || self.head != nil || statistics.requestSent
-        guard let failure = self.failure else { return isWritten }
-        if case .timeout = failure { return isWritten }
-        if failure == .unexpectedContentType { return !self.isPage && !WebPage.isContentType(self.head?.mediaType) }
-        return failure.mayLeaveCharge && (self.transport == .webSocket || failure.mayFollowPOST)
+        case .byRequest: return self.transport == .webSocket || self.head != nil || statistics.requestSent
+        }
     }
 }
 

@@ -42,8 +42,8 @@ struct Attempt {
     var isRequestSent = false
     /// Indicates whether content of the response came.
     var hasContent = false
-    /// The failure that ended it; nil while it runs, and without one.
-    var failure: AttemptFailure?
+    /// The chance of a charge, as its failure has it.
+    var charge = Charge.byRequest
     /// The time at which the head of a refusal came.
     var refusedAt: Duration?
     /// The time at which a steered response ended whose successor has not begun; nil otherwise.

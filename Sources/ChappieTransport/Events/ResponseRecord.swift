@@ -38,8 +38,8 @@ struct ResponseRecord {
     private var model: String?
     private var serviceTier: String?
     private var usage: ChappieTokenUsage?
-    /// The usage of the responses that this one continues.
-    private var earlierUsage: ChappieTokenUsage?
+    /// The usage of each response that this one continues.
+    private var earlierUsages: [ChappieTokenUsage] = []
     private var endsTurn = true
     /// Indicates whether the response is complete.
     private(set) var isComplete = false
@@ -197,8 +197,7 @@ struct ResponseRecord {
     /// Records that another response continues this one, with items of added input in between.
     mutating func continues(with items: [[UInt8]]) {
         self.isComplete = false
-        self.earlierUsage = self.totalUsage
-        self.usage = nil
+        if let usage = self.usage.take() { self.earlierUsages.append(usage) }
         let own = self.outputItems
         self.removeItems()
         for item in own + items where self.takes(item) { self.earlierItems.append(item) }
@@ -213,7 +212,7 @@ struct ResponseRecord {
         for item in remains.pending + remains.unanswered where self.takes(item) { self.laterItems.append(item) }
     }
 
-    private var totalUsage: ChappieTokenUsage? { self.earlierUsage.map { $0.adding(self.usage) } ?? self.usage }
+    private var totalUsage: ChappieTokenUsage? { self.earlierUsages.reduce(self.usage) { $1.adding($0) } }
 
     /// All items, as they were sent; those of the responses that this one continues come first.
     var allItems: [[UInt8]] { self.earlierItems + self.outputItems + self.laterItems }

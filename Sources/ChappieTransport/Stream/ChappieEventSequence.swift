@@ -151,6 +151,9 @@ final class EventBatchReader: Sendable {
     }
 
     /// Returns an error of the turn, after a note of a refusal.
+    ///
+    /// Inline, the error has room in the frames of asynchronous functions, which a stream that waits holds.
+    @inline(never)
     private func noted(_ error: any Error) -> any Error {
         if case .alreadyRead? = error as? ChappieClientError { self.isRefused.store(true, ordering: .relaxed) }
         return error
@@ -173,8 +176,7 @@ final class EventBatchReader: Sendable {
     @usableFromInline
     func nextOfSequence(reusing memory: consuming [ChappieStreamEvent]) async throws -> [ChappieStreamEvent]? {
         if Task.isCancelled { self.turn.cancel() }
-        var step: SequenceStep
-        do { step = try self.turn.beginStepOfSequence(reusing: memory) } catch { throw self.noted(error) }
+        var step = self.turn.beginStepOfSequence(reusing: memory)
         while true {
             switch step {
             case .events(let events): return events
@@ -183,7 +185,8 @@ final class EventBatchReader: Sendable {
             case .pause:
                 await OtherTasks.run()
                 step = self.turn.stepOfSequence(after: Task.isCancelled ? .cancelled : .ready)
-            case .other: return try await self.nextOfSequence()
+            case .refused: throw self.noted(SharedTurnState.refusal)
+            case .other: return try await self.turn.restOfSequence()
             }
         }
     }

@@ -17,10 +17,13 @@ public struct ChappieRateLimits: Sendable, Equatable {
         public let resetsAfter: Duration?
     }
 
+    /// The limits of requests and tokens, elsewhere: a turn has room for several values, and most servers report none.
+    private let limits: [Limit?]
+
     /// The limit of requests.
-    public let requests: Limit?
+    public var requests: Limit? { self.limits[0] }
     /// The limit of tokens.
-    public let tokens: Limit?
+    public var tokens: Limit? { self.limits[1] }
 
     /// The fields that are read.
     static let fieldNames = ["limit", "remaining", "reset"].flatMap { value in
@@ -29,9 +32,8 @@ public struct ChappieRateLimits: Sendable, Equatable {
 
     /// Reads the fields of an answer; nil without any.
     init?(_ head: ResponseHead) {
-        self.requests = Limit(of: "requests", in: head)
-        self.tokens = Limit(of: "tokens", in: head)
-        if self.requests == nil, self.tokens == nil { return nil }
+        self.limits = [Limit(of: "requests", in: head), Limit(of: "tokens", in: head)]
+        if self.limits == [nil, nil] { return nil }
     }
 }
 

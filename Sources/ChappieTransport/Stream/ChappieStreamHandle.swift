@@ -20,12 +20,14 @@ package protocol StreamedTurn: AnyObject, Sendable {
 
     /// Begins to read the next events for such a sequence, without waiting; `memory` is an array for them, empty.
     ///
-    /// Each step but `events` and `other` is followed by `stepOfSequence(after:)`, after the wait or pause that the step
-    /// asks for. Throws `alreadyRead` while another task reads.
-    func beginStepOfSequence(reusing memory: consuming [ChappieStreamEvent]) throws -> SequenceStep
+    /// The steps `wait` and `pause` are followed by `stepOfSequence(after:)`, after that wait or pause.
+    func beginStepOfSequence(reusing memory: consuming [ChappieStreamEvent]) -> SequenceStep
 
     /// Continues after a wait with this outcome, or after a pause.
     func stepOfSequence(after outcome: TransportWaitOutcome) -> SequenceStep
+
+    /// Continues after the step `other`, for the task whose step it was.
+    nonisolated(nonsending) func restOfSequence() async throws -> [ChappieStreamEvent]?
 
     /// Closes the connection and ends the stream with `CancellationError`.
     func cancel()
@@ -54,9 +56,11 @@ package enum SequenceStep {
     case wait(any TransportConnection, nanoseconds: Int64?)
     /// Other tasks work, once; then the reading continues.
     case pause
-    /// `nextOfSequence()` continues: the turn has ended, was cancelled, races two connections, or has more to do than to
+    /// `restOfSequence()` continues: the turn has ended, was cancelled, races two connections, or has more to do than to
     /// read.
     case other
+    /// Another task reads the turn, which goes on.
+    case refused
 }
 
 extension StreamedTurn {
@@ -68,11 +72,16 @@ extension StreamedTurn {
     /// False, as for a turn that consists of several.
     package var readsInSteps: Bool { false }
 
-    /// Leaves everything to `nextOfSequence()`.
-    package func beginStepOfSequence(reusing memory: consuming [ChappieStreamEvent]) throws -> SequenceStep { .other }
+    /// Leaves everything to `restOfSequence()`.
+    package func beginStepOfSequence(reusing memory: consuming [ChappieStreamEvent]) -> SequenceStep { .other }
 
-    /// Leaves everything to `nextOfSequence()`.
+    /// Leaves everything to `restOfSequence()`.
     package func stepOfSequence(after outcome: TransportWaitOutcome) -> SequenceStep { .other }
+
+    /// Returns the next events.
+    nonisolated(nonsending) package func restOfSequence() async throws -> [ChappieStreamEvent]? {
+        try await self.nextOfSequence()
+    }
 
     /// Nil, as for a turn whose response the server does not keep.
     package var resumePoint: ChappieResumePoint? { nil }

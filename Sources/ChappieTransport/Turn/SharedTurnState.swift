@@ -35,11 +35,16 @@ struct SharedTurnState {
     /// The circuit breaker's ticket, which is answered once: at the turn's end, or when its stream is dropped.
     var ticket: CircuitBreaker.Ticket?
 
+    /// The error of a second reader, made out of line: asynchronous functions' frames have no room for it then.
+    static var refusal: any Error {
+        @inline(never) get { ChappieClientError.alreadyRead }
+    }
+
     /// Records that the consumer's task works for the turn; returns whether the stream was cancelled.
     ///
-    /// Throws `alreadyRead` while another task works for it, and changes nothing then.
-    mutating func beginReading() throws -> Bool {
-        guard !self.isBusy else { throw ChappieClientError.alreadyRead }
+    /// Nil while another task works for it; nothing changes then.
+    mutating func beginReading() -> Bool? {
+        guard !self.isBusy else { return nil }
         self.isBusy = true
         return self.isCancelled
     }

@@ -254,7 +254,7 @@ extension TurnDriver {
     /// Performs the state machine's action after the end of the attempt.
     func follow(_ action: TurnStateMachine.Action, after failure: AttemptFailure) {
         self.action = action
-        self.attempts.current?.failure = failure
+        self.attempts.current?.noteCharge(of: failure)
         self.sender?.attemptFailed()
         if let attempt = self.attempts.current {
             self.reader.noteEnd(

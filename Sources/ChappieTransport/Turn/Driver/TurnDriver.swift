@@ -83,7 +83,7 @@ import TransportSurface
             self.shared.withLock { $0.isBusy = false }
             return event
         case .occupied:
-            throw ChappieClientError.alreadyRead
+            throw SharedTurnState.refusal
         case .nothing:
             return try await self.work(isCancelled: self.shared.withLock { $0.isCancelled }) {
                 self.shared.withLock { $0.takeFirst(refillingFrom: &self.reader.queue) }
@@ -101,14 +101,20 @@ import TransportSurface
 
     /// Returns the next events for a sequence: one if the response can be resumed, so that `resumePoint` is exact.
     nonisolated(nonsending) package func nextOfSequence() async throws -> [ChappieStreamEvent]? {
-        try await self.work(isCancelled: try self.beginReading()) {
+        _ = try self.beginReading()
+        return try await self.restOfSequence()
+    }
+
+    /// Returns the next events for a sequence whose step was `other`.
+    nonisolated(nonsending) package func restOfSequence() async throws -> [ChappieStreamEvent]? {
+        try await self.work(isCancelled: self.shared.withLock { $0.isCancelled }) {
             self.shared.withLock { $0.takeAll(orOf: &self.reader.queue, oneByOne: self.reader.isKept) }
         }
     }
 
     /// Marks the stream as read; returns whether it was cancelled.
     private func beginReading() throws -> Bool {
-        let isCancelled = try self.shared.withLock { try $0.beginReading() }
+        guard let isCancelled = self.shared.withLock({ $0.beginReading() }) else { throw SharedTurnState.refusal }
         // The consumer's time for the previous batch is not the server's.
         self.tookLastOfBatch()
         return isCancelled
@@ -159,10 +165,15 @@ import TransportSurface
         self.action == nil && self.outcome == nil && self.deadlines.startedAt != nil && !self.attempts.isRace
     }
 
-    package func beginStepOfSequence(reusing memory: consuming [ChappieStreamEvent]) throws -> SequenceStep {
-        let (isCancelled, hasReady) = try self.shared.withLock { (try $0.beginReading(), $0.ready.count > 0) }
+    package func beginStepOfSequence(reusing memory: consuming [ChappieStreamEvent]) -> SequenceStep {
+        var hasReady = false
+        let isCancelled = self.shared.withLock { state in
+            hasReady = state.ready.count > 0
+            return state.beginReading()
+        }
+        guard let isCancelled else { return .refused }
         // `work` ends the turn.
-        guard !isCancelled, self.isInTheMiddle else { return self.leaveSequence() }
+        guard !isCancelled, self.isInTheMiddle else { return .other }
         // The consumer's time for the previous batch is not the server's.
         let now = self.tookLastOfBatch()
         self.reader.meter.restartSlice()
@@ -176,7 +187,7 @@ import TransportSurface
         let isCancelled = if case .cancelled = outcome { true } else { self.shared.withLock { $0.isCancelled } }
         guard isCancelled else { return self.continueSequence(at: nil) }
         self.stop()
-        return self.leaveSequence()
+        return .other
     }
 
     /// Reads what has arrived, up to the next events for the consumer; `now` is the present time if it is known.
@@ -195,17 +206,11 @@ import TransportSurface
             if isSliceOver { return .pause }
             if self.shared.isGivenUp { self.stop() }
         }
-        return self.leaveSequence()
+        return .other
     }
 
     private func takeOfSequence() -> [ChappieStreamEvent]? {
         self.shared.withLock { $0.takeOfSequence(orOf: &self.reader.queue, oneByOne: self.reader.isKept) }
-    }
-
-    /// Leaves the rest to `nextOfSequence()`.
-    private func leaveSequence() -> SequenceStep {
-        self.shared.withLock { $0.isBusy = false }
-        return .other
     }
 
     // MARK: The beginning
