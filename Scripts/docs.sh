@@ -48,7 +48,7 @@ for module in "${modules[@]}"; do
         options+=("-experimental-allowed-reexported-modules=ResponseEvents,StreamSession,StreamTransport,TransportSurface")
     elif [[ $module == ChappieDiagnosis ]]; then
         options+=("-experimental-allowed-reexported-modules=PathDiagnosis")
-    else
+    elif [[ $module != Chappie ]]; then
         options+=(-emit-extension-block-symbols)
     fi
     "$tools/swift-symbolgraph-extract" -module-name "$module" "${compile[@]}" -output-dir "$work/symbols" "${options[@]}"
@@ -84,7 +84,14 @@ for module in "${modules[@]}"; do
     cp -R "$catalog" "$work/catalogs"
     mkdir "$work/graphs/$module"
     # The graphs of a module are its own and those of its extensions: `Chappie*` would be those of four modules.
-    for graph in "$work/symbols/$module".symbols.json "$work/symbols/$module"@*.symbols.json; do
+    graphs=("$work/symbols/$module".symbols.json "$work/symbols/$module"@*.symbols.json)
+    # What Chappie adds to the engine's types stands with them: a page `ChappieTransport` of its own would hide the other.
+    if [[ $module == ChappieTransport ]]; then
+        graphs+=("$work/symbols/Chappie@ChappieTransport.symbols.json")
+    elif [[ $module == Chappie ]]; then
+        graphs=("$work/symbols/Chappie.symbols.json")
+    fi
+    for graph in "${graphs[@]}"; do
         [[ ! -f $graph ]] || cp "$graph" "$work/graphs/$module"
     done
     convert "$module" --additional-symbol-graph-dir "$work/graphs/$module"
