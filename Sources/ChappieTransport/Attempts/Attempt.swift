@@ -264,7 +264,9 @@ extension ResponseHead {
     var mayHaveEventStream: Bool { [200, 201, 203].contains(self.statusCode) }
 
     /// Indicates whether the content type is `text/event-stream`, or absent: some servers name none.
-    package var isEventStream: Bool { self.mediaType.map { $0 == "text/event-stream" } ?? true }
+    package var isEventStream: Bool {
+        self.value(of: "content-type") == nil || self.mediaType == "text/event-stream"
+    }
 
     /// Indicates whether the content type is one that is given to a body of an unknown kind.
     fileprivate var hasGeneralType: Bool {

@@ -59,7 +59,9 @@ struct DocumentFetch {
             throw self.error(.tooManyItems(limit: ResponseSummary.maximumOutputCount), hasHead: true, attempt: 1)
         }
         var response = retrieved.response
-        response.requestID = ResponseHead(statusCode: document.statusCode, fields: document.fields).requestID
+        let head = ResponseHead(statusCode: document.statusCode, fields: document.fields)
+        response.requestID = head.requestID
+        response.rateLimits = ChappieRateLimits(head)
         return response
     }
 

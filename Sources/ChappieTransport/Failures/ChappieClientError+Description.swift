@@ -1,6 +1,7 @@
 // Descriptions of errors: sentences that are fit to show, and the server's own words apart from them.
 //
 // The sentences consist of fixed text and numbers, so that they cannot contain content or a secret.
+import HTTPProtocol
 public import PlatformFoundation
 import ResponseEvents
 import StreamSession
@@ -20,7 +21,7 @@ extension ChappieClientError: LocalizedError {
         case .toolApprovalDenied(_, let reason): reason
         case .toolExecutionFailed(_, let message): message
         case .responseTerminalFailure(let response): response.errorMessage ?? response.incompleteReason
-        case .httpError(_, let body): body
+        case .httpError(_, let body): RetryDelay.withoutStatement(body)
         case .transport(let failure):
             failure.details.serverMessage ?? failure.details.closeReason ?? failure.details.issuer
         case .requestRefused(let reason): reason
@@ -42,7 +43,7 @@ extension ChappieClientError: LocalizedError {
             ReauthenticationReason(rawValue: reason) == nil ? ServerMessage.line(reason) : nil
         case .usageLimitReached(let limit): ServerMessage.line(limit.message)
         case .responseTerminalFailure(let response): response.serverMessage
-        case .httpError(_, let body): ServerMessage.line(ofBody: body)
+        case .httpError(_, let body): ServerMessage.line(ofBody: RetryDelay.withoutStatement(body))
         case .transport(let failure):
             failure.details.serverMessage.flatMap(ServerMessage.line(ofBody:))
                 ?? ServerMessage.line(failure.details.closeReason)
@@ -75,7 +76,7 @@ extension ChappieClientError: LocalizedError {
         case .toolLoopLimitExceeded(let limit): "The model called tools more often than the limit of \(limit) allows."
         case .responseTerminalFailure(let response): response.problem
         case .streamingTransportReplayDiverged:
-            "After a reconnection the server's answer contradicted the text that had been delivered."
+            "The server's answer contradicts output that was delivered before."
         case .httpError(let status, _):
             "The server answered with status code \(status)\(self.answerWords)."
         case .invalidResponse: "The server's answer makes no sense."

@@ -1,3 +1,5 @@
+import HTTPProtocol
+import ResponseEvents
 import StreamTransport
 package import TransportSurface
 
@@ -71,7 +73,9 @@ extension SecretRedaction {
         case .reauthenticationRequired(let reason): .reauthenticationRequired(self.words(reason))
         case .usageLimitReached(let limit): .usageLimitReached(limit.replacingWords(self.words))
         case .responseTerminalFailure(let response): .responseTerminalFailure(response.replacingWords(self.words))
-        case .httpError(let status, let body): .httpError(status, self.body(body))
+        case .httpError(let status, let body):
+            // A secret that is cut at the end of the server's text is recognised there, before the line behind it.
+            .httpError(status, RetryDelay.refusal(body, replacingText: self.body))
         case .transport(let failure): .transport(failure.replacingWords(self.words, inBody: self.body))
         // Their content is the program's own, or was delivered.
         case .missingCredential, .missingRefreshToken, .missingAccountID, .missingToolHandler, .toolApprovalDenied,
@@ -93,7 +97,7 @@ extension ChappieDiagnostic {
         Self(
             kind: self.kind, transport: self.transport, attempt: self.attempt, limit: self.limit,
             reason: self.reason.map(replace), byteCount: self.byteCount, rung: self.rung,
-            connectionAge: self.connectionAge)
+            connectionAge: self.connectionAge, delay: self.delay)
     }
 }
 
@@ -119,6 +123,7 @@ extension ChappieResponse {
         copy.outputText = self.outputText
         copy.usage = self.usage
         copy.requestID = self.requestID.map(replace)
+        copy.rateLimits = self.rateLimits
         copy.errorPayload = self.errorPayload.map(replace)
         return copy
     }

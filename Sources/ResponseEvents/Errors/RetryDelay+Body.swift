@@ -13,9 +13,7 @@ extension RetryDelay {
             return self.milliseconds(headers: headers.filter { Double(finite: $0.value) != nil }, now: 0)
                 ?? ServerErrorFacts(root: root).retryDelay
         }
-        let line = text.utf8.split(separator: UInt8(ascii: "\n")).last.map { Substring($0) } ?? ""
-        guard line.hasPrefix(self.linePrefix) else { return nil }
-        return self.milliseconds(headers: [("retry-after", String(line.dropFirst(self.linePrefix.count)))], now: 0)
+        return self.milliseconds(line: self.statement(in: text))
     }
 
     /// Returns the text of a refusal that states a delay which the server named beside it, in milliseconds.
@@ -33,5 +31,34 @@ extension RetryDelay {
         return String(decoding: object.json, as: UTF8.self)
     }
 
+    /// Returns the text of a refusal as a person is shown it: without the delay that `refusal(_:stating:)` adds.
+    package static func withoutStatement(_ text: String) -> String {
+        let line = self.statement(in: text)
+        guard line.isEmpty else { return String(text[..<line.startIndex]) }
+        guard var object = try? JSONObjectText(Array(text.utf8)), let headers = object["headers"],
+            let names = try? JSONObjectText(Array(headers)).members.map(\.name), names == ["retry-after"]
+        else { return text }
+        object["headers"] = nil
+        return String(decoding: object.json, as: UTF8.self)
+    }
+
+    /// Returns the text of a refusal with other text in place of the server's, and the last line as it is.
+    package static func refusal(_ text: String, replacingText replace: (String) -> String) -> String {
+        let line = self.statement(in: text)
+        return replace(String(text[..<line.startIndex])) + line
+    }
+
     private static let linePrefix = "retry-after: "
+
+    /// Returns the last line of a text, and the end of the line before it, if it states a delay; empty otherwise.
+    private static func statement(in text: String) -> Substring {
+        let start = text.utf8.lastIndex(of: UInt8(ascii: "\n")) ?? text.startIndex
+        return self.milliseconds(line: text[start...]) == nil ? text[text.endIndex...] : text[start...]
+    }
+
+    private static func milliseconds(line: Substring) -> Int? {
+        let words = Substring(line.utf8.drop { $0 == UInt8(ascii: "\n") })
+        guard words.hasPrefix(self.linePrefix) else { return nil }
+        return Double(finite: String(words.dropFirst(self.linePrefix.count))).flatMap { self.clamped($0 * 1_000) }
+    }
 }

@@ -36,8 +36,10 @@ package enum UntypedEvent {
     /// The data may be facts, `{"error": …}`, plain text, or empty.
     package init?(dataOfError data: UnsafeRawBufferPointer) {
         guard let root = JSONDocumentValue(object: data) else {
-            self = .error(
-                ErrorEvent(words: String(decoding: data.prefix(JSONDocumentValue.maximumByteCount), as: UTF8.self)))
+            let words =
+                ServerErrorFacts.words(inJSON: data)
+                ?? String(decoding: data.prefix(JSONDocumentValue.maximumByteCount), as: UTF8.self)
+            self = .error(ErrorEvent(words: words))
             return
         }
         if let type = root["type"]?.string, type == "error" || type.hasPrefix("response.") { return nil }

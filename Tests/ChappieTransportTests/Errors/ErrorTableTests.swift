@@ -151,7 +151,7 @@ private let caseRows: [Row] = [
         "The response was cancelled at the server.", "Ask again.", unsafe: secret),
     Row(
         .streamingTransportReplayDiverged(secret), "replay.diverged", .server, .none, .none,
-        "After a reconnection the server's answer contradicted the text that had been delivered.",
+        "The server's answer contradicts output that was delivered before.",
         "The delivered text is an unfinished answer; discard it before you ask again."),
     Row(
         .httpError(503, secret), "http.503", .server, later, .none, "The server answered with status code 503.", again,
@@ -342,7 +342,7 @@ private let codeRows: [Row] = [
         }
         #expect(Set(documented).count == documented.count)
         let phases = ChappieTransportFailure.Phase.allCases.map { "timeout.\($0)" }
-        let statuses = [400, 401, 403, 404, 408, 413, 429].map { "http.\($0)" } + ["http.5NN", "http.N"]
+        let statuses = [400, 401, 403, 404, 408, 413, 429].map { "http.\($0)" } + ["http.2NN", "http.5NN", "http.N"]
         let others = ["ws.close.N", "ws.close", "cancelled", "upgrade.slow", "response.error", "replaced", "completed"]
         let budgets = AttemptFailure.TimeBudget.allCases.map { "timeout.\($0.rawValue)" }
         let fixed = (caseRows + codeRows).map(\.tag).filter { !$0.hasPrefix("http.5") && !$0.hasPrefix("ws.close") }

@@ -51,6 +51,47 @@ private enum Way: CaseIterable, Sendable {
         }
     }
 
+    /// The delay in the text of the error is for programs.
+    @Test(
+        arguments: [
+            ("", nil), ("slow down\n", "slow down"), ("a\nretry-after: x", "a retry-after: x"), ("{}", "{}"),
+            (#"{"headers":{"a":"b"}}"#, #"{"headers":{"a":"b","retry-after":"3"}}"#),
+            ("<html><title>Slow</title></html>", #"an HTML page with the title "Slow""#), (Self.json, "m"),
+            ("[1]", "[1]"),
+        ] as [(String, String?)])
+    func personIsNotShownTheStatedDelay(body: String, shown: String?) async {
+        for statusCode in [429, 400] {
+            let script = Way.post.script(statusCode, body: body, retryAfter: "3")
+            let outcome = await Way.post.fixture([script]) { $0.rateLimitBackoff = .disabled }.run()
+            let error = outcome.clientError
+            #expect(error?.retryAfter == .seconds(3))
+            #expect(error?.serverMessage == shown)
+            #expect(error?.localizedDescription.contains("retry-after") == false)
+            let isOwn = shown?.contains("retry-after") == true
+            #expect(error?.unsafeMessage?.contains("retry-after") == isOwn)
+            // A person is not sent to words of the server that there are none of.
+            if body.isEmpty { #expect(error?.recoverySuggestion?.contains("the server says") == false) }
+        }
+    }
+
+    /// The beginning of a secret at the end of a text that is cut is not hidden by the line behind it.
+    @Test func secretThatIsCutBeforeTheStatedDelayIsRedacted() async {
+        let fixture = TurnFixture([Way.post.script(429, body: "key sk-0123456789abcdef", retryAfter: "3")]) {
+            $0.policy = .httpSSEOnly
+            $0.rateLimitBackoff = .disabled
+            $0.credential = { _ in ChappieCredential(bearerToken: "sk-0123456789abcdef") }
+            $0.limits.errorBodyByteCount = "key sk-0123456789abc".utf8.count
+        }
+        let error = await fixture.run().clientError
+        #expect(error?.retryAfter == .seconds(3))
+        #expect(error?.unsafeMessage?.contains("0123456789") == false)
+        guard case .httpError(429, let text)? = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(!text.contains("0123456789") && text.hasSuffix("\nretry-after: 3"))
+    }
+
     @Test(arguments: Way.allCases) fileprivate func dateBecomesADelay(way: Way) async {
         // 20 s behind the clock of the test (RFC 9110 section 5.6.7).
         let script = way.script(429, body: Self.json, retryAfter: "Sun, 06 Nov 1994 08:49:37 GMT")

@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    /// Three responses for one text, two of which nobody sees.
+    /// Three attempts for one text, one of which was refused.
     @Test func everyRequestOfATurnCounts() async {
         let outcome = await TurnFixture([
             .broken(Event.text("a")), .refusal(503), .webSocket(Event.text("ab"), Event.completed),

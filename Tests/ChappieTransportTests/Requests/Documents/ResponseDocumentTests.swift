@@ -16,7 +16,8 @@ import Testing
         + #""usage":{"input_tokens":3,"output_tokens":4,"total_tokens":7}}"#
 
     private static func answer(_ body: String) -> [ScriptStep] {
-        [.opened(200, fields: ["x-request-id": "req_1"]), .body(body), .ended(.complete)]
+        let fields = ["x-request-id": "req_1", "x-ratelimit-remaining-requests": "7"]
+        return [.opened(200, fields: fields), .body(body), .ended(.complete)]
     }
 
     private static func error(_ fixture: TurnFixture, _ id: String = "resp_1") async -> ChappieClientError? {
@@ -45,6 +46,7 @@ import Testing
         #expect(response.usage?.inputTokens == 3)
         #expect(response.usage?.outputTokens == 4)
         #expect(response.requestID == "req_1")
+        #expect(response.rateLimits?.requests?.remaining == 7)
         let request = fixture.transport.requests[0]
         #expect(request.isResumption)
         #expect(request.endpoint.target == "/v1/responses/resp_1")

@@ -205,7 +205,8 @@ import Testing
         }
         let start = fixture.clock.now
         let outcome = await fixture.run()
-        #expect(outcome.clientError == .httpError(status, "busy"))
+        #expect(outcome.clientError == .httpError(status, "busy\nretry-after: \(delay)"))
+        #expect(outcome.clientError?.unsafeMessage == "busy")
         #expect(outcome.report.replaySafety == .sentNoOutput)
         #expect(fixture.clock.now == start)
         #expect(fixture.transport.connections.count == 1)
