@@ -44,6 +44,10 @@ import Testing
         let isLast5 = refused.receive(.opened(ResponseHead(statusCode: 502)), after: .zero)
         #expect(isLast5)
         #expect(refused.facts.end == .refused(statusCode: 502))
+        // The engine reads a stream behind this code as well.
+        var created = ProbeStream()
+        let isLast8 = created.receive(.opened(ResponseHead(statusCode: 201)), after: .zero)
+        #expect(!isLast8)
         var cut = ProbeStream()
         _ = cut.receive(Self.head, after: .zero)
         let isLast6 = cut.receive(.ended(.failed(.init(phase: .stream, cause: .connectionLost))), after: .zero)

@@ -33,7 +33,7 @@ struct ProbeStream {
         switch event {
         case .opened(let head):
             self.facts.head = time
-            if head.statusCode != 200 {
+            if !head.mayHaveEventStream {
                 self.facts.end = .refused(statusCode: head.statusCode)
             } else if !head.isEventStream {
                 self.facts.end = .otherType(isPage: WebPage.isContentType(head.mediaType))

@@ -261,7 +261,7 @@ extension ResponseHead {
     ///
     /// Beside 200 these are 201, with which some servers answer a POST, and 203, which a proxy that changes the content
     /// answers in place of 200 (RFC 9110 section 15.3.4).
-    var mayHaveEventStream: Bool { [200, 201, 203].contains(self.statusCode) }
+    package var mayHaveEventStream: Bool { [200, 201, 203].contains(self.statusCode) }
 
     /// Indicates whether the content type is `text/event-stream`, or absent: some servers name none.
     package var isEventStream: Bool {

@@ -51,7 +51,7 @@ package struct ServerErrorFacts: Equatable, Sendable {
         let error = root["error"].flatMap { $0.holdsFacts ? $0 : nil }
         self.init(facts: error ?? root["detail"] ?? root)
         // The type of an event is not a fact about the error.
-        if root["error"] == nil, self.type == "error" { self.type = nil }
+        if error == nil, self.type == "error" { self.type = nil }
     }
 
     private init(facts: JSONDocumentValue) {

@@ -66,7 +66,7 @@ private enum Way: CaseIterable, Sendable {
             let error = outcome.clientError
             #expect(error?.retryAfter == .seconds(3))
             #expect(error?.serverMessage == shown)
-            #expect(error?.localizedDescription.contains("retry-after") == false)
+            #expect(error?.safeDescription.contains("retry-after") == false)
             let isOwn = shown?.contains("retry-after") == true
             #expect(error?.unsafeMessage?.contains("retry-after") == isOwn)
             // A person is not sent to words of the server that there are none of.

@@ -217,7 +217,7 @@ enum Numbered {
                 .diagnostic(
                     .init(
                         kind: .reconnecting, transport: .httpSSE, attempt: 1, limit: 5, reason: "connection.lost",
-                        rung: .resumed)),
+                        rung: .resumed, delay: .milliseconds(200))),
                 .diagnostic(.init(kind: .connected, transport: .httpSSE)),
                 .diagnostic(.init(kind: .resumed, transport: .httpSSE)),
                 .textDelta("lo"),

@@ -79,7 +79,7 @@ import Testing
                 .diagnostic(
                     .init(
                         kind: .reconnecting, transport: .webSocket, attempt: 1, limit: 5, reason: "ws.close.1006",
-                        rung: .verifiedReplay)),
+                        rung: .verifiedReplay, delay: .milliseconds(200))),
                 .diagnostic(.init(kind: .connected, transport: .webSocket)),
                 .diagnostic(.init(kind: .replayVerified, transport: .webSocket, byteCount: 3)),
                 .textDelta("lo"),
@@ -163,7 +163,7 @@ import Testing
                 == .diagnostic(
                     .init(
                         kind: .reconnecting, transport: .webSocket, attempt: 1, limit: 5, reason: "ws.close.1006",
-                        rung: .sentAgain)))
+                        rung: .sentAgain, delay: .milliseconds(200))))
         #expect(fixture.clock.sleeps.isEmpty)
     }
 }
