@@ -41,7 +41,8 @@ extension ExitCode {
         case is UsageError: self = .usage
         case DescriptorError.interrupted: self = .interrupted
         case DescriptorError.late: self = .timedOut
-        case is DescriptorError, is ResourceShortage, is ChappieTestServer.StartError: self = .unavailable
+        case is DescriptorError, is ChappieTestServer.StartError: self = .unavailable
+        case _ where ResourceShortage(error) != nil: self = .unavailable
         default: self = .defect
         }
     }

@@ -38,7 +38,7 @@ struct FailureFacts {
 
     /// Collects the facts of an error, with the words for an interruption.
     init(_ error: any Error, interruption: String = "Interrupted.") {
-        let error = (error as? ChappieTestServer.StartError).flatMap(ResourceShortage.init) ?? error
+        let error = ResourceShortage(error) ?? error
         (self.tag, self.category, self.isRetryable, self.safeDescription) =
             switch error {
             case let error as any LibraryError:

@@ -1,6 +1,8 @@
 // The table from errors to exit codes.
 import Chappie
 import ChappieSignIn
+import ChappieTestServer
+import Foundation
 import Testing
 import TransportSurface
 
@@ -104,6 +106,22 @@ private let usageLimit = ChappieClientError.usageLimitReached(
         #expect(ExitCode(SignedOutError(account: "a")) == .credentials)
         #expect(ExitCode(DescriptorError.failed(code: 28)) == .unavailable)
         #expect(ExitCode(Unknown()) == .defect)
+    }
+
+    @Test(
+        arguments: [
+            (ChappieTestServer.StartError.cannotListen(code: EMFILE), "descriptors.exhausted"),
+            (FaultProxy.StartError.cannotListen(code: EMFILE), "descriptors.exhausted"),
+            (ResourceShortage.descriptors(limit: 4), "descriptors.exhausted"),
+            (ChappieTestServer.StartError.noThread, "memory.exhausted"),
+            (FaultProxy.StartError.noThread, "memory.exhausted"), (ResourceShortage.memory, "memory.exhausted"),
+        ] as [(any Error, String)])
+    func missingResourcesHaveOneNameEach(error: any Error, tag: String) {
+        let facts = FailureFacts(error)
+        #expect(ExitCode(error) == .unavailable)
+        #expect(facts.tag == tag && facts.isRetryable)
+        #expect(facts.safeDescription.contains("ulimit"))
+        #expect(ResourceShortage(ChappieTestServer.StartError.cannotListen(code: EADDRINUSE)) == nil)
     }
 
     @Test func exitCodesHaveFixedNumbers() {

@@ -67,7 +67,7 @@ struct ServeCommand {
         do {
             service = try ServeService(options, logLine: logLine)
         } catch {
-            return self.complain(error, port: options.configuration.port)
+            return try self.complain(error, port: options.configuration.port)
         }
         defer { service.stop() }
         try authorityFile?.finish(service.caPEM ?? "")
@@ -89,7 +89,7 @@ struct ServeCommand {
         do {
             server = try ProbeServer(configuration: configuration)
         } catch {
-            return self.complain(error, port: configuration.port)
+            return try self.complain(error, port: configuration.port)
         }
         defer { server.stop() }
         try authorityFile?.finish(server.caPEM ?? "")
@@ -98,7 +98,8 @@ struct ServeCommand {
         return .success
     }
 
-    private func complain(_ error: any Error, port: UInt16) -> ExitCode {
+    private func complain(_ error: any Error, port: UInt16) throws -> ExitCode {
+        if let shortage = ResourceShortage(error) { throw shortage }
         switch error {
         case ChappieTestServer.StartError.cannotListen(let code), FaultProxy.StartError.cannotListen(let code):
             let reason = DescriptorError.failed(code: code).message

@@ -1,6 +1,6 @@
+// The configuration file of the commands: its content and its path.
 import Chappie
 import ChappieSignIn
-// The configuration file of the commands: its content and its path.
 import ChappieTestServer
 import PlatformFoundation
 

@@ -108,6 +108,12 @@ struct Console: Sendable {
             if let message = error.serverMessage { self.show(ofServer: message) }
         case let error as WebSocketError:
             try? self.errorOutput.write(error.lines.text(style: self.errorStyle, width: self.errorWidth))
+        case let error where ResourceShortage(error) != nil:
+            let facts = FailureFacts(error)
+            let category = facts.category.map { "category \($0.rawValue)" }
+            let lines = FailureLines(
+                problem: facts.safeDescription, facts: [facts.tag, category].compactMap(\.self) + ["may succeed later"])
+            try? self.errorOutput.write(lines.text(style: self.errorStyle, width: self.errorWidth))
         default: self.complain(FailureFacts(error).safeDescription)
         }
         return ExitCode(error)

@@ -12,7 +12,10 @@ extension ChappieTestServer.Scenario {
         public var description: String {
             let limit = 20
             let rest = self.faults.count - limit
-            return self.faults.prefix(limit).joined(separator: ". ") + (rest > 0 ? ". There are \(rest) more" : "")
+            let sentences = self.faults.prefix(limit) + (rest > 0 ? ["There are \(rest) more"] : [])
+            return sentences.reduce("") { text, sentence in
+                text + (text.isEmpty ? "" : text.hasSuffix("?") ? " " : ". ") + sentence
+            }
         }
     }
 
@@ -65,7 +68,11 @@ struct ScenarioSchema: Sendable {
                 self.check(element, schema["items"] ?? .object([]), at: "\(place)[\(index)]", &faults)
             }
         case let type?:
-            if !value.isScalar(of: type) { faults.append("\(Self.name(place)) is not \(Self.words(forType: type))") }
+            if !value.isScalar(of: type) {
+                faults.append("\(Self.name(place)) is not \(Self.words(forType: type))")
+            } else if let range = Self.violatedRange(value, schema) {
+                faults.append("\(Self.name(place)) must be \(range)")
+            }
         case nil: break
         }
     }
@@ -98,6 +105,17 @@ struct ScenarioSchema: Sendable {
         return self.root["$defs"]?[String(name)] ?? .object([])
     }
 
+    /// Returns the words for the range that a number is not in; nil for one in it, and for no number.
+    private static func violatedRange(_ value: JSONValue, _ schema: JSONValue) -> String? {
+        func double(_ value: JSONValue?) -> Double? {
+            if case .number(let text)? = value { Double(text) } else { nil }
+        }
+        guard let number = double(value), let least = double(schema["minimum"]) else { return nil }
+        guard number < least || number > double(schema["maximum"]) ?? .infinity else { return nil }
+        let lowest = schema["minimum"]?.text ?? ""
+        return schema["maximum"].map { "from \(lowest) to \($0.text)" } ?? "at least \(lowest)"
+    }
+
     // MARK: Words
 
     private static func name(_ place: String) -> String { place.isEmpty ? "the scenario" : place }
@@ -127,7 +145,7 @@ extension JSONValue {
     fileprivate func isScalar(of type: String) -> Bool {
         switch (self, type) {
         case (.string, "string"), (.bool, "boolean"), (.number, "number"): true
-        case (.number(let text), "integer"): Double(text).map { $0 == $0.rounded() } ?? false
+        case (.number(let text), "integer"): Int(text) != nil || Double(text).flatMap(Int.init(exactly:)) != nil
         default: false
         }
     }

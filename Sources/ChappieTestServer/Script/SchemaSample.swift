@@ -126,9 +126,15 @@ struct SchemaSample {
         if let factor = Self.integer(schema["multipleOf"]), factor > 0 {
             number = (number + factor - 1) / factor * factor
         }
-        if let most = Self.integer(schema["maximum"]) { number = min(number, most) }
+        if let most = Self.integer(schema["maximum"], .down) { number = min(number, most) }
         if let most = Self.integer(schema["exclusiveMaximum"]) { number = min(number, most - 1) }
-        return .number(String(number))
+        // No whole number is between 0.1 and 0.2.
+        let leasts = [schema["minimum"], schema["exclusiveMinimum"]].compactMap { $0.flatMap(Self.number) }
+        let mosts = [schema["maximum"], schema["exclusiveMaximum"]].compactMap { $0.flatMap(Self.number) }
+        guard let least = leasts.max(), let most = mosts.min(), Double(number) < least, least <= most else {
+            return .number(String(number))
+        }
+        return .number("\(least + (most - least) / 2)")
     }
 
     private func text(_ name: String, _ schema: JSONValue) -> String {
@@ -142,9 +148,12 @@ struct SchemaSample {
         return String(String.UnicodeScalarView(text.unicodeScalars.prefix(max(0, most))))
     }
 
-    private static func integer(_ value: JSONValue?) -> Int? {
-        guard case .number(let text)? = value else { return nil }
-        return Double(text).flatMap { Int(exactly: $0.rounded(.up)) }
+    private static func integer(_ value: JSONValue?, _ rounding: FloatingPointRoundingRule = .up) -> Int? {
+        value.flatMap(Self.number).flatMap { Int(exactly: $0.rounded(rounding)) }
+    }
+
+    private static func number(_ value: JSONValue) -> Double? {
+        if case .number(let text) = value { Double(text) } else { nil }
     }
 
     // MARK: Schemas

@@ -2,6 +2,12 @@ import PlatformC
 
 /// The limit on the number of file descriptors of the process.
 package enum DescriptorLimit {
+    /// The descriptors that are left to the rest of the process.
+    ///
+    /// libdispatch ends a process that has none left when it looks at its threads, once a second while work waits
+    /// (`/proc/N/stat`).
+    static let reserve = 1
+
     /// Returns the limit when `count` descriptors cannot be opened at this moment, and otherwise nil.
     ///
     /// Libraries report a missing descriptor with different errors, or with none.

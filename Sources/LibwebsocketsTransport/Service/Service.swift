@@ -94,7 +94,7 @@ final class Service: @unchecked Sendable {
         // The number may become another thread's.
         defer { self.thread.store(0, ordering: .relaxed) }
         let owner = Unmanaged.passUnretained(self).toOpaque()
-        let descriptorCount = Int(CLWS_SERVICE_DESCRIPTOR_COUNT)
+        let descriptorCount = Int(CLWS_SERVICE_DESCRIPTOR_COUNT) + DescriptorLimit.reserve
         if DescriptorLimit.hasRoom(for: descriptorCount) { self.pointer = clws_service_create(serviceCallback, owner) }
         guard let pointer = self.pointer else {
             let limit = DescriptorLimit.exhausted(wanting: descriptorCount)

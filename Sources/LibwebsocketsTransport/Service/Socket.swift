@@ -72,6 +72,10 @@ extension Service {
         var hasSocket = false
         let descriptor = clws_socket_connect(address, port, &hasSocket)
         guard descriptor >= 0 else { throw SocketFailure(code: -descriptor, address: address, hasSocket: hasSocket) }
+        if DescriptorLimit.exhausted(wanting: DescriptorLimit.reserve) != nil {
+            clws_socket_close(descriptor, true)
+            throw SocketFailure(code: EMFILE, address: address, hasSocket: false)
+        }
         var socket = Socket(descriptor: descriptor, token: self.sockets.insert(connection))
         guard self.await(.writable, of: &socket) else {
             self.close(socket)

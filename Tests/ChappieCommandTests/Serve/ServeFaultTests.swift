@@ -170,7 +170,15 @@ private func message(_ body: () throws -> Void) -> String? {
         try self.withFile(file) { path in
             #expect(
                 message { _ = try self.options("--scenario", path) }
-                    == "\(path): proxy.faults[0].action.cut.atByte is missing")
+                    == "\(path) is not a scenario: proxy.faults[0].action.cut.atByte is missing")
+        }
+        // The part of a scenario that another server gets is checked as a whole, too.
+        try self.withFile(#"{"proxi":1,"proxy":{"faults":[{"action":{"cut":{"atByte":-1}}},{"acton":1}]}}"#) { path in
+            #expect(
+                message { _ = try self.options("--upstream", "localhost:1", "--scenario", path) }
+                    == "\(path) is not a scenario: proxi is unknown; did you mean proxy? "
+                    + "proxy.faults[0].action.cut.atByte must be at least 0. proxy.faults[1].acton is unknown; did you "
+                    + "mean action? proxy.faults[1].action is missing")
         }
         try self.withFile(#"{"name":"x","summary":"y","server":{"faults":[]}}"#) { path in
             #expect(

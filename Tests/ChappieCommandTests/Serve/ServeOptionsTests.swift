@@ -50,7 +50,17 @@ private func withFile(_ content: String, _ body: (String) throws -> Void) throws
             #expect(throws: UsageError.self) { try configuration("--scenario", path) }
         }
         try withFile("{\"name\":\"x\",\"summary\":\"y\"}") { path in
-            #expect(throws: UsageError("\(path) is not a scenario: the member 'server' is missing")) {
+            #expect(throws: UsageError("\(path) is not a scenario: server is missing")) {
+                try configuration("--scenario", path)
+            }
+        }
+        let text = #"{"name":"x","sumary":"y","server":{"faults":[{"firstAttemt":1,"action":{"cutAfterEvnt":{}}}]}}"#
+        try withFile(text) { path in
+            let faults =
+                "sumary is unknown; did you mean summary? server.faults[0].firstAttemt is unknown; did you mean "
+                + "firstAttempt? server.faults[0].action.cutAfterEvnt is unknown; did you mean cutAfterEvent? "
+                + "summary is missing"
+            #expect(throws: UsageError("\(path) is not a scenario: \(faults)")) {
                 try configuration("--scenario", path)
             }
         }

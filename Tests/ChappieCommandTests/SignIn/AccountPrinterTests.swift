@@ -108,12 +108,17 @@ private func text(_ account: ChappieAccount, width: Int? = nil) throws -> String
     }
 
     @Test func asJSONItIsOneObjectOnALineWithoutAToken() {
-        let line = AccountPrinter.line(account(claims))
+        let line = AccountPrinter.line(account(claims), at: now)
         #expect(
             line
                 == #"{"type":"account","name":"work","accountID":"acc_1","email":"person@example.com","planType":"plus","#
-                + #""userID":"u","expiresAt":"2026-11-22T08:57:00Z","requiresReauthentication":false}"# + "\n")
+                + #""userID":"u","expiresAt":"2026-11-22T08:57:00Z","requiresReauthentication":false,"#
+                + #""nextRequest":"uses-token"}"# + "\n")
         #expect(!line.contains("secret-refresh"))
         #expect(AccountPrinter.line(account(claims, refreshToken: nil)).contains(#""requiresReauthentication":true"#))
+        let ended = AccountPrinter.line(account(claims, expiresIn: -60), at: now)
+        #expect(ended.hasSuffix(#""nextRequest":"refreshes"}"# + "\n"))
+        let over = AccountPrinter.line(account(claims, refreshToken: nil, expiresIn: -60), at: now)
+        #expect(over.hasSuffix(#""nextRequest":"requires-sign-in"}"# + "\n"))
     }
 }

@@ -69,6 +69,37 @@ import Testing
         #expect(Self.faults(text).first == fault)
     }
 
+    /// A duration past the range of its type ended the process.
+    @Test func numbersOutOfTheirRangeAreFaults() {
+        let text = #"""
+            {"name":"a","summary":"b","server":{"faults":[{"firstAttempt":0,"action":{"answer":{"status":99}}},
+             {"action":{"pause":{"afterEvent":-1,"seconds":-1}}}],"eventsPerSecond":0,"connectionLifetime":1e30},
+             "proxy":{"faults":[{"action":{"cut":{"atByte":-1}}},{"action":{"corrupt":{"atByte":1,"mask":256}}}]}}
+            """#
+        #expect(
+            Self.faults(text) == [
+                "server.faults[0].firstAttempt must be at least 1",
+                "server.faults[0].action.answer.status must be from 100 to 999",
+                "server.faults[1].action.pause.afterEvent must be at least 0",
+                "server.faults[1].action.pause.seconds must be from 0 to 31536000",
+                "server.eventsPerSecond must be at least 0.001",
+                "server.connectionLifetime must be from 0 to 31536000",
+                "proxy.faults[0].action.cut.atByte must be at least 0",
+                "proxy.faults[1].action.corrupt.mask must be from 1 to 255",
+            ])
+        #expect(
+            Self.faults(ofFault: #"{"firstAttempt":1e300,"action":{"cutBeforeTerminal":{}}}"#) == [
+                "server.faults[0].firstAttempt is not a whole number"
+            ])
+    }
+
+    @Test func suggestionsEndTheirSentences() {
+        let faults = ["a is unknown; did you mean b?", "c is missing", "d is missing"]
+        #expect(
+            ChappieTestServer.Scenario.FormError(faults: faults).description
+                == "a is unknown; did you mean b? c is missing. d is missing")
+    }
+
     @Test func nullIsAMemberThatIsLeftOut() {
         #expect(Self.faults(#"{"name":"a","summary":"b","client":null,"server":{"faults":[],"model":null}}"#).isEmpty)
     }
@@ -159,7 +190,7 @@ import Testing
         case "array": return "[\(Self.example(of: schema["items"] ?? .null))]"
         case "string": return #""1""#
         case "boolean": return "true"
-        default: return "1"
+        default: return schema["minimum"]?.text ?? "1"
         }
     }
 }

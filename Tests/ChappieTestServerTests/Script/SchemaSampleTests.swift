@@ -21,6 +21,7 @@ import Testing
         (#"{"type":"string","format":"date-time"}"#, #""2026-01-01T12:00:00Z""#),
         (#"{"type":"string","enum":["x","y"]}"#, #""x""#), (#"{"const":3}"#, "3"),
         (#"{"type":"number","minimum":2.5,"multipleOf":4}"#, "4"), (#"{"type":"integer","maximum":0}"#, "0"),
+        (#"{"type":"number","minimum":0.25,"maximum":0.75}"#, "0.5"), (#"{"type":"number","maximum":0.5}"#, "0"),
         (#"{"type":"string","minLength":6,"maxLength":6}"#, #""Osloaa""#),
         (#"{"type":"string","maxLength":2}"#, #""Os""#),
         (#"{"type":"array","items":{"type":"boolean"}}"#, "[true]"),
