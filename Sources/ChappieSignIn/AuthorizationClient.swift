@@ -41,16 +41,19 @@ struct AuthorizationClient: Sendable {
 
     /// Posts a body, and returns the answer, whatever its status code.
     ///
-    /// Throws `networkFailure`, `cancelledSignIn`, `invalidResponse` for an answer that is too large, and `unknown` for
-    /// a URL that is neither https nor on this machine.
-    func post(_ body: Body, to url: URL) async throws(ChappieAuthError) -> FetchedDocument {
+    /// Throws `networkFailure`, `cancelledSignIn`, `invalidResponse` for an answer that is too large or cut, and `unknown`
+    /// for a URL that is neither https nor on this machine. A cut answer that the server gives again is a
+    /// `networkFailure`; tokens may be used up.
+    func post(
+        _ body: Body, to url: URL, isGivenAgain: Bool = false
+    ) async throws(ChappieAuthError) -> FetchedDocument {
         try Self.check(url)
         var request = DocumentRequest(url: url, content: body.content)
         request.fields = [(name: "originator", value: self.originator)]
         do {
             return try await self.transport.exchange(request)
         } catch {
-            throw Self.authError(error)
+            throw Self.authError(error, isGivenAgain: isGivenAgain)
         }
     }
 
@@ -81,11 +84,11 @@ struct AuthorizationClient: Sendable {
         }
     }
 
-    private static func authError(_ error: any Error) -> ChappieAuthError {
+    private static func authError(_ error: any Error, isGivenAgain: Bool) -> ChappieAuthError {
         switch error {
         case is CancellationError: .cancelledSignIn
-        case ChappieClientError.transport(let failure) where failure.code == .eventTooLarge || failure.isCut:
-            .invalidResponse
+        case ChappieClientError.transport(let failure) where failure.code == .eventTooLarge: .invalidResponse
+        case ChappieClientError.transport(let failure) where failure.isCut && !isGivenAgain: .invalidResponse
         case let error as ChappieClientError: .networkFailure(error.failureReason ?? error.tag)
         default: .unknown("The exchange with the authorization server failed.")
         }

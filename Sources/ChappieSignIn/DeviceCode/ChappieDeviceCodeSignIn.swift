@@ -109,7 +109,7 @@ public struct ChappieDeviceCodeSignIn: Sendable {
                 .json([
                     (name: "device_auth_id", value: self.deviceCode), (name: "user_code", value: self.userCode),
                 ]),
-                to: url)
+                to: url, isGivenAgain: true)
         }
     }
 

@@ -41,7 +41,9 @@ import Testing
                 typedef void *(*entry)(void *);
                 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, entry start, void *argument) {
                     int (*next)(pthread_t *, const pthread_attr_t *, entry, void *) = dlsym(RTLD_NEXT, "pthread_create");
-                    return attributes ? next(thread, attributes, start, argument) : EAGAIN;
+                    // The command has looked on the main thread whether there is room for threads.
+                    int is_possible = attributes || gettid() == getpid();
+                    return is_possible ? next(thread, attributes, start, argument) : EAGAIN;
                 }
                 """,
             problem: "The service thread could not be started",
@@ -62,6 +64,7 @@ import Testing
             #include <pthread.h>
             #include <stdlib.h>
             #include <sys/socket.h>
+            #include <unistd.h>
 
             """
         let file = try program.home.write(head + source, to: "replaced.c")
@@ -70,6 +73,24 @@ import Testing
             "/usr/bin/cc", ["-shared", "-fPIC", "-w", "-o", library, file, "-ldl"], input: "", environment: [:])
         try #require(compiling.status == 0, "cc is missing: run Scripts/install.sh test")
         return library
+    }
+
+    /// libdispatch waits for ever for a thread that the system refuses.
+    @Test(
+        arguments: [
+            ["stream", "--demo", "hi"], ["ws", "ws://127.0.0.1:9"], ["events", "http://127.0.0.1:9"], ["serve"],
+            ["serve", "--list-scenarios"], ["logout"], ["usage"],
+        ])
+    func processWithoutThreadsEndsAtOnce(words: [String]) async throws {
+        let program = try CommandProgram()
+        let source =
+            "int pthread_create(pthread_t *a, const pthread_attr_t *b, void *(*c)(void *), void *d) { return EAGAIN; }"
+        let outcome = try await program.run(
+            script: #"LD_PRELOAD="$LIBRARY" exec "$0" "$@" 2>"$CHAPPIE_HOME/errors""#, words,
+            environment: ["LIBRARY": try await Self.library(source, in: program)])
+        #expect(outcome.status == 69)
+        #expect(outcome.output.isEmpty)
+        #expect(outcome.errorOutput.contains("memory.exhausted"), "\(outcome.errorOutput)")
     }
 
     @Test(arguments: Self.environments)

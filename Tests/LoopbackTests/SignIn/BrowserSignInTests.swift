@@ -165,13 +165,15 @@ import Testing
         #expect(flow.storage.stored == nil)
     }
 
-    @Test(arguments: [ChappieTestServer.SignIn.Answer.dropped, .truncated])
-    func anExchangeWhoseAnswerIsLostIsAFailureOfTheNetwork(_ loss: ChappieTestServer.SignIn.Answer) async throws {
+    @Test(
+        arguments: [(.dropped, "auth.network"), (.truncated, "auth.invalid-response")]
+            as [(ChappieTestServer.SignIn.Answer, String)])
+    func anExchangeWhoseAnswerIsLostIsNotRepeated(_ loss: ChappieTestServer.SignIn.Answer, tag: String) async throws {
         let flow = try Self.flow { $0.faults = [Fault(.exchange, loss)] }
         let signIn = try await flow.session.startBrowserSignIn()
         let end = Self.end(signIn)
         #expect(try await BrowserRequests.ask(signIn.redirection(), of: signIn).text.contains("not signed in"))
-        #expect(await Self.error(end)?.tag == "auth.network")
+        #expect(await Self.error(end)?.tag == tag)
         #expect(flow.count(.exchange) == 1)
     }
 
@@ -187,6 +189,8 @@ import Testing
             return
         }
         #expect(error as? ChappieCredentialStorageError == failure)
+        // Tokens that nobody has must not stay valid.
+        #expect(flow.count(.revoke) == 1)
     }
 
     @Test func aBrowserThatDoesNotComeBackIsATimeout() async throws {

@@ -75,7 +75,7 @@ import Testing
     /// The person would sign in for nothing.
     @Test(arguments: [
         (#"mkdir -m 755 "$STORE""#, 77), (#": >"$STORE""#, 77), (#"mkdir -p -m 700 "$STORE/default.json""#, 77),
-        (#"mkdir -p -m 700 "$STORE/default.lock""#, 77), (#"ln -s /nowhere/else "$STORE""#, 69),
+        (#"mkdir -p -m 700 "$STORE/default.lock""#, 77), (#"ln -s /nowhere/else "$STORE""#, 77),
     ])
     func storeThatCannotBeWrittenIsReportedBeforeTheSignIn(line: String, status: Int32) async throws {
         let program = try CommandProgram(Self.signIn())
