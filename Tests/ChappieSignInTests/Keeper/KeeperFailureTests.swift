@@ -140,7 +140,7 @@ import TransportSurface
         (.status(500, "{}"), .refused(statusCode: 500)),
     ])
     func signOutReturnsTheResultOfTheRevocation(answer: KeeperFixture.Answer, result: RevocationResult) async throws {
-        let fixture = try KeeperFixture { _ in answer }
+        let fixture = try KeeperFixture(keeperClock: StorageClock.standing) { _ in answer }
         #expect(try await fixture.keeper.signOut() == .notAsked)
         try fixture.signIn()
         #expect(try await fixture.keeper.signOut() == result)

@@ -23,9 +23,12 @@ final class KeeperFixture: Sendable {
     /// The posted parameters, in order, with the coding and the URL under names of their own.
     var requests: [[String: String]] { self.asked.withLock { $0 } }
 
-    /// `answer` receives the request's number, from 1.
+    /// Creates a keeper; `answer` receives the request's number, from 1.
+    ///
+    /// `keeperClock` takes the place of the fixture's, whose sleeps end at once, so that a time limit may pass before an
+    /// answer comes.
     init(
-        storage: any ChappieCredentialStorage = ChappieMemoryCredentialStorage(),
+        storage: any ChappieCredentialStorage = ChappieMemoryCredentialStorage(), keeperClock: SignInClock? = nil,
         answer: @escaping @Sendable (Int) async -> Answer = { .rotation($0) },
         changing change: (inout ChappieSignInConfiguration) -> Void = { _ in }
     ) throws {
@@ -35,7 +38,8 @@ final class KeeperFixture: Sendable {
         let asked = LockedValue<[[String: String]]>([])
         self.asked = asked
         self.storage = storage
-        self.keeper = CredentialKeeper(configuration: configuration, storage: storage, clock: self.clock.clock) {
+        let clock = keeperClock ?? self.clock.clock
+        self.keeper = CredentialKeeper(configuration: configuration, storage: storage, clock: clock) {
             body, url throws(ChappieAuthError) in
             let number = asked.withLock { asked in
                 asked.append(Self.record(body, url))
