@@ -285,6 +285,23 @@ struct CallStatements {
         return self.drafts.filter { !$1.isClosed && $1.isLeft(beside: finished) }.keys.min()
     }
 
+    /// Returns the position of a call whose arguments only deltas have, so that nothing shows whether one was lost; nil
+    /// when there is none.
+    func placeOfCallByDeltas(beside list: [ItemSummary]) -> Int? {
+        let listed = Set(
+            list.filter { $0.isCall && $0.payload?.isEmpty == false }.compactMap { $0.callID.map(ExactText.init) })
+        let finished = self.finishedCalls.filter { call in
+            guard case .open = call.payload else { return false }
+            return !(call.callID.map(listed.contains) ?? false)
+        }
+        let names = self.finishedCallIDs
+        let drafts = self.drafts.filter { _, draft in
+            guard let callID = draft.announcement?.callID, draft.isLeft(beside: names) else { return false }
+            return !draft.text.isEmpty && !draft.hasClosingText && !listed.contains(ExactText(callID))
+        }
+        return (finished.map(\.outputIndex) + drafts.keys).min()
+    }
+
     /// Returns the calls without a finished item: each was announced, and its arguments were closed.
     func unfinished() -> [Unfinished] {
         let finished = self.finishedCallIDs

@@ -74,6 +74,10 @@ extension EventReader {
             // Its arguments may lack their end, so no tool runs with them.
             return self.follow(.differs, at: place)
         }
+        if self.findings.hasGap, let place = self.calls.placeOfCallByDeltas(beside: summary.output) {
+            // They may lack a piece, where numbers of events are missing.
+            return self.follow(.differs, at: place)
+        }
         for unfinished in summary.output.isEmpty ? self.calls.unfinished() : [] {
             self.record.finished(unfinished.json, at: unfinished.call.outputIndex, isNamed: unfinished.isNamed)
             self.hasWaitingCalls = self.options.runsCalls
