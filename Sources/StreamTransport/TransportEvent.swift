@@ -67,7 +67,7 @@ package struct ResponseHead: Sendable, Equatable {
 
     /// Returns the first value of a field, whose name is compared without regard to case.
     package func value(of name: String) -> String? {
-        self.fields.first { $0.name.lowercased() == name.lowercased() }?.value
+        self.fields.first { $0.isNamed(name) }?.value
     }
 }
 
@@ -77,6 +77,13 @@ package struct HTTPField: Sendable, Equatable {
     package let name: String
     /// The field value, without white space around it.
     package let value: String
+
+    /// Returns whether the field has a name, which is compared without regard to case, and without an allocation.
+    package func isNamed(_ name: String) -> Bool {
+        self.name.utf8.elementsEqual(name.utf8) { own, other in
+            own == other || own ^ other == 0x20 && (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(own | 0x20)
+        }
+    }
 
     /// Creates a field.
     package init(_ name: String, _ value: String) {

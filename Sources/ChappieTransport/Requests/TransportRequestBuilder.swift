@@ -66,7 +66,7 @@ struct TransportRequestBuilder {
     func document(at path: String, isPost: Bool = false) -> TransportRequest? {
         guard TextRule.target(path) == nil else { return nil }
         var request = self.request(isPost ? .post(body: []) : .get, for: .httpSSE, at: path)
-        request?.fields.removeAll { $0.hasName(of: HTTPField("Accept", "")) }
+        request?.fields.removeAll { $0.isNamed("Accept") }
         request?.fields.append(HTTPField("Accept", "application/json"))
         return request
     }
@@ -95,9 +95,9 @@ struct TransportRequestBuilder {
     private func fields(for kind: ChappieTransportKind, hasBody: Bool) -> [HTTPField] {
         let identity = self.identityFields + self.identity.fields
         let additional = self.configuration.additionalFields.map { HTTPField($0.name, $0.value) }
-            .filter { field in !identity.contains { $0.hasName(of: field) } }
+            .filter { field in !identity.contains { $0.isNamed(field.name) } }
         let own = self.ownFields(for: kind, hasBody: hasBody).filter { field in
-            !additional.contains { $0.hasName(of: field) }
+            !additional.contains { $0.isNamed(field.name) }
         }
         return identity + own + additional
     }
@@ -144,9 +144,4 @@ extension TransportRequest.Exchange {
         case .webSocket, .get: false
         }
     }
-}
-
-extension HTTPField {
-    /// Returns whether two field names are equal, without regard to case (RFC 9110 section 5.1).
-    fileprivate func hasName(of other: HTTPField) -> Bool { self.name.lowercased() == other.name.lowercased() }
 }

@@ -26,22 +26,27 @@ public struct ChappieRateLimits: Sendable, Equatable {
     public var tokens: Limit? { self.limits[1] }
 
     /// The fields that are read.
-    static let fieldNames = ["limit", "remaining", "reset"].flatMap { value in
-        ["requests", "tokens"].map { "x-ratelimit-\(value)-\($0)" }
+    static let fieldNames = Self.requestNames + Self.tokenNames
+    private static let requestNames = Self.names(of: "requests")
+    private static let tokenNames = Self.names(of: "tokens")
+
+    /// Returns the names of the maximum, of what is left, and of the time until the reset.
+    private static func names(of limited: String) -> [String] {
+        ["limit", "remaining", "reset"].map { "x-ratelimit-\($0)-\(limited)" }
     }
 
     /// Reads the fields of an answer; nil without any.
     init?(_ head: ResponseHead) {
-        self.limits = [Limit(of: "requests", in: head), Limit(of: "tokens", in: head)]
+        self.limits = [Limit(Self.requestNames, in: head), Limit(Self.tokenNames, in: head)]
         if self.limits == [nil, nil] { return nil }
     }
 }
 
 extension ChappieRateLimits.Limit {
-    fileprivate init?(of name: String, in head: ResponseHead) {
-        self.maximum = head.value(of: "x-ratelimit-limit-\(name)").flatMap { Int(lenient: $0) }
-        self.remaining = head.value(of: "x-ratelimit-remaining-\(name)").flatMap { Int(lenient: $0) }
-        self.resetsAfter = head.value(of: "x-ratelimit-reset-\(name)")
+    fileprivate init?(_ names: [String], in head: ResponseHead) {
+        self.maximum = head.value(of: names[0]).flatMap { Int(lenient: $0) }
+        self.remaining = head.value(of: names[1]).flatMap { Int(lenient: $0) }
+        self.resetsAfter = head.value(of: names[2])
             .flatMap { RetryDelay.milliseconds(duration: $0) }.map { .milliseconds($0) }
         if self.maximum == nil, self.remaining == nil, self.resetsAfter == nil { return nil }
     }
