@@ -85,7 +85,8 @@ for module in "${modules[@]}"; do
     mkdir "$work/graphs/$module"
     # The graphs of a module are its own and those of its extensions: `Chappie*` would be those of four modules.
     graphs=("$work/symbols/$module".symbols.json "$work/symbols/$module"@*.symbols.json)
-    # What Chappie adds to the engine's types stands with them: a page `ChappieTransport` of its own would hide the other.
+    # Members that Chappie adds to the engine's types are documented with those types: a page `ChappieTransport` in the
+    # documentation of Chappie would hide the engine's from links.
     if [[ $module == ChappieTransport ]]; then
         graphs+=("$work/symbols/Chappie@ChappieTransport.symbols.json")
     elif [[ $module == Chappie ]]; then

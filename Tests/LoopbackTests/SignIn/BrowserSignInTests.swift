@@ -189,7 +189,7 @@ import Testing
             return
         }
         #expect(error as? ChappieCredentialStorageError == failure)
-        // Tokens that nobody has must not stay valid.
+        // Tokens that are stored nowhere must not stay valid.
         #expect(flow.count(.revoke) == 1)
     }
 
