@@ -13,9 +13,9 @@ enum BaseURL {
     ///
     /// Spaces and line breaks around it are left out: a URL has none, and a pasted one may have them.
     static func read(_ text: String) throws(UsageError) -> URL {
-        let spaces = text.prefix { $0.isWhitespace }.count
-        let text = String(text.dropFirst(spaces).reversed().drop { $0.isWhitespace }.reversed())
-        guard let url = URL(string: text), ["http", "https"].contains(url.scheme?.lowercased()),
+        var address = text.drop { $0.isWhitespace }
+        while address.last?.isWhitespace == true { address.removeLast() }
+        guard let url = URL(string: String(address)), ["http", "https"].contains(url.scheme?.lowercased()),
             let host = url.host(), !host.isEmpty
         else { throw UsageError("the base URL has to look like https://HOST/v1 or http://HOST:8080/v1") }
         return url
