@@ -23,8 +23,9 @@ extension ChappieTestServer.Scenario {
     /// where it is not JSON.
     package static func checkForm(of text: String, isWhole: Bool = true) throws(FormError) {
         guard let value = JSONValue(Array(text.utf8)) else { return }
-        let faults = ScenarioSchema.current.faults(of: value, isWhole: isWhole)
-        guard faults.isEmpty else { throw FormError(faults: faults) }
+        let form = ScenarioSchema.current.faults(of: value, isWhole: isWhole)
+        let rules = FaultProxy.Plan.violatedRules(in: value["proxy"] ?? .null, at: "proxy", besides: form)
+        guard form.isEmpty, rules.isEmpty else { throw FormError(faults: (form + rules).map(\.description)) }
     }
 }
 
@@ -40,63 +41,71 @@ struct ScenarioSchema: Sendable {
     /// Creates the check of a schema.
     init(_ root: JSONValue) { self.root = root }
 
-    /// Returns the faults of a value; `isWhole` states that no member of it may be missing.
-    func faults(of value: JSONValue, isWhole: Bool = true) -> [String] {
-        var faults: [String] = []
-        self.check(value, self.root, at: "", requires: isWhole, &faults)
+    /// Returns the faults of a value as a scenario, or as one of the schema's definitions; `isWhole` states that no
+    /// member of it may be missing.
+    func faults(of value: JSONValue, as definition: String? = nil, isWhole: Bool = true) -> [FormFault] {
+        let schema = definition.map { self.root["$defs"]?[$0] ?? .object([]) } ?? self.root
+        var faults: [FormFault] = []
+        self.check(value, schema, at: "", requires: isWhole, &faults)
         return faults
     }
 
     private func check(
-        _ value: JSONValue, _ schema: JSONValue, at place: String, requires: Bool = true, _ faults: inout [String]
+        _ value: JSONValue, _ schema: JSONValue, at place: String, requires: Bool = true, _ faults: inout [FormFault]
     ) {
         let schema = self.resolved(schema)
         let names = schema["enum"]?.elements.compactMap(\.string) ?? []
         if !names.isEmpty {
             if let word = value.string, names.contains(word) { return }
             let hint = value.string.flatMap { EditDistance.nearest(to: $0, among: names) }
-            let words = "\(Self.name(place)) needs one of \(names.joined(separator: ", ")), not \(value.text)"
-            return faults.append(words + Self.suggestion(hint))
+            let words = "needs one of \(names.joined(separator: ", ")), not \(value.text)" + Self.suggestion(hint)
+            return faults.append(.init(place, .outOfRange(expected: names.joined(separator: " or ")), words))
         }
         switch schema["type"]?.string {
         case "object": self.checkMembers(of: value, schema, at: place, requires: requires, &faults)
         case "array":
             guard case .array(let elements) = value else {
-                return faults.append("\(Self.name(place)) is not an array")
+                return faults.append(.init(place, .wrongType(expected: "an array")))
             }
             for (index, element) in elements.enumerated() {
                 self.check(element, schema["items"] ?? .object([]), at: "\(place)[\(index)]", &faults)
             }
         case let type?:
             if !value.isScalar(of: type) {
-                faults.append("\(Self.name(place)) is not \(Self.words(forType: type))")
+                faults.append(.init(place, .wrongType(expected: Self.words(forType: type))))
             } else if let range = Self.violatedRange(value, schema) {
-                faults.append("\(Self.name(place)) must be \(range)")
+                faults.append(.init(place, .outOfRange(expected: range)))
             }
         case nil: break
         }
     }
 
     private func checkMembers(
-        of value: JSONValue, _ schema: JSONValue, at place: String, requires: Bool, _ faults: inout [String]
+        of value: JSONValue, _ schema: JSONValue, at place: String, requires: Bool, _ faults: inout [FormFault]
     ) {
-        guard case .object(let members) = value else { return faults.append("\(Self.name(place)) is not an object") }
+        guard case .object(let members) = value else {
+            return faults.append(.init(place, .wrongType(expected: "an object")))
+        }
         let properties = schema["properties"] ?? .object([])
-        for member in members where member.value != .null {
+        // The name of the only member is a choice, so that null does not leave it out.
+        let isChoice = schema["maxProperties"] == .number("1")
+        for member in members where isChoice || member.value != .null {
             let path = place.isEmpty ? member.name : "\(place).\(member.name)"
             if let known = properties[member.name] ?? schema["additionalProperties"].flatMap({ $0.isObject ? $0 : nil })
             {
                 self.check(member.value, known, at: path, &faults)
             } else {
-                faults.append("\(path) is unknown" + Self.suggestion(for: member.name, among: properties.names))
+                let words = "is unknown" + Self.suggestion(for: member.name, among: properties.names)
+                faults.append(.init(path, .unknown, words))
             }
         }
-        if schema["maxProperties"] == .number("1"), members.count != 1 {
-            faults.append("\(Self.name(place)) needs exactly one member")
+        if isChoice, members.count != 1 {
+            let problem = FaultProxy.PlanError.Problem.wrongType(expected: "an object with one member")
+            faults.append(.init(place, problem, "needs exactly one member"))
         }
         guard requires else { return }
         for name in schema["required"]?.elements.compactMap(\.string) ?? [] where value[name] ?? .null == .null {
-            faults.append((place.isEmpty ? name : "\(place).\(name)") + " is missing")
+            faults.append(.init(place.isEmpty ? name : "\(place).\(name)", .missing))
         }
     }
 
@@ -107,18 +116,13 @@ struct ScenarioSchema: Sendable {
 
     /// Returns the words for the range that a number is not in; nil for one in it, and for no number.
     private static func violatedRange(_ value: JSONValue, _ schema: JSONValue) -> String? {
-        func double(_ value: JSONValue?) -> Double? {
-            if case .number(let text)? = value { Double(text) } else { nil }
-        }
-        guard let number = double(value), let least = double(schema["minimum"]) else { return nil }
-        guard number < least || number > double(schema["maximum"]) ?? .infinity else { return nil }
+        guard let number = value.double, let least = schema["minimum"]?.double else { return nil }
+        guard number < least || number > schema["maximum"]?.double ?? .infinity else { return nil }
         let lowest = schema["minimum"]?.text ?? ""
         return schema["maximum"].map { "from \(lowest) to \($0.text)" } ?? "at least \(lowest)"
     }
 
     // MARK: Words
-
-    private static func name(_ place: String) -> String { place.isEmpty ? "the scenario" : place }
 
     private static func words(forType type: String) -> String {
         switch type {
@@ -144,8 +148,9 @@ extension JSONValue {
     /// Returns whether the value is of a simple type of JSON schema.
     fileprivate func isScalar(of type: String) -> Bool {
         switch (self, type) {
-        case (.string, "string"), (.bool, "boolean"), (.number, "number"): true
-        case (.number(let text), "integer"): Int(text) != nil || Double(text).flatMap(Int.init(exactly:)) != nil
+        case (.string, "string"), (.bool, "boolean"): true
+        case (.number, "number"): self.double != nil
+        case (.number, "integer"): self.integer != nil
         default: false
         }
     }

@@ -1,4 +1,5 @@
 // Plans as JSON, and what is wrong with them.
+import Foundation
 import Testing
 
 @testable import ChappieTestServer
@@ -87,16 +88,17 @@ private func plan(action: String, _ rest: String = "") throws(FaultProxy.PlanErr
             #"{"corrupt":{"atByte":1,"mask":256}}"#, "", "action.corrupt.mask",
             .outOfRange(expected: "from 1 to 255")
         ),
-        (#"{"cut":{"atByte":1.5}}"#, "", "action.cut.atByte", .wrongType(expected: "a possible number")),
-        (#"{"cut":{"atByte":1e30}}"#, "", "action.cut.atByte", .wrongType(expected: "a possible number")),
+        (#"{"cut":{"atByte":1.5}}"#, "", "action.cut.atByte", .wrongType(expected: "a whole number")),
+        (#"{"cut":{"atByte":1e30}}"#, "", "action.cut.atByte", .wrongType(expected: "a whole number")),
         (
             #"{"throttle":{"bytesPerSecond":1e999}}"#, "", "action.throttle.bytesPerSecond",
-            .wrongType(expected: "a possible number")
+            .wrongType(expected: "a number")
         ),
+        (#"{"cut":null}"#, "", "action.cut", .wrongType(expected: "an object")),
         (#"{"cut":7}"#, "", "action.cut", .wrongType(expected: "an object")),
         (#"7"#, "", "action", .wrongType(expected: "an object")),
         (#"{"refuse":{}}"#, #","direction":"toServer""#, "direction", .notApplicable),
-        (#"{"cut":{"atByte":1}}"#, #","direction":"up""#, "direction", .outOfRange(expected: "toClient or toServer")),
+        (#"{"cut":{"atByte":1}}"#, #","direction":"up""#, "direction", .outOfRange(expected: "toServer or toClient")),
         (#"{"cut":{"atByte":1}}"#, #","firstConnection":0"#, "firstConnection", .outOfRange(expected: "at least 1")),
         (
             #"{"cut":{"atByte":1}}"#, #","firstConnection":3,"lastConnection":2"#, "lastConnection",
@@ -107,14 +109,78 @@ private func plan(action: String, _ rest: String = "") throws(FaultProxy.PlanErr
     func invalidPlanNamesItsMemberAndProblem(
         _ action: String, rest: String, member: String, problem: FaultProxy.PlanError.Problem
     ) {
-        #expect(throws: PlanError(member: "faults[0].\(member)", problem: problem)) { try plan(action: action, rest) }
+        let error = #expect(throws: PlanError.self) { try plan(action: action, rest) }
+        #expect(error?.member == "faults[0].\(member)")
+        #expect(error?.problem == problem)
+        #expect(error?.faults.count == 1)
+    }
+
+    @Test func allFaultsOfAPlanAreReported() {
+        let text = #"""
+            {"fauts":[],"faults":[{"action":{"cut":{"atByte":1}},"firstConnection":3,"lastConnection":2},
+             {"acton":1},{"action":{"cut":{"atBite":1}},"direction":"toSever"},
+             {"action":{"refuse":{}},"direction":"toServer"},{"action":{"stal":{}}},
+             {"action":{"slice":{"byteCount":0,"fromByte":-1}}}]}
+            """#
+        let faults = [
+            "fauts is unknown; did you mean faults?",
+            "faults[1].acton is unknown; did you mean action?", "faults[1].action is missing",
+            "faults[2].action.cut.atBite is unknown; did you mean atByte?", "faults[2].action.cut.atByte is missing",
+            #"faults[2].direction needs one of toServer, toClient, not "toSever"; did you mean toServer?"#,
+            "faults[4].action.stal is unknown; did you mean stall?",
+            "faults[5].action.slice.byteCount must be at least 1", "faults[5].action.slice.fromByte must be at least 0",
+            "faults[0].lastConnection must be at least firstConnection",
+            "faults[3].direction does not apply to this action",
+        ]
+        let error = #expect(throws: PlanError.self) { try Plan(jsonText: text) }
+        #expect(error?.faults == faults)
+        #expect(error?.member == "fauts")
+        #expect(error?.problem == .unknown)
+        #expect(error?.description.hasPrefix("fauts is unknown; did you mean faults? faults[1].acton") == true)
+        let ofScenario = #expect(throws: PlanError.self) { try Plan(scenarioText: #"{"proxy":\#(text)}"#) }
+        #expect(ofScenario?.faults == faults.map { "proxy.\($0)" })
+    }
+
+    @Test func partsOfAPlanReportAllTheirFaults() {
+        func faults<Part: Decodable>(_ type: Part.Type, _ text: String) -> [String]? {
+            do {
+                _ = try JSONDecoder().decode(type, from: Data(text.utf8))
+                return nil
+            } catch {
+                guard case DecodingError.dataCorrupted(let context)? = error as? DecodingError else { return [] }
+                return (context.underlyingError as? PlanError)?.faults
+            }
+        }
+        #expect(
+            faults(FaultProxy.Action.self, #"{"slice":{"byteCont":1}}"#) == [
+                "slice.byteCont is unknown; did you mean byteCount?", "slice.byteCount is missing",
+            ])
+        #expect(
+            faults(FaultProxy.Fault.self, #"{"action":{"delay":{"seconds":1}},"direction":"toClient"}"#)
+                == ["direction does not apply to this action"])
+        #expect(
+            faults(Plan.self, #"{"faults":[{},{}]}"#) == ["faults[0].action is missing", "faults[1].action is missing"])
+        #expect(faults(Plan.self, "[]") == ["the text is not an object"])
+    }
+
+    @Test func impossiblePlanReportsAllItsNumbers() {
+        let error = #expect(throws: PlanError.self) {
+            try Plan([.init(.corrupt(atByte: -1, mask: 0)), .init(.refuse, from: 0)]).validate()
+        }
+        #expect(
+            error?.faults == [
+                "faults[0].action.corrupt.mask must be from 1 to 255",
+                "faults[0].action.corrupt.atByte must be at least 0", "faults[1].firstConnection must be at least 1",
+            ])
     }
 
     @Test func invalidPlanIsRejectedWithItsMember() {
         #expect(throws: PlanError(member: "", problem: .notJSON)) { try Plan(jsonText: "cut@4") }
         #expect(throws: PlanError(member: "", problem: .notJSON)) { try Plan(jsonText: "") }
         #expect(throws: PlanError(member: "faults", problem: .missing)) { try Plan(jsonText: "{}") }
-        #expect(throws: PlanError(member: "fault", problem: .unknown)) { try Plan(jsonText: #"{"fault":[]}"#) }
+        #expect(throws: PlanError(member: "", problem: .wrongType(expected: "an object"))) {
+            try Plan(scenarioText: "[]")
+        }
         #expect(throws: PlanError(member: "faults", problem: .wrongType(expected: "an array"))) {
             try Plan(jsonText: #"{"faults":{}}"#)
         }
@@ -126,7 +192,7 @@ private func plan(action: String, _ rest: String = "") throws(FaultProxy.PlanErr
     @Test func errorDescriptionNamesTheMember() {
         let error = PlanError(member: "faults[2].action.cut.atByte", problem: .outOfRange(expected: "at least 0"))
         #expect(error.description == "faults[2].action.cut.atByte must be at least 0")
-        #expect(PlanError(member: "", problem: .notJSON).description == "the plan is not JSON")
+        #expect(PlanError(member: "", problem: .notJSON).description == "the text is not JSON")
     }
 
     @Test func aProxyDoesNotStartWithAnImpossiblePlan() {

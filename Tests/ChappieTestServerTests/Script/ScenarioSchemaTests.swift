@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("[]", "the scenario is not an object"), ("{}", "name is missing"),
+        ("[]", "the text is not an object"), ("{}", "name is missing"),
         (#"{"name":"a","summary":"b","server":null}"#, "server is missing"),
         (
             #"{"name":"a","summary":"b","server":{"faults":[{"action":{}}]}}"#,
@@ -117,6 +117,20 @@ import Testing
             error?.faults == [
                 "proxi is unknown; did you mean proxy?", "proxy.faults[0].action.cutt is unknown; did you mean cut?",
                 "proxy.faults[1].actoin is unknown; did you mean action?", "proxy.faults[1].action is missing",
+            ])
+    }
+
+    /// Rules between two members are none of the schema's; they are reported with the faults of the form.
+    @Test func rulesOfAProxyAreReportedWithTheForm() {
+        let text = #"""
+            {"name":"a","summary":"b","server":{"fault":[]},"proxy":{"faults":[
+             {"action":{"refuse":{}},"direction":"toClient","firstConnection":2,"lastConnection":1}]}}
+            """#
+        #expect(
+            Self.faults(text) == [
+                "server.fault is unknown; did you mean faults?", "server.faults is missing",
+                "proxy.faults[0].lastConnection must be at least firstConnection",
+                "proxy.faults[0].direction does not apply to this action",
             ])
     }
 

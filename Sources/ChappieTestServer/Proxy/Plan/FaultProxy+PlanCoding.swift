@@ -1,16 +1,22 @@
 // Plans as JSON: `{"faults":[{"action":{"cut":{"atByte":1234}},"direction":"toClient","firstConnection":2}]}`.
 //
-// Pure. Unknown members are errors, so that a misspelt fault is noticed.
+// Pure. The form is that of scenario files, and so is its check: unknown members are errors, and all of them are reported.
 import PlatformFoundation
 
 extension FaultProxy.Plan {
     /// Reads a plan from its JSON text.
-    public init(jsonText: String) throws(FaultProxy.PlanError) { try self.init(PlanNode(jsonText: jsonText)) }
+    ///
+    /// Throws all faults of the text, such as unknown members, for each of which the nearest known one is suggested.
+    public init(jsonText: String) throws(FaultProxy.PlanError) {
+        try self.init(Self.value(of: jsonText), at: "")
+    }
 
     /// Reads the `proxy` member of a scenario file; nil when it has none.
     public init?(scenarioText: String) throws(FaultProxy.PlanError) {
-        guard let node = try PlanNode(jsonText: scenarioText).optional("proxy") else { return nil }
-        try self.init(node)
+        let value = try Self.value(of: scenarioText)
+        guard value.isObject else { throw .init(member: "", problem: .wrongType(expected: "an object")) }
+        guard let plan = value["proxy"], plan != .null else { return nil }
+        try self.init(plan, at: "proxy")
     }
 
     /// The plan as JSON text.
@@ -22,154 +28,88 @@ extension FaultProxy.Plan {
     }
 }
 
-// MARK: Nodes
-
-/// A JSON value of a plan, and its place.
-private struct PlanNode {
-    let value: JSONValue
-    /// The path to the value, such as `faults[2].action`; empty for the whole text.
-    let place: String
-
-    init(_ value: JSONValue, at place: String = "") {
-        self.value = value
-        self.place = place
-    }
-
-    /// Reads a text.
-    init(jsonText: String) throws(FaultProxy.PlanError) {
-        guard let value = JSONValue(Array(jsonText.utf8)) else { throw .init(member: "", problem: .notJSON) }
-        self.init(value)
-    }
-
-    /// Reads a value, and throws the decoder's error for a part of the plan that is wrong.
-    static func decode<Part>(
-        _ decoder: any Decoder, _ read: (PlanNode) throws(FaultProxy.PlanError) -> Part
-    ) throws -> Part {
-        do {
-            return try read(PlanNode(try JSONValue(from: decoder)))
-        } catch let error as FaultProxy.PlanError {
-            throw DecodingError.dataCorrupted(
-                .init(codingPath: decoder.codingPath, debugDescription: error.description, underlyingError: error))
-        }
-    }
-
-    func error(_ problem: FaultProxy.PlanError.Problem) -> FaultProxy.PlanError {
-        .init(member: self.place, problem: problem)
-    }
-
-    // MARK: Objects
-
-    /// The members of an object.
-    func members() throws(FaultProxy.PlanError) -> [JSONValue.Member] {
-        guard case .object(let members) = self.value else { throw self.error(.wrongType(expected: "an object")) }
-        return members
-    }
-
-    /// Throws for a member of another name.
-    func allow(_ names: [String]) throws(FaultProxy.PlanError) {
-        let unknown = try self.members().map(\.name).filter { !names.contains($0) }.min()
-        if let unknown { throw .init(member: self.place(of: unknown), problem: .unknown) }
-    }
-
-    /// Returns a member; nil when it is missing or null.
-    func optional(_ name: String) throws(FaultProxy.PlanError) -> Self? {
-        let value = try self.members().last { $0.name == name }?.value ?? .null
-        return value == .null ? nil : Self(value, at: self.place(of: name))
-    }
-
-    /// Returns a member; throws when it is missing or null.
-    func required(_ name: String) throws(FaultProxy.PlanError) -> Self {
-        guard let node = try self.optional(name) else {
-            throw .init(member: self.place(of: name), problem: .missing)
-        }
-        return node
-    }
-
-    private func place(of name: String) -> String { self.place.isEmpty ? name : "\(self.place).\(name)" }
-
-    // MARK: Values
-
-    /// The elements of an array.
-    func elements() throws(FaultProxy.PlanError) -> [Self] {
-        guard case .array(let elements) = self.value else { throw self.error(.wrongType(expected: "an array")) }
-        return elements.enumerated().map { Self($1, at: "\(self.place)[\($0)]") }
-    }
-
-    /// The text of a string.
-    func text() throws(FaultProxy.PlanError) -> String {
-        guard case .string(let text) = self.value else { throw self.error(.wrongType(expected: "a string")) }
-        return text
-    }
-
-    /// The value of a number.
-    func number() throws(FaultProxy.PlanError) -> Double {
-        guard case .number(let text) = self.value else { throw self.error(.wrongType(expected: "a number")) }
-        guard let number = Double(text), number.isFinite else { throw self.impossibleNumber }
-        return number
-    }
-
-    /// The value of a number without a fraction.
-    func wholeNumber() throws(FaultProxy.PlanError) -> Int {
-        guard case .number(let text) = self.value else { throw self.error(.wrongType(expected: "a whole number")) }
-        guard let number = Int(text) ?? Double(text).flatMap(Int.init(exactly:)) else { throw self.impossibleNumber }
-        return number
-    }
-
-    private var impossibleNumber: FaultProxy.PlanError { self.error(.wrongType(expected: "a possible number")) }
-
-    /// The value of a mask; invalid numbers become 0, which `validate()` then refuses.
-    func mask() throws(FaultProxy.PlanError) -> UInt8 { UInt8(exactly: try self.wholeNumber()) ?? 0 }
-
-    /// The value of a duration in seconds; excessive numbers become slightly more than the longest one, which
-    /// `validate()` then refuses.
-    func duration() throws(FaultProxy.PlanError) -> Duration {
-        .seconds(min(max(try self.number(), -1), Double(FaultProxy.longestDuration.components.seconds) + 1))
-    }
-}
-
-// MARK: Plan and fault
+// MARK: Plan
 
 extension FaultProxy.Plan: Codable {
     /// Reads a plan and checks it.
-    public init(from decoder: any Decoder) throws { self = try PlanNode.decode(decoder, Self.init) }
+    public init(from decoder: any Decoder) throws {
+        let value = try JSONValue(from: decoder)
+        try decoder.check(Self.faults(of: value))
+        self.init(ofForm: value)
+    }
 
     /// Writes the plan.
     public func encode(to encoder: any Encoder) throws {
         try JSONValue.members(["faults": .array(self.faults.map(\.json))]).encode(to: encoder)
     }
 
-    fileprivate init(_ node: PlanNode) throws(FaultProxy.PlanError) {
-        try node.allow(["faults"])
-        self.faults = []
-        for element in try node.required("faults").elements() { self.faults.append(try FaultProxy.Fault(element)) }
-        do {
-            try self.validate()
-        } catch {
-            let place = node.place.isEmpty ? error.member : "\(node.place).\(error.member)"
-            throw .init(member: place, problem: error.problem)
+    /// Returns the faults of a plan that fit the schema, but violate a rule that it does not express.
+    static func violatedRules(in plan: JSONValue, at place: String, besides form: [FormFault]) -> [FormFault] {
+        let elements = plan["faults"]?.elements ?? []
+        return elements.enumerated().flatMap { index, element -> [FormFault] in
+            let path = (place.isEmpty ? "" : "\(place).") + "faults[\(index)]"
+            if form.contains(where: { $0.member == path || $0.member.hasPrefix("\(path).") }) { return [] }
+            return FaultProxy.Fault.violatedRules(in: element).map { $0.within(path) }
         }
+    }
+
+    private static func value(of text: String) throws(FaultProxy.PlanError) -> JSONValue {
+        guard let value = JSONValue(Array(text.utf8)) else { throw .init(member: "", problem: .notJSON) }
+        return value
+    }
+
+    private static func faults(of value: JSONValue) -> [FormFault] {
+        let form = ScenarioSchema.current.faults(of: value, as: "proxy")
+        return form + Self.violatedRules(in: value, at: "", besides: form)
+    }
+
+    private init(_ value: JSONValue, at place: String) throws(FaultProxy.PlanError) {
+        if let error = FaultProxy.PlanError(Self.faults(of: value).map({ $0.within(place) })) { throw error }
+        self.init(ofForm: value)
+    }
+
+    /// Takes a value that fits the schema.
+    private init(ofForm value: JSONValue) {
+        self.init((value["faults"]?.elements ?? []).map(FaultProxy.Fault.init(ofForm:)))
     }
 }
 
+extension Decoder {
+    /// Throws the error of a part that has faults.
+    fileprivate func check(_ faults: [FormFault]) throws {
+        guard let error = FaultProxy.PlanError(faults) else { return }
+        throw DecodingError.dataCorrupted(
+            .init(codingPath: self.codingPath, debugDescription: error.description, underlyingError: error))
+    }
+}
+
+// MARK: Fault
+
 extension FaultProxy.Fault: Codable {
-    /// Reads a fault.
-    public init(from decoder: any Decoder) throws { self = try PlanNode.decode(decoder, Self.init) }
+    /// Reads a fault and checks it.
+    public init(from decoder: any Decoder) throws {
+        let value = try JSONValue(from: decoder)
+        let form = ScenarioSchema.current.faults(of: value, as: "proxyFault")
+        try decoder.check(form.isEmpty ? Self.violatedRules(in: value) : form)
+        self.init(ofForm: value)
+    }
 
     /// Writes the fault; default values are left out.
     public func encode(to encoder: any Encoder) throws { try self.json.encode(to: encoder) }
 
-    fileprivate init(_ node: PlanNode) throws(FaultProxy.PlanError) {
-        try node.allow(["firstConnection", "lastConnection", "direction", "action"])
-        self.firstConnection = try node.optional("firstConnection")?.wholeNumber() ?? 1
-        self.lastConnection = try node.optional("lastConnection")?.wholeNumber()
-        self.action = try FaultProxy.Action(node.required("action"))
-        self.direction = .toClient
-        guard let named = try node.optional("direction") else { return }
-        guard let direction = FaultProxy.Direction(rawValue: try named.text()) else {
-            throw named.error(.outOfRange(expected: "toClient or toServer"))
-        }
-        if self.action.byteOffset == nil { throw named.error(.notApplicable) }
-        self.direction = direction
+    /// Takes a value that fits the schema.
+    fileprivate init(ofForm value: JSONValue) {
+        self.init(FaultProxy.Action(ofForm: value["action"] ?? .null), from: value["firstConnection"]?.integer ?? 1)
+        self.lastConnection = value["lastConnection"]?.integer
+        if let direction = value["direction"]?.string { self.direction = .init(rawValue: direction) ?? .toClient }
+    }
+
+    /// Returns the rules that a value of the schema's form violates.
+    fileprivate static func violatedRules(in value: JSONValue) -> [FormFault] {
+        let fault = Self(ofForm: value)
+        let hasDirection = value["direction"] ?? .null != .null
+        let isApplicable = !hasDirection || fault.action.byteOffset != nil
+        return fault.violatedRules + (isApplicable ? [] : [FormFault("direction", .notApplicable)])
     }
 
     fileprivate var json: JSONValue {
@@ -187,42 +127,36 @@ extension FaultProxy.Fault: Codable {
 
 extension FaultProxy.Action: Codable {
     /// Reads an action: an object with one member, named after it.
-    public init(from decoder: any Decoder) throws { self = try PlanNode.decode(decoder, Self.init) }
+    public init(from decoder: any Decoder) throws {
+        let value = try JSONValue(from: decoder)
+        try decoder.check(ScenarioSchema.current.faults(of: value, as: "proxyAction"))
+        self.init(ofForm: value)
+    }
 
     /// Writes the action.
     public func encode(to encoder: any Encoder) throws { try self.json.encode(to: encoder) }
 
-    fileprivate init(_ node: PlanNode) throws(FaultProxy.PlanError) {
-        let names = try node.members().map(\.name)
-        guard let name = names.first, names.count == 1 else {
-            throw node.error(.wrongType(expected: "an object with one member"))
-        }
-        let members = try node.required(name)
-        func number(_ name: String) throws(FaultProxy.PlanError) -> Int { try members.required(name).wholeNumber() }
-        func start() throws(FaultProxy.PlanError) -> Int { try members.optional("fromByte")?.wholeNumber() ?? 0 }
-        guard let allowed = Self.memberNames[name] else { throw members.error(.unknown) }
-        try members.allow(allowed)
-        switch name {
-        case "cut": self = .cut(atByte: try number("atByte"))
-        case "reset": self = .reset(atByte: try number("atByte"))
-        case "halfOpen": self = .halfOpen(atByte: try number("atByte"))
-        case "stall": self = .stall(atByte: try number("atByte"), for: try members.optional("seconds")?.duration())
-        case "slice": self = .slice(byteCount: try number("byteCount"), fromByte: try start())
+    /// Takes a value that fits the schema: what it requires is there, and has its type.
+    fileprivate init(ofForm value: JSONValue) {
+        guard case .object(let choice) = value, let member = choice.first else { preconditionFailure("no action") }
+        let members = member.value
+        let offset = (members["atByte"] ?? members["fromByte"])?.integer ?? 0
+        let duration = members["seconds"]?.double.map { Duration.seconds($0) }
+        switch member.name {
+        case "cut": self = .cut(atByte: offset)
+        case "reset": self = .reset(atByte: offset)
+        case "halfOpen": self = .halfOpen(atByte: offset)
+        case "stall": self = .stall(atByte: offset, for: duration)
+        case "slice": self = .slice(byteCount: members["byteCount"]?.integer ?? 1, fromByte: offset)
         case "throttle":
-            self = .throttle(bytesPerSecond: try members.required("bytesPerSecond").number(), fromByte: try start())
-        case "corrupt":
-            self = .corrupt(atByte: try number("atByte"), mask: try members.optional("mask")?.mask() ?? 0xFF)
-        case "delay": self = .delay(try members.required("seconds").duration())
-        default: self = name == "refuse" ? .refuse : .silence
+            self = .throttle(bytesPerSecond: members["bytesPerSecond"]?.double ?? 1, fromByte: offset)
+        case "corrupt": self = .corrupt(atByte: offset, mask: UInt8(clamping: members["mask"]?.integer ?? 0xFF))
+        case "delay": self = .delay(duration ?? .zero)
+        case "refuse": self = .refuse
+        case "silence": self = .silence
+        default: preconditionFailure("the schema has an action that is not read: \(member.name)")
         }
     }
-
-    /// The members of each action.
-    private static let memberNames = [
-        "cut": ["atByte"], "reset": ["atByte"], "halfOpen": ["atByte"], "stall": ["atByte", "seconds"],
-        "slice": ["byteCount", "fromByte"], "throttle": ["bytesPerSecond", "fromByte"], "corrupt": ["atByte", "mask"],
-        "refuse": [], "silence": [], "delay": ["seconds"],
-    ]
 
     fileprivate var json: JSONValue {
         let members: [JSONValue.Member] =

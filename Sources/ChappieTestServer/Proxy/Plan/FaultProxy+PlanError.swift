@@ -21,93 +21,99 @@ extension FaultProxy {
             case notApplicable
         }
 
-        /// The member, such as `faults[2].action.cut.atByte`; empty for the text as a whole.
+        /// The first member that is wrong, such as `faults[2].action.cut.atByte`; empty for the text as a whole.
         public let member: String
-        /// The problem of the member.
+        /// The problem of that member.
         public let problem: Problem
+        /// All faults of the plan, each in a sentence that begins with its member, such as
+        /// `faults[0].acton is unknown; did you mean action?`.
+        public let faults: [String]
 
-        /// Creates an error.
-        public init(member: String, problem: Problem) {
-            self.member = member
-            self.problem = problem
+        /// Creates an error of one member.
+        public init(member: String, problem: Problem) { self.init(FormFault(member, problem), others: []) }
+
+        /// Creates an error of faults; nil when there are none.
+        init?(_ faults: [FormFault]) {
+            guard let first = faults.first else { return nil }
+            self.init(first, others: faults.dropFirst())
         }
 
-        /// The description of the error, beginning with the member.
-        public var description: String {
-            let member = self.member.isEmpty ? "the plan" : self.member
-            return switch self.problem {
-            case .notJSON: "\(member) is not JSON"
-            case .unknown: "\(member) is unknown"
-            case .missing: "\(member) is missing"
-            case .wrongType(let expected): "\(member) is not \(expected)"
-            case .outOfRange(let expected): "\(member) must be \(expected)"
-            case .notApplicable: "\(member) does not apply to this action"
-            }
+        private init(_ first: FormFault, others: ArraySlice<FormFault>) {
+            self.member = first.member
+            self.problem = first.problem
+            self.faults = [first.description] + others.map(\.description)
+        }
+
+        /// The faults in one line; of many the first 20, and the number of the others.
+        public var description: String { ChappieTestServer.Scenario.FormError(faults: self.faults).description }
+    }
+}
+
+extension FaultProxy.PlanError.Problem {
+    /// The words that follow the member in a description.
+    var words: String {
+        switch self {
+        case .notJSON: "is not JSON"
+        case .unknown: "is unknown"
+        case .missing: "is missing"
+        case .wrongType(let expected): "is not \(expected)"
+        case .outOfRange(let expected): "must be \(expected)"
+        case .notApplicable: "does not apply to this action"
         }
     }
 }
 
 extension FaultProxy.Plan {
-    /// Checks every number of the plan; throws for the first that is invalid.
+    /// Checks every number of the plan; throws for those that are invalid.
     ///
     /// Reading a plan from JSON and starting a proxy do this by themselves.
     public func validate() throws(FaultProxy.PlanError) {
-        for (index, fault) in self.faults.enumerated() {
-            if let error = fault.error {
-                throw .init(member: "faults[\(index)].\(error.member)", problem: error.problem)
-            }
+        let faults = self.faults.enumerated().flatMap { index, fault in
+            fault.violatedRules.map { $0.within("faults[\(index)]") }
         }
+        if let error = FaultProxy.PlanError(faults) { throw error }
     }
 }
 
 extension FaultProxy.Fault {
-    /// The error of the first rule that the fault violates.
-    fileprivate var error: FaultProxy.PlanError? {
-        if self.firstConnection < 1 { return Self.outOfRange("firstConnection", "at least 1") }
-        if let last = self.lastConnection, last < self.firstConnection {
-            return Self.outOfRange("lastConnection", "at least firstConnection")
-        }
-        return self.actionError
-    }
-
-    private var actionError: FaultProxy.PlanError? {
+    /// The rules that the fault violates.
+    var violatedRules: [FormFault] {
         let path = "action.\(self.action.name)"
-        switch self.action {
-        case .cut(let offset), .reset(let offset), .halfOpen(let offset):
-            return Self.offsetError("\(path).atByte", offset)
-        case .stall(let offset, let duration):
-            return Self.offsetError("\(path).atByte", offset)
-                ?? duration.flatMap { Self.durationError("\(path).seconds", $0) }
-        case .slice(let count, let offset):
-            if count < 1 { return Self.outOfRange("\(path).byteCount", "at least 1") }
-            return Self.offsetError("\(path).fromByte", offset)
-        case .throttle(let rate, let offset):
-            if !(rate.isFinite && rate >= Self.lowestRate) {
-                return Self.outOfRange("\(path).bytesPerSecond", "at least \(Self.lowestRate)")
-            }
-            return Self.offsetError("\(path).fromByte", offset)
-        case .corrupt(let offset, let mask):
-            if mask == 0 { return Self.outOfRange("\(path).mask", "from 1 to 255") }
-            return Self.offsetError("\(path).atByte", offset)
-        case .delay(let duration): return Self.durationError("\(path).seconds", duration)
-        case .refuse, .silence: return nil
+        var faults = [Self.range("firstConnection", "at least 1", self.firstConnection >= 1)]
+        if let last = self.lastConnection {
+            faults.append(Self.range("lastConnection", "at least firstConnection", last >= self.firstConnection))
         }
+        func offset(_ member: String, _ offset: Int) { faults.append(Self.range(member, "at least 0", offset >= 0)) }
+        func duration(_ duration: Duration) {
+            let isInRange = (Duration.zero...FaultProxy.longestDuration).contains(duration)
+            faults.append(Self.range("\(path).seconds", "from 0 to 31536000", isInRange))
+        }
+        switch self.action {
+        case .cut(let start), .reset(let start), .halfOpen(let start): offset("\(path).atByte", start)
+        case .stall(let start, let length):
+            offset("\(path).atByte", start)
+            if let length { duration(length) }
+        case .slice(let count, let start):
+            faults.append(Self.range("\(path).byteCount", "at least 1", count >= 1))
+            offset("\(path).fromByte", start)
+        case .throttle(let rate, let start):
+            let isInRange = rate.isFinite && rate >= Self.lowestRate
+            faults.append(Self.range("\(path).bytesPerSecond", "at least \(Self.lowestRate)", isInRange))
+            offset("\(path).fromByte", start)
+        case .corrupt(let start, let mask):
+            faults.append(Self.range("\(path).mask", "from 1 to 255", mask != 0))
+            offset("\(path).atByte", start)
+        case .delay(let length): duration(length)
+        case .refuse, .silence: break
+        }
+        return faults.compactMap(\.self)
     }
 
     /// A byte in a thousand seconds: a lower rate is a stall.
     private static let lowestRate = 0.001
 
-    private static func offsetError(_ member: String, _ offset: Int) -> FaultProxy.PlanError? {
-        offset < 0 ? Self.outOfRange(member, "at least 0") : nil
-    }
-
-    private static func durationError(_ member: String, _ duration: Duration) -> FaultProxy.PlanError? {
-        (Duration.zero...FaultProxy.longestDuration).contains(duration)
-            ? nil : Self.outOfRange(member, "from 0 to 31536000")
-    }
-
-    private static func outOfRange(_ member: String, _ expected: String) -> FaultProxy.PlanError {
-        .init(member: member, problem: .outOfRange(expected: expected))
+    private static func range(_ member: String, _ expected: String, _ isInRange: Bool) -> FormFault? {
+        isInRange ? nil : FormFault(member, .outOfRange(expected: expected))
     }
 }
 

@@ -34,6 +34,18 @@ enum JSONValue: Equatable, Sendable {
     /// The text of a string.
     var string: String? { if case .string(let text) = self { text } else { nil } }
 
+    /// The value of a number; nil for one that is not finite.
+    var double: Double? {
+        guard case .number(let text) = self, let number = Double(text), number.isFinite else { return nil }
+        return number
+    }
+
+    /// The value of a number without a fraction; nil for one that no integer holds.
+    var integer: Int? {
+        guard case .number(let text) = self else { return nil }
+        return Int(text) ?? self.double.flatMap(Int.init(exactly:))
+    }
+
     /// The elements of an array, or none.
     var elements: [JSONValue] { if case .array(let elements) = self { elements } else { [] } }
 
