@@ -66,7 +66,8 @@ import Testing
     @Test(
         arguments: [
             (nil, .timedOut), ("text/event-stream", .timedOut), ("Text/Event-Stream; charset=utf-8", .timedOut),
-            ("text/html", .otherType(isPage: true)), ("text/plain", .otherType(isPage: false)),
+            ("text/html", .otherType(isPage: true)), ("application/json", .otherType(isPage: false)),
+            ("text/plain", .timedOut), ("application/octet-stream", .timedOut),
         ] as [(String?, EventStreamFacts.End)])
     func theContentTypeIsThatOfEventStreamsOrAbsent(type: String?, end: EventStreamFacts.End) {
         var stream = ProbeStream()
@@ -74,6 +75,37 @@ import Testing
         let isLast = stream.receive(.opened(ResponseHead(statusCode: 200, fields: fields)), after: .zero)
         #expect(stream.facts.end == end)
         #expect(isLast == (end != .timedOut))
+    }
+
+    /// The engine reads such a body as an event stream, and so does the examination.
+    @Test(arguments: ["Text/Plain; charset=utf-8", "application/octet-stream"], 0...ProbeStreamTests.text.utf8.count)
+    func streamOfAGeneralTypeIsReadByItsBeginning(type: String, cut: Int) {
+        var stream = ProbeStream()
+        let head = ResponseHead(statusCode: 200, fields: [HTTPField("content-type", type)])
+        let bytes = Array(Self.text.utf8)
+        for event in [.opened(head), .payload(Array(bytes[..<cut])), .payload(Array(bytes[cut...]))]
+            as [ProbeExchange.Event]
+        {
+            let isLast = stream.receive(event, after: .zero)
+            #expect(!isLast)
+        }
+        let isLast = stream.receive(.ended(.complete), after: .zero)
+        #expect(isLast)
+        #expect(stream.facts.end == .complete)
+        #expect(stream.facts.arrivals.map(\.sent) == [.zero, .milliseconds(100), .milliseconds(200)])
+        #expect(stream.facts.generalType == type.prefix { $0 != ";" }.lowercased())
+    }
+
+    @Test(arguments: ["<html></html>", #"{"error":"no"}"#, "not found", "dat", ""])
+    func otherBodyOfAGeneralTypeIsNotRead(body: String) {
+        var stream = ProbeStream()
+        let head = ResponseHead(statusCode: 200, fields: [HTTPField("content-type", "text/plain")])
+        _ = stream.receive(.opened(head), after: .zero)
+        if !stream.receive(.payload(Array(body.utf8)), after: .zero) {
+            _ = stream.receive(.ended(.complete), after: .zero)
+        }
+        #expect(stream.facts.end == .otherType(isPage: false))
+        #expect(stream.facts.generalType == nil)
     }
 
     @Test func silenceIsTheTimeSinceTheLastBytes() {

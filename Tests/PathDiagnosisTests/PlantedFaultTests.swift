@@ -501,6 +501,23 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
                 == "head after 30 ms, first event after 40 ms, then at their pace")
     }
 
+    /// The engine reads such a stream by its beginning, so that no turn fails of it.
+    @Test func generalContentTypeOfAStreamIsNamedAndHarmless() {
+        func report(_ stream: EventStreamFacts) -> ChappieDiagnosis.Report {
+            var stream = stream
+            stream.generalType = "text/plain"
+            return PathJudge(.probed.with { $0.eventStream = .found(stream) }).report
+        }
+        let remark = "its content type is text/plain and not text/event-stream, and it is read all the same"
+        let paced = report(.paced { $0 })
+        #expect(paced.verdict == PathJudge(.probed).report.verdict && paced.causes.isEmpty)
+        #expect(
+            paced.result(of: .eventStream)?.words
+                == "head after 30 ms, first event after 40 ms, then at their pace; \(remark)")
+        let buffered = report(.paced { $0 < .milliseconds(500) ? $0 : max($0, .milliseconds(1_700)) })
+        #expect(buffered.causes.first?.evidence.contains(remark) == true)
+    }
+
     /// The engine does not read an answer with another content type as an event stream.
     @Test(arguments: [(true, "a web page's content type"), (false, "another content type")])
     func aStreamWithAnotherContentTypeIsAltered(isPage: Bool, words: String) {

@@ -17,9 +17,16 @@ struct ProbeStream {
     /// The times of sending that are possible, in microseconds: up to a minute.
     private static let times = 0...60_000_000
 
+    /// A body whose general content type leaves its kind open, and the beginning of it that has come.
+    private struct Undecided {
+        let type: String
+        var beginning: [UInt8] = []
+    }
+
     private var parser = EventStreamParser(maximumEventByteCount: Self.eventByteCountLimit)
     private var byteCount = 0
     private var lastBytes = Duration.zero
+    private var undecided: Undecided?
     /// The facts so far.
     private(set) var facts: EventStreamFacts
 
@@ -35,6 +42,8 @@ struct ProbeStream {
             self.facts.head = time
             if !head.mayHaveEventStream {
                 self.facts.end = .refused(statusCode: head.statusCode)
+            } else if let type = head.mediaType, head.hasGeneralType {
+                self.undecided = Undecided(type: type)
             } else if !head.isEventStream {
                 self.facts.end = .otherType(isPage: WebPage.isContentType(head.mediaType))
             }
@@ -42,10 +51,13 @@ struct ProbeStream {
         case .payload(let bytes):
             self.byteCount += bytes.count
             self.lastBytes = time
-            guard self.parse(bytes, after: time) else { return true }
+            guard let bytes = self.eventStream(in: bytes), self.parse(bytes, after: time) else { return true }
             return self.endIfExcessive()
         case .ended(let end):
-            self.facts.end = end == .complete ? .complete : .cut
+            self.facts.end =
+                if end != .complete { .cut } else if self.undecided == nil { .complete } else {
+                    .otherType(isPage: false)
+                }
             return true
         case .ready, .pong: return false
         }
@@ -54,6 +66,26 @@ struct ProbeStream {
     /// Notes the end of the reading, with the time since the request.
     mutating func stop(after time: Duration) {
         if self.facts.end == .timedOut { self.facts.silence = time - self.lastBytes }
+    }
+
+    /// Returns the bytes to parse, none while the kind of the body is open; nil when it is no event stream.
+    ///
+    /// A general content type is read as the engine reads it, so that the examination finds what a turn would.
+    private mutating func eventStream(in bytes: [UInt8]) -> [UInt8]? {
+        guard let undecided = self.undecided else { return bytes }
+        let body = EventStreamBeginning(undecided.beginning + bytes)
+        switch body.kind {
+        case .unknown:
+            self.undecided?.beginning = body.bytes
+            return []
+        case .eventStream:
+            self.undecided = nil
+            self.facts.generalType = undecided.type
+            return body.bytes
+        case .other:
+            self.facts.end = .otherType(isPage: false)
+            return nil
+        }
     }
 
     /// Ends a stream with more than was asked for, which may have no end; returns whether it is one.

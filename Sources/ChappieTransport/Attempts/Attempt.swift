@@ -269,7 +269,9 @@ extension ResponseHead {
     }
 
     /// Indicates whether the content type is one that is given to a body of an unknown kind.
-    fileprivate var hasGeneralType: Bool {
+    ///
+    /// Such a body is read as an event stream where its beginning is that of one (`EventStreamBeginning`).
+    package var hasGeneralType: Bool {
         self.mediaType == "text/plain" || self.mediaType == "application/octet-stream"
     }
 

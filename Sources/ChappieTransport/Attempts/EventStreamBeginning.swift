@@ -2,9 +2,9 @@
 ///
 /// Servers and proxies name a body `text/plain` or `application/octet-stream` when they know no better. A value without
 /// an owner.
-struct EventStreamBeginning {
+package struct EventStreamBeginning {
     /// The kind of a body, as far as its beginning shows.
-    enum Kind {
+    package enum Kind {
         /// More bytes are needed.
         case unknown
         /// The body begins with a field or a comment of an event stream.
@@ -14,15 +14,15 @@ struct EventStreamBeginning {
     }
 
     /// The kind of the body.
-    let kind: Kind
+    package let kind: Kind
     /// The bytes from the first one that counts.
-    let bytes: [UInt8]
+    package let bytes: [UInt8]
 
     /// The first line of an event stream begins with one of these (WHATWG HTML section 9.2.5).
     private static let beginnings = ["data:", "event:", "id:", "retry:", ":"].map { Array($0.utf8) }
 
     /// Examines the bytes that have come; a byte order mark and empty lines may precede the first line.
-    init(_ bytes: [UInt8]) {
+    package init(_ bytes: [UInt8]) {
         let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
         let text = bytes.starts(with: mark) ? bytes.dropFirst(mark.count) : bytes[...]
         let line = text.drop { $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }

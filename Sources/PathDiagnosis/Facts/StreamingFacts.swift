@@ -119,6 +119,9 @@ package struct EventStreamFacts: Sendable, Equatable {
     package var end: End
     /// The number of events that were asked for; nil when it is not known.
     package var askedCount: Int?
+    /// The general content type of a stream that was recognised by its beginning, such as `text/plain`; nil for one with
+    /// its own type.
+    package var generalType: String?
     /// The time between the last bytes and the end of the step's time; zero where the stream has ended before.
     package var silence = Duration.zero
 

@@ -55,15 +55,23 @@ extension StepJudge {
         case .timedOut where !facts.isComplete: return .fault(.buffered, "\(facts.wordsOfCount) in time")
         case .cut, .timedOut, .complete: break
         }
-        guard let pacing = EventPacing(facts.arrivals) else { return .ok(count) }
+        let remark = facts.generalType.map {
+            "its content type is \($0) and not text/event-stream, and it is read all the same"
+        }
+        guard let pacing = EventPacing(facts.arrivals) else {
+            return .ok([count, remark].compactMap(\.self).joined(separator: "; "))
+        }
         let opening = [
             facts.head.map { "head after \($0.words)" },
             facts.arrivals.first.map { "first event after \($0.received.words)" },
         ].compactMap { $0 }.joined(separator: ", ")
-        guard pacing.isBuffered(beyond: jitter) else { return .ok("\(opening), then at their pace") }
+        guard pacing.isBuffered(beyond: jitter) else {
+            return .ok(["\(opening), then at their pace", remark].compactMap(\.self).joined(separator: "; "))
+        }
         let evidence = [
             opening, "events came up to \(pacing.lateness.words) late", "\(pacing.heldByteCount) bytes came at once",
-        ]
+            remark,
+        ].compactMap(\.self)
         return .fault(
             pacing.isWhole ? .whole : .buffered, "\(pacing.heldByteCount) bytes held for \(pacing.lateness.words)",
             evidence: evidence)
