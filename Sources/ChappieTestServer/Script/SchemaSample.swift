@@ -8,6 +8,8 @@ struct SchemaSample {
     private let root: JSONValue
     /// The number of the value, from 0; numbers and texts contain it.
     private let index: Int
+    /// The number of the element, from 0, in an array of different ones.
+    private var variant = 0
 
     private static let cities = ["Oslo", "Bergen", "東京", "Zürich"]
     /// A schema that contains itself is left at this depth, where it allows that.
@@ -60,7 +62,7 @@ struct SchemaSample {
         guard self.remainingCount > 0, depth < Self.lastDepth else { return .null }
         self.remainingCount -= 1
         if let constant = schema["const"] { return constant }
-        if let choice = schema["enum"]?.elements.first { return choice }
+        if let choices = schema["enum"]?.elements, !choices.isEmpty { return choices[self.variant % choices.count] }
         if let target = self.target(of: schema) { return self.value(name, target, depth: depth + 1) }
         if case .array(let parts)? = schema["allOf"] {
             return self.value(name, parts.reduce(.object([])) { Self.join($0, $1) }, depth: depth + 1)
@@ -74,7 +76,7 @@ struct SchemaSample {
         }
         switch self.type(of: schema, depth: depth) {
         case "integer", "number": return self.number(schema)
-        case "boolean": return .bool(true)
+        case "boolean": return .bool(self.variant.isMultiple(of: 2))
         case "null": return .null
         case "array": return self.array(name, schema, depth: depth)
         case "object": return self.object(schema, depth: depth)
@@ -93,16 +95,21 @@ struct SchemaSample {
     }
 
     private mutating func object(_ schema: JSONValue, depth: Int) -> JSONValue {
-        guard case .object(let properties)? = schema["properties"], !properties.isEmpty else {
-            // An object with any names has one member.
-            guard let other = schema["additionalProperties"], other.isObject, depth < Self.maximumDepth else {
-                return .object([])
-            }
-            return .object([.init(name: "example", value: self.value("example", other, depth: depth + 1))])
-        }
         let required = (schema["required"]?.elements ?? []).compactMap(\.string)
-        let wanted = properties.filter { required.isEmpty || required.contains($0.name) }
-        guard !required.isEmpty || depth < Self.maximumDepth else { return .object([]) }
+        let least = min(Self.integer(schema["minProperties"]) ?? 0, 1_000)
+        let members = if case .object(let members)? = schema["properties"] { members } else { [JSONValue.Member]() }
+        let other = schema["additionalProperties"] ?? .bool(true)
+        let isDeep = depth >= Self.maximumDepth
+        var wanted = members.filter { required.contains($0.name) || (required.isEmpty && !isDeep) }
+        if required.isEmpty { wanted = Array(wanted.prefix(Self.integer(schema["maxProperties"]) ?? Int.max)) }
+        wanted += members.filter { member in !wanted.contains(member) }.prefix(max(0, least - wanted.count))
+        if other != .bool(false) {
+            // An object with any names has one member.
+            let names = required.filter { name in !members.contains { $0.name == name } }
+            let count = max(least - wanted.count - names.count, members.isEmpty && other.isObject && !isDeep ? 1 : 0)
+            let examples = (0..<max(0, count)).map { $0 == 0 ? "example" : "example \($0 + 1)" }
+            wanted += (names + examples).map { .init(name: $0, value: other) }
+        }
         return .object(wanted.map { .init(name: $0.name, value: self.value($0.name, $0.value, depth: depth + 1)) })
     }
 
@@ -113,18 +120,29 @@ struct SchemaSample {
         let most = Self.integer(schema["maxItems"]) ?? Int.max
         let wanted = depth < Self.maximumDepth ? max(1, first.count) : 0
         let items = schema["items"] ?? .object([])
-        return .array(
-            (0..<min(max(least, wanted), most, 1_000)).map { place in
-                self.value(name, place < first.count ? first[place] : items, depth: depth + 1)
-            })
+        let count = min(max(least, wanted), most, 1_000)
+        guard schema["uniqueItems"] == .bool(true) else {
+            return .array((0..<count).map { self.value(name, $0 < first.count ? first[$0] : items, depth: depth + 1) })
+        }
+        var elements: [JSONValue] = []
+        let outer = self.variant
+        defer { self.variant = outer }
+        // A few of so many choices, or of short texts, are the same.
+        for variant in 0..<count * 2 + 16 where elements.count < count {
+            self.variant = outer + variant
+            let place = elements.count
+            let element = self.value(name, place < first.count ? first[place] : items, depth: depth + 1)
+            if !elements.contains(element) { elements.append(element) }
+        }
+        return .array(elements)
     }
 
     private func number(_ schema: JSONValue) -> JSONValue {
-        var number = self.index + 1
-        if let least = Self.integer(schema["minimum"]) { number = max(number, least) }
-        if let least = Self.integer(schema["exclusiveMinimum"]) { number = max(number, least + 1) }
+        var number = self.index + 1 + self.variant
+        if let least = Self.integer(schema["minimum"]) { number = max(number, least + self.variant) }
+        if let least = Self.integer(schema["exclusiveMinimum"]) { number = max(number, least + 1 + self.variant) }
         if let factor = Self.integer(schema["multipleOf"]), factor > 0 {
-            number = (number + factor - 1) / factor * factor
+            number = ((number - self.variant + factor - 1) / factor + self.variant) * factor
         }
         if let most = Self.integer(schema["maximum"], .down) { number = min(number, most) }
         if let most = Self.integer(schema["exclusiveMaximum"]) { number = min(number, most - 1) }
@@ -139,9 +157,10 @@ struct SchemaSample {
 
     private func text(_ name: String, _ schema: JSONValue) -> String {
         if let text = schema["format"]?.string.flatMap({ Self.formats[$0] }) { return text }
-        var text = Self.cities[self.index % Self.cities.count]
-        if self.index >= Self.cities.count { text += " \(self.index + 1)" }
-        if ["cmd", "command"].contains(name) { text = self.index == 0 ? "echo ok" : "echo ok \(self.index + 1)" }
+        let index = self.index + self.variant
+        var text = Self.cities[index % Self.cities.count]
+        if index >= Self.cities.count { text += " \(index + 1)" }
+        if ["cmd", "command"].contains(name) { text = index == 0 ? "echo ok" : "echo ok \(index + 1)" }
         let least = min(Self.integer(schema["minLength"]) ?? 0, 10_000)
         text += String(repeating: "a", count: max(0, least - text.unicodeScalars.count))
         let most = Self.integer(schema["maxLength"]) ?? Int.max

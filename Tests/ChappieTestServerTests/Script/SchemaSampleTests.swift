@@ -35,6 +35,31 @@ import Testing
         ),
         (#"{"type":"object","additionalProperties":{"type":"integer"}}"#, #"{"example":1}"#),
         (#"{"type":"object","additionalProperties":false}"#, "{}"), ("{}", #""Oslo""#),
+        (#"{"type":"object","minProperties":2}"#, #"{"example":"Oslo","example 2":"Oslo"}"#),
+        (
+            #"{"properties":{"a":{"type":"null"},"b":{"type":"null"},"c":{"type":"null"}},"required":["b"],"minProperties":2}"#,
+            #"{"b":null,"a":null}"#
+        ),
+        (
+            #"{"properties":{"a":{"type":"null"}},"additionalProperties":{"type":"integer"},"minProperties":3}"#,
+            #"{"a":null,"example":1,"example 2":1}"#
+        ),
+        (#"{"properties":{"a":{"type":"null"},"b":{"type":"null"}},"maxProperties":1}"#, #"{"a":null}"#),
+        (#"{"properties":{"a":{"type":"null"}},"required":["a","b"]}"#, #"{"a":null,"b":"Oslo"}"#),
+        (#"{"items":{"type":"string"},"minItems":5,"uniqueItems":true}"#, #"["Oslo","Bergen","東京","Zürich","Oslo 5"]"#),
+        (#"{"items":{"enum":["x","y"]},"minItems":2,"uniqueItems":true}"#, #"["x","y"]"#),
+        (#"{"items":{"enum":["x","y"]},"minItems":3,"uniqueItems":true}"#, #"["x","y"]"#),
+        (#"{"items":{"type":"boolean"},"minItems":2,"uniqueItems":true}"#, "[true,false]"),
+        (#"{"items":{"type":"integer","minimum":7},"minItems":3,"uniqueItems":true}"#, "[7,8,9]"),
+        (#"{"items":{"type":"integer","multipleOf":5},"minItems":3,"uniqueItems":true}"#, "[5,10,15]"),
+        (
+            #"{"items":{"items":{"type":"integer"},"minItems":2,"uniqueItems":true},"minItems":2,"uniqueItems":true}"#,
+            "[[1,2],[2,3]]"
+        ),
+        (
+            #"{"items":{"properties":{"n":{"type":"integer"},"t":{"const":0}}},"minItems":2,"uniqueItems":true}"#,
+            #"[{"n":1,"t":0},{"n":2,"t":0}]"#
+        ),
         (##"{"$ref":"#/$defs/a","$defs":{"a":{"const":7}}}"##, "7"),
     ])
     func answerFitsTheSchema(schema: String, expected: String) {
