@@ -65,14 +65,18 @@ struct SchemaSample {
         if let choices = schema["enum"]?.elements, !choices.isEmpty { return choices[self.variant % choices.count] }
         if let target = self.target(of: schema) { return self.value(name, target, depth: depth + 1) }
         if case .array(let parts)? = schema["allOf"] {
-            return self.value(name, parts.reduce(.object([])) { Self.join($0, $1) }, depth: depth + 1)
+            let whole = parts.reduce(Self.rest(of: schema, without: ["allOf"])) { Self.join($0, $1) }
+            return self.value(name, whole, depth: depth + 1)
         }
         let choices = (schema["anyOf"] ?? schema["oneOf"])?.elements ?? []
         let isNull = { (choice: JSONValue) in choice["type"]?.string == "null" }
-        if let choice = (depth < Self.maximumDepth ? nil : choices.first(where: isNull))
-            ?? choices.first(where: { !isNull($0) }) ?? choices.first
-        {
-            return self.value(name, choice, depth: depth + 1)
+        let others = choices.filter { !isNull($0) }
+        let other = others.isEmpty ? choices.first : others[self.variant % others.count]
+        if let choice = (depth < Self.maximumDepth ? nil : choices.first(where: isNull)) ?? other {
+            let rest = Self.rest(of: schema, without: ["anyOf", "oneOf"])
+            // Joined to nothing a choice keeps its null, which a merge would take for a member to remove.
+            let isAlone = rest["properties"] == nil && rest["required"] == nil
+            return self.value(name, isAlone ? choice : Self.join(rest, choice), depth: depth + 1)
         }
         switch self.type(of: schema, depth: depth) {
         case "integer", "number": return self.number(schema)
@@ -181,6 +185,12 @@ struct SchemaSample {
     private func target(of schema: JSONValue) -> JSONValue? {
         guard let reference = schema["$ref"]?.string, reference.first == "#" else { return nil }
         return reference.dropFirst().split(separator: "/").reduce(self.root as JSONValue?) { $0?[String($1)] }
+    }
+
+    /// Returns a schema without some of its members.
+    private static func rest(of schema: JSONValue, without names: [String]) -> JSONValue {
+        guard case .object(let members) = schema else { return schema }
+        return .object(members.filter { !names.contains($0.name) })
     }
 
     /// Returns a schema with the demands of two.

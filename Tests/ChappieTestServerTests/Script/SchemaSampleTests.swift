@@ -35,6 +35,16 @@ import Testing
         ),
         (#"{"type":"object","additionalProperties":{"type":"integer"}}"#, #"{"example":1}"#),
         (#"{"type":"object","additionalProperties":false}"#, "{}"), ("{}", #""Oslo""#),
+        (
+            #"{"properties":{"k":{"const":1}},"required":["k"],"anyOf":[{"properties":{"z":{"const":2}},"required":["z"]}]}"#,
+            #"{"k":1,"z":2}"#
+        ),
+        (
+            #"{"properties":{"k":{"const":1}},"required":["k"],"allOf":[{"properties":{"z":{"const":2}},"required":["z"]}]}"#,
+            #"{"k":1,"z":2}"#
+        ),
+        (#"{"anyOf":[{"const":null}]}"#, "null"),
+        (#"{"items":{"anyOf":[{"const":1},{"const":2}]},"minItems":2,"uniqueItems":true}"#, "[1,2]"),
         (#"{"type":"object","minProperties":2}"#, #"{"example":"Oslo","example 2":"Oslo"}"#),
         (
             #"{"properties":{"a":{"type":"null"},"b":{"type":"null"},"c":{"type":"null"}},"required":["b"],"minProperties":2}"#,
