@@ -53,25 +53,30 @@ struct AutobahnClient {
     }
 
     func run() async -> Bool {
-        guard let count = await self.caseCount() else {
-            print("the server does not say how many cases it has")
+        let count: Int
+        do {
+            count = try await self.caseCount()
+        } catch {
+            print("the server does not say how many cases it has: \(error)")
             return false
         }
         for number in self.cases ?? 1...count {
             await self.echo("/runCase?case=\(number)&agent=\(self.agent)", lends: self.lends.contains(number))
         }
         // A question of its own: when it is answered, the server has seen the end of the last case.
-        _ = await self.caseCount()
+        _ = try? await self.caseCount()
         await self.echo("/updateReports?agent=\(self.agent)")
         print("\((self.cases ?? 1...count).count) cases of \(count) run")
         return true
     }
 
-    private func caseCount() async -> Int? {
-        guard let connection = try? await self.connect("/getCaseCount") else { return nil }
+    private func caseCount() async throws -> Int {
+        let connection = try await self.connect("/getCaseCount")
         defer { connection.cancel() }
-        guard case .text(let text) = try? await connection.receive() else { return nil }
-        return Int(text)
+        guard case .text(let text)? = try await connection.receive(), let count = Int(text) else {
+            throw WebSocketError.notOpen
+        }
+        return count
     }
 
     /// Sends every message back until the server ends the case.
@@ -105,7 +110,8 @@ struct AutobahnClient {
         var configuration = WebSocketConfiguration(url: url)
         configuration.tls = self.tls
         configuration.proxy = .none
-        // A case with much data takes the server some time.
+        // A case with much data takes the server some time, and so does its start on a busy machine.
+        configuration.timeouts.connect = .seconds(60)
         configuration.timeouts.close = .seconds(10)
         return try await WebSocketConnection.open(configuration)
     }

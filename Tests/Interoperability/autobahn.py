@@ -75,10 +75,13 @@ def await_server(url, seconds):
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         try:
-            socket.create_connection((address.hostname, address.port), timeout=1).close()
-            return 0
+            with socket.create_connection((address.hostname, address.port), timeout=1) as connection:
+                # A socket may be connected to itself, where the system gives it the port that nothing listens at yet.
+                if connection.getsockname() != connection.getpeername():
+                    return 0
         except OSError:
-            time.sleep(0.1)
+            pass
+        time.sleep(0.1)
     print(f"nothing listens at {url} after {seconds} s", file=sys.stderr)
     return 1
 
