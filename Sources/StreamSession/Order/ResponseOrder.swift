@@ -22,7 +22,7 @@
 /// | an item added or done twice, and its output after that | tolerated: some servers give several items one index |
 /// | output of an item that was added once and is done | violation: it was complete, and may have been acted on |
 /// | a delta of a slot that a text has closed | as any other: the ledger knows whether the text had it |
-/// | deltas of two named items of one index alternately | violation: two answers are written at once |
+/// | deltas of text of two named items of one index alternately | violation: two answers are written at once |
 /// | an item with output is said to be another agent's | violation: its text was taken for the root's |
 /// | an end with another response identifier, no item open | tolerated, it ends the response: some change identifiers |
 /// | such an end with further content, while no identifier has changed before | violation: it is another response's |
@@ -46,7 +46,8 @@
 /// # Items' identifiers
 ///
 /// An item's identifier has precedence over its index where both are given: an event that names an item belongs to that
-/// item, at any index (`place`). An item that is announced again at another index is another one from there on. Some
+/// item, at any index (`place`). Of items with names that are open at one index each is read at a place of its own. An
+/// item that is announced again at another index is another one from there on. Some
 /// servers change identifiers from event to event: a new one in place of a known one is no evidence. Later, on a
 /// connection whose responses named each item once (`EarlierResponses`), they identify late events of an earlier
 /// response:
@@ -165,19 +166,26 @@ package struct ResponseOrder: Sendable {
     package func isRepeated(_ outputIndex: Int) -> Bool { self.repeats.contains(outputIndex) }
 
     /// Returns whether an item has been announced under the same name at the same index.
-    func isAnnounced(_ name: UInt64, at outputIndex: Int) -> Bool { name != 0 && self.itemNames[outputIndex] == name }
+    func isAnnounced(_ name: UInt64, at index: Int) -> Bool { name != 0 && self.itemNames[at: index] == name }
 
     /// Indicates whether an item has been announced under the same name at two indices.
     package var hasRepeats: Bool { !self.repeats.isEmpty }
 
-    /// Returns the index of the item that an event with this name and index belongs to.
+    /// Indicates whether items of one index have places of their own, as they have names.
+    var haveMovedItems: Bool { self.itemNames.haveMoved }
+
+    /// Returns the place of the item that an event with this name and index belongs to.
     package func place(of name: UInt64, at outputIndex: Int) -> Int {
-        name == 0 || outputIndex < 0 ? outputIndex : self.itemNames.place(of: name) ?? outputIndex
+        guard outputIndex >= 0 else { return outputIndex }
+        if name != 0, let place = self.itemNames.place(of: name) { return place }
+        return self.itemNames.place(at: outputIndex)
     }
 
-    /// Returns whether only an event's index identifies its item, and no item was announced there.
+    /// Returns whether nothing but an event's index says that there is an item at a place: none was announced there, and
+    /// a name is none with which a server announces its items.
     package func isUnannounced(_ name: UInt64, at outputIndex: Int) -> Bool {
-        name == 0 && !self.added.contains(outputIndex)
+        !self.added.contains(outputIndex)
+            && (name == 0 || self.hasAnnounced && !self.strange.hasAnnounced(name))
     }
 
     /// Returns whether an item belongs to an agent other than the root.
@@ -232,6 +240,7 @@ package struct ResponseOrder: Sendable {
             if self.isResumed, case .violation(let violation) = self.judge(responseID) { return .violation(violation) }
             guard !self.hasOutput else { return .violation(.responseRestarted) }
             self.responseID = responseID
+            (self.itemNames, self.added, self.openItemCount) = (ItemNames(), ItemIndexSet(), 0)
             return self.tolerate(.createdAgain)
 
         case .ended:
@@ -296,29 +305,32 @@ package struct ResponseOrder: Sendable {
                 order.hasDroppedOutput = true
                 return .foreign
             }
+            let known = order.itemNames[at: outputIndex]
+            var place = order.itemNames.place(at: outputIndex)
             if isAside {
-                let known = order.itemNames[outputIndex]
-                let isKnown = known == nil ? !order.added.contains(outputIndex) : known == name
-                if isKnown, order.hasRootOutput(at: outputIndex) { return .violation(.agentChanged) }
-                _ = order.asides.insert(outputIndex)
+                let isKnown = known == nil ? !order.added.contains(place) : known == name
+                if isKnown, order.hasRootOutput(at: place) { return .violation(.agentChanged) }
             } else {
                 order.hasAnnounced = true
                 order.strange.announced(name)
             }
-            // Recorded of a server: a finished message is announced and finished once more, at another index.
-            if name != 0, order.itemNames.contains(name), order.itemNames[outputIndex] != name {
-                _ = order.repeats.insert(outputIndex)
-            }
-            guard order.added.insert(outputIndex) else {
+            let isAgain = order.added.contains(place)
+            if isAgain {
                 if order.isOther(name, at: outputIndex) { return .violation(.otherResponse) }
-                if order.isWritten(name, at: outputIndex) { _ = order.begunAgain.insert(outputIndex) }
-                order.itemNames.removeName(at: outputIndex)
-                order.itemNames.announce(name, at: outputIndex)
-                return order.tolerate(.itemAddedAgain)
+                if order.isWritten(name, at: place) { _ = order.begunAgain.insert(place) }
+                // The item whose index it was is not over: names say what belongs to which.
+                if let known, name != 0, known != name, order.itemNames.isOpen(place) {
+                    place = order.itemNames.move(from: outputIndex)
+                }
             }
-            if !order.done.contains(outputIndex) { order.openItemCount += 1 }
-            order.itemNames.announce(name, at: outputIndex)
-            return .fine
+            // Recorded of a server: a finished message is announced and finished once more, at another index.
+            if name != 0, order.itemNames.contains(name), order.itemNames[place] != name {
+                _ = order.repeats.insert(place)
+            }
+            if isAside { _ = order.asides.insert(place) }
+            if order.added.insert(place), !order.done.contains(place) { order.openItemCount += 1 }
+            order.itemNames.begin(name, at: place)
+            return isAgain ? order.tolerate(.itemAddedAgain) : .fine
         }
     }
 
@@ -333,6 +345,7 @@ package struct ResponseOrder: Sendable {
                 _ = order.asides.insert(outputIndex)
             }
             order.hasOutput = true
+            order.itemNames.end(at: outputIndex)
             guard order.done.insert(outputIndex) else { return order.tolerate(.itemDoneAgain) }
             guard order.added.contains(outputIndex) else { return order.tolerate(.itemNotAdded) }
             order.openItemCount -= 1
@@ -362,7 +375,7 @@ package struct ResponseOrder: Sendable {
             if order.added.contains(place) {
                 order.strange.wrote(name, known: order.itemNames[place], kind: slot.kind, at: place)
             }
-            guard !order.takesTurns(name, kind: slot.kind, at: place) else { return .violation(.itemsInterleaved) }
+            guard !order.takesTurns(name, in: slot, at: place) else { return .violation(.itemsInterleaved) }
             guard !order.begunAgain.contains(place) else { return .violation(.responseRestarted) }
             guard !order.done.contains(place) else { return order.continued(place) }
             return order.added.contains(place) ? .fine : order.tolerate(.itemNotAdded)
@@ -488,12 +501,13 @@ package struct ResponseOrder: Sendable {
         self.written.contains(outputIndex) && !self.asides.contains(outputIndex)
     }
 
-    /// Returns whether another item has written at an index since this one last did.
+    /// Returns whether another item has written at the index of a delta since the delta's item last did.
     ///
     /// Identifiers that were not announced are no evidence: some servers change them from event to event.
-    private mutating func takesTurns(_ name: UInt64, kind: ReplaySlot.Kind, at outputIndex: Int) -> Bool {
-        guard self.itemNames.contains(name), !self.asides.contains(outputIndex) else { return false }
-        return self.writers.takesTurns(name, kind: kind, at: outputIndex)
+    private mutating func takesTurns(_ name: UInt64, in slot: ReplaySlot, at place: Int) -> Bool {
+        // Each call has a place and arguments of its own; text is one sequence for a consumer.
+        guard slot.kind != .toolCall, self.itemNames.contains(name), !self.asides.contains(place) else { return false }
+        return self.writers.takesTurns(name, kind: slot.kind, at: slot.outputIndex)
     }
 
     /// Judges output of an item that is done: where items are added and indices identify them, it cannot be another

@@ -19,6 +19,9 @@ struct StrangeOutput: Sendable {
     /// Records the announcement of an item; `name` is 0 when it has none.
     mutating func announced(_ name: UInt64) { if name != 0 { self.announcedNames.insert(name) } }
 
+    /// Returns whether an item was announced with a name.
+    func hasAnnounced(_ name: UInt64) -> Bool { self.announcedNames.contains(name) }
+
     /// Records an event of an item that was not announced.
     mutating func came() { self.hasCome = true }
 

@@ -173,11 +173,18 @@ extension ReplayLedger {
     /// Compares all texts of a kind that an item is closed with, in their order, with the item's output of that kind.
     ///
     /// Its parts are counted by the list, so that an index is wrong which the deltas had and the list does not have. The
-    /// offset of a rest counts from the first byte of the first text.
-    package mutating func close(_ texts: [UnsafeBufferPointer<UInt8>], ofItem slot: ReplaySlot) -> Closing {
+    /// offset of a rest counts from the first byte of the first text. With `mayBeElsewhere` only the slot says that there
+    /// is an item at its index: the texts are then those of the newest item if it has exactly them.
+    package mutating func close(
+        _ texts: [UnsafeBufferPointer<UInt8>], ofItem slot: ReplaySlot, mayBeElsewhere: Bool = false
+    ) -> Closing {
         guard let slot = slot.shifted(by: self.settledItemCount) else { return .differs }
         let channel = self.channels[slot.kind]
         let slots = channel.slots(ofItem: slot.item)
+        if slots.isEmpty, mayBeElsewhere, let newest = channel.newestSlot, newest.kind == slot.kind {
+            let held = unsafe channel.hold(texts, ofItem: newest.item, isOpen: false)
+            if unsafe held == .prefix(texts.reduce(0) { $0 + $1.count }, .same, last: newest) { return .whole }
+        }
         let isOpen = slots.last.map { !self.hasClosed($0) } ?? true
         guard
             case .prefix(let count, let likeness, let last) = unsafe channel.hold(

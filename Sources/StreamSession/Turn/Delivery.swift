@@ -180,7 +180,8 @@ package struct Delivery: ~Copyable, Sendable {
     package mutating func closing(
         _ texts: [UnsafeBufferPointer<UInt8>], ofItem slot: ReplaySlot, name: UInt64
     ) -> ReplayLedger.Closing {
-        let closing = unsafe self.ledger.close(texts, ofItem: slot)
+        let mayBeElsewhere = self.order.isUnannounced(name, at: slot.outputIndex)
+        let closing = unsafe self.ledger.close(texts, ofItem: slot, mayBeElsewhere: mayBeElsewhere)
         if closing == .rest(from: 0) { self.order.suppliedAll(of: slot, name: name) }
         return closing
     }
@@ -225,7 +226,8 @@ package struct Delivery: ~Copyable, Sendable {
     ) -> ReplayLedger.Closing {
         // The end may list an item once that was announced at two indices, and an open item, or one that was never
         // announced, may be another response's: in these cases all output is compared.
-        let isListed = self.order.hasRepeats || self.order.mayHaveLateItem || self.mustBeListed(kind)
+        let isListed =
+            self.order.hasRepeats || self.order.haveMovedItems || self.order.mayHaveLateItem || self.mustBeListed(kind)
         return unsafe self.ledger.close(texts, ofKind: kind, itemCount: isListed ? .max : itemCount)
     }
 

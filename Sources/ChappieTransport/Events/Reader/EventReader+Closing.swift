@@ -86,8 +86,10 @@ extension EventReader {
             }
             guard self.end == nil else { return false }
         }
+        let hasNothing = summary.output.isEmpty && self.record.isEmpty && !self.machine.delivery.hasDelivered
         let calls = self.completed(summary)
-        if !calls.isEmpty, self.machine.delivery.endsUnderAnotherName() {
+        // Such an end shows neither that a call is this response's, nor that this response has nothing to say.
+        if !calls.isEmpty || hasNothing, self.machine.delivery.endsUnderAnotherName() {
             self.fail(.contradictoryEvents(.otherResponse))
             return false
         }

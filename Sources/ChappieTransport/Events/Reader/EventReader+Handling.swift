@@ -94,8 +94,9 @@ extension EventReader {
             unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
         case .outputItemAdded(let outputIndex, let item):
             if item.agentName != nil { self.findings.hasAgents = true }
-            self.machine.itemBegan(outputIndex, attempt: attempt)
-            guard self.announceCall(item, at: outputIndex) else { return .ended }
+            let place = self.machine.delivery.place(of: item.fingerprint, at: outputIndex)
+            self.machine.itemBegan(place, attempt: attempt)
+            guard self.announceCall(item, at: place) else { return .ended }
             unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
         case .outputItemDone(let outputIndex, let item):
             if item.agentName != nil { self.findings.hasAgents = true }

@@ -67,7 +67,9 @@ extension EventReader {
         if self.machine.delivery.order.isOther(event) { return self.fail(.contradictoryEvents(.otherResponse)) }
         switch event.kind {
         case .created: self.machine.delivery.order.rewound()
-        case .outputItemAdded(let outputIndex, _): self.machine.delivery.order.rewound(to: outputIndex)
+        case .outputItemAdded(let outputIndex, let item):
+            let place = self.machine.delivery.place(of: item.fingerprint, at: outputIndex)
+            self.machine.delivery.order.rewound(to: place)
         case .delta, .partDone, .outputItemDone, .completed, .failed, .incomplete, .error, .rateLimits, .metadata,
             .keepalive, .contentFree, .other, .unknown:
             return

@@ -1,0 +1,196 @@
+// Items that are open at one time are told apart by their names where their indices do not.
+
+import StreamTransport
+import Testing
+
+@testable import ChappieTransport
+
+/// The `output_index` of an event, as a server sends it.
+private enum Index: CaseIterable {
+    case own, absent, null, zero
+
+    func json(_ place: Int) -> String {
+        switch self {
+        case .own: #""output_index":\#(place),"#
+        case .absent: ""
+        case .null: #""output_index":null,"#
+        case .zero: #""output_index":0,"#
+        }
+    }
+}
+
+/// A response whose items are all announced before the first of them is written.
+private struct OverlappingItems {
+    enum Item: Character {
+        case reasoning = "r"
+        case message = "m"
+        case call = "c"
+    }
+
+    /// The items in the order of their announcements.
+    let items: [Item]
+    let index: Index
+    /// Indicates whether the items are written piece by piece in turn, and not one behind the other.
+    var isInTurn = false
+
+    static let text = "Hello you"
+    static let thought = "Think twice"
+
+    private func arguments(_ place: Int) -> String { #"{\"n\":\#(place)}"# }
+
+    /// The item at a place, with its content or before it.
+    private func item(_ place: Int, isWhole: Bool) -> String {
+        let id = #"{"id":"i\#(place)","#
+        switch self.items[place] {
+        case .reasoning:
+            let part = isWhole ? #"{"type":"summary_text","text":"\#(Self.thought)"}"# : ""
+            return id + #""type":"reasoning","summary":[\#(part)]}"#
+        case .message:
+            let part = isWhole ? #"{"type":"output_text","text":"\#(Self.text)"}"# : ""
+            return id + #""type":"message","role":"assistant","content":[\#(part)]}"#
+        case .call:
+            let arguments = isWhole ? self.arguments(place) : ""
+            return id + #""type":"function_call","call_id":"c\#(place)","name":"f","arguments":"\#(arguments)"}"#
+        }
+    }
+
+    private func event(_ type: String, _ place: Int, _ members: String) -> String {
+        #"{"type":"response.\#(type)",\#(self.index.json(place))\#(members)}"#
+    }
+
+    /// The deltas of the item at a place, and the event that closes them.
+    private func writing(_ place: Int) -> (deltas: [String], end: String) {
+        let id = #""item_id":"i\#(place)","#
+        switch self.items[place] {
+        case .reasoning:
+            return (
+                ["Think ", "twi", "ce"].map {
+                    self.event("reasoning_summary_text.delta", place, id + #""summary_index":0,"delta":"\#($0)""#)
+                },
+                self.event(
+                    "reasoning_summary_text.done", place, id + #""summary_index":0,"text":"\#(Self.thought)""#)
+            )
+        case .message:
+            return (
+                ["Hel", "lo", " you"].map {
+                    self.event("output_text.delta", place, id + #""content_index":0,"delta":"\#($0)""#)
+                },
+                self.event("output_text.done", place, id + #""content_index":0,"text":"\#(Self.text)""#)
+            )
+        case .call:
+            return (
+                [#"{\"n\":"#, "\(place)", "}"].map {
+                    self.event("function_call_arguments.delta", place, id + #""delta":"\#($0)""#)
+                },
+                self.event("function_call_arguments.done", place, id + #""arguments":"\#(self.arguments(place))""#)
+            )
+        }
+    }
+
+    /// The events, with the closing events that are chosen by a bit each: of the deltas, of the item, of the response.
+    func events(closings: Int) -> [String] {
+        let places = self.items.indices
+        let written = places.map { self.writing($0) }
+        let deltas =
+            self.isInTurn
+            ? (0..<3).flatMap { piece in written.map { $0.deltas[piece] } } : written.flatMap(\.deltas)
+        let ends = written.map(\.end)
+        let itemEnds = places.map { self.event("output_item.done", $0, #""item":\#(self.item($0, isWhole: true))"#) }
+        let list = places.map { self.item($0, isWhole: true) }.joined(separator: ",")
+        return [Event.created]
+            + places.map { self.event("output_item.added", $0, #""item":\#(self.item($0, isWhole: false))"#) }
+            + deltas + (closings & 1 != 0 ? ends : []) + (closings & 2 != 0 ? itemEnds : [])
+            + [Event.completed("r", closings & 4 != 0 ? #","output":[\#(list)]"# : "")]
+    }
+
+    /// Returns whether a consumer has received each content once.
+    func isDelivered(in outcome: TurnOutcome, calls: [CompletedResponse.Call]?) -> Bool {
+        var thought = ""
+        for case .reasoningDelta(let piece) in outcome.events { thought += piece }
+        let callPlaces = self.items.indices.filter { self.items[$0] == .call }
+        return outcome.text == (self.items.contains(.message) ? Self.text : "")
+            && thought == (self.items.contains(.reasoning) ? Self.thought : "")
+            && calls?.map(\.callID) == callPlaces.map { "c\($0)" }
+            && calls?.map(\.payload) == callPlaces.map { #"{"n":\#($0)}"# }
+    }
+
+    static let all: [OverlappingItems] = ["rm", "mr", "mc", "cm", "cc", "rmcc", "ccmr"].flatMap { kinds in
+        Index.allCases.flatMap { index in
+            [false, true].map {
+                OverlappingItems(items: kinds.compactMap(Item.init), index: index, isInTurn: $0)
+            }
+        }
+    }
+}
+
+@Suite struct OverlappingItemTests {
+    private static func run(_ script: [[ScriptStep]]) async -> (outcome: TurnOutcome, response: CompletedResponse?) {
+        await TurnFixture(script) { $0.rawEvents = .none }
+            .complete(conversation([WireItem.question]) { $0.runsCalls = true })
+    }
+
+    @Test(arguments: OverlappingItems.all)
+    private func itemsOfOneIndexAreToldApartByTheirNames(_ items: OverlappingItems) async {
+        for closings in 0..<8 where closings != 0 || !items.items.contains(.call) {
+            let events = items.events(closings: closings)
+            let (outcome, response) = await Self.run([.socket(events)])
+            #expect(outcome.error == nil, "\(events)")
+            #expect(items.isDelivered(in: outcome, calls: response?.calls), "\(outcome.events) of \(events)")
+        }
+    }
+
+    @Test(arguments: OverlappingItems.all)
+    private func cutItemsOfOneIndexComeOnce(_ items: OverlappingItems) async {
+        let events = items.events(closings: 7)
+        for cut in 1..<events.count {
+            let (outcome, response) = await Self.run([
+                .socket(Array(events.prefix(cut)), isBroken: true), .socket(events),
+            ])
+            #expect(outcome.error == nil, "cut behind \(cut) of \(events)")
+            #expect(
+                items.isDelivered(in: outcome, calls: response?.calls),
+                "\(outcome.events), cut behind \(cut) of \(events)")
+        }
+    }
+
+    /// A server that changes names from event to event counts one up for the end of an item.
+    @Test(arguments: [0, 1], [true, false])
+    func anEndAtAnIndexWithoutAnItemRepeatsTheNewestItem(textIndex: Int, hasTextEnd: Bool) async {
+        func message(_ id: String, _ text: String) -> String {
+            let part = text.isEmpty ? "" : #"{"type":"output_text","text":"\#(text)"}"#
+            return #"{"id":"\#(id)","type":"message","role":"assistant","content":[\#(part)]}"#
+        }
+        func event(_ type: String, _ index: Int, _ id: String, _ member: String) -> String {
+            #"{"type":"response.output_text.\#(type)","output_index":\#(index),"content_index":0,"item_id":"\#(id)","#
+                + #"\#(member)}"#
+        }
+        let end = hasTextEnd ? [event("done", textIndex, "d", #""text":"Hello""#)] : []
+        let (outcome, _) = await Self.run([
+            .socket(
+                [
+                    Event.created,
+                    #"{"type":"response.output_item.added","output_index":0,"item":\#(message("a", ""))}"#,
+                    event("delta", 0, "b", #""delta":"Hel""#), event("delta", 0, "c", #""delta":"lo""#),
+                ] + end + [
+                    Event.done(message("e", "Hello"), at: 1),
+                    Event.completed("r", #","output":[\#(message("f", "Hello"))]"#),
+                ])
+        ])
+        #expect(outcome.error == nil)
+        #expect(outcome.text == "Hello")
+    }
+
+    /// An end that names another response and lists nothing says nothing of this one.
+    @Test func anEmptyEndOfAnotherResponseIsNoEmptyAnswer() async {
+        let other = #"{"type":"response.completed","response":{"id":"r0","status":"completed","output":[]}}"#
+        let (outcome, _) = await Self.run([
+            .socket([Event.created, other]), .socket([Event.created, Event.text("Hello"), Event.completed]),
+        ])
+        #expect(outcome.error == nil)
+        #expect(outcome.text == "Hello")
+        #expect(outcome.outcomes == ["event.contradictory", "completed"])
+        let (named, response) = await Self.run([.socket([Event.created, Event.completed])])
+        #expect(named.error == nil)
+        #expect(response?.id == "r")
+    }
+}
