@@ -46,7 +46,9 @@ package enum ServerMessage {
             length += 1
         }
         guard length > 0 else { return nil }
-        return length > Self.lengthLimit ? String(line) + "… (\(length) characters)" : String(line)
+        guard length > Self.lengthLimit else { return String(line) }
+        let end = "… (\(length) characters)"
+        return String(String.UnicodeScalarView(line.prefix(Self.lengthLimit - end.unicodeScalars.count))) + end
     }
 }
 

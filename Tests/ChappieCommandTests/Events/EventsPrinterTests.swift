@@ -150,7 +150,7 @@ import TransportSurface
         (#"{"detail":"No\nchappie: \u001B[1msuch\u202E"}"#, "No chappie: [1msuch"),
         ("<html><title>Blocked</title>", #"an HTML page with the title "Blocked""#),
         ("because", "because"),
-        (String(repeating: "x", count: 501), String(repeating: "x", count: 500) + "… (501 characters)"),
+        (String(repeating: "x", count: 501), String(repeating: "x", count: 482) + "… (501 characters)"),
         ("\r\n", nil), ("", nil),
     ]
 

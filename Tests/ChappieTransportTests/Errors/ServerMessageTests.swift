@@ -84,8 +84,12 @@ import TransportSurface
     @Test func longMessageIsCutAndCounted() {
         let exact = String(repeating: "é", count: 500)
         #expect(Self.message(exact) == exact)
-        #expect(Self.message(exact + "x") == exact + "… (501 characters)")
-        #expect(Self.message(String(repeating: "x ", count: 400))?.hasSuffix("x … (799 characters)") == true)
+        let cut = Self.message(exact + "x")
+        #expect(cut == String(repeating: "é", count: 482) + "… (501 characters)")
+        #expect(cut?.unicodeScalars.count == 500)
+        let long = Self.message(String(repeating: "x ", count: 40_000))
+        #expect(long?.hasSuffix("x … (79999 characters)") == true)
+        #expect(long?.unicodeScalars.count == 500)
     }
 
     @Test func everyServerErrorHasItsMessage() {
