@@ -146,6 +146,13 @@ import Testing
         error.lines.text(style: TerminalStyle(isColored: false), width: nil)
     }
 
+    @Test func refusalAdvisesAnotherTryOnlyWhereItIsRetryable() {
+        for statusCode in 100...999 {
+            let error = WebSocketError.refused(WebSocketRefusal(statusCode: statusCode, fields: [], body: ""))
+            #expect(error.isRetryable || !error.safeDescription.lowercased().contains("try again"), "\(error)")
+        }
+    }
+
     @Test func refusalHasTheServersMessageOnALineOfItsOwn() {
         let body = #"{"error":{"message":"No\nchappie: key","code":"x"}}"#
         let error = WebSocketError.refused(WebSocketRefusal(statusCode: 401, fields: [], body: body))

@@ -25,6 +25,8 @@ import Testing
             case 401: .credential
             case 429: .throttle
             case 501, 505: .fatal
+            // The server refuses the protocol (RFC 9110 section 15.5.22).
+            case 426: .definite
             case 408, 409, 425, 500...: .server
             default: .fatal
             }
@@ -42,7 +44,7 @@ import Testing
 
     static let codes: [(String, FailureClass)] = [
         ("websocket_connection_limit_reached", .transient),
-        ("previous_response_not_found", .transient),
+        ("previous_response_not_found", .fatal),
         ("websocket_stream_limit_reached", .fatal),
         ("rate_limit_exceeded", .throttle),
         ("slow_down", .throttle),
@@ -107,7 +109,7 @@ import Testing
         #expect(AttemptFailure.errorEvent(throttled).failureClass == .throttle)
         #expect(AttemptFailure.responseFailed(throttled).failureClass == .throttle)
         let forgotten = RefusalFacts(errorCode: "previous_response_not_found", errorType: "invalid_request_error")
-        #expect(AttemptFailure.errorEvent(forgotten).failureClass == .transient)
+        #expect(AttemptFailure.errorEvent(forgotten).failureClass == .fatal)
     }
 
     @Test func aStatusCodeIsMorePreciseThanAType() {
@@ -123,9 +125,9 @@ import Testing
     }
 
     @Test func aKnownCodeGoesBeforeTheStatusCode() {
-        let notFound = RefusalFacts(statusCode: 400, errorCode: "previous_response_not_found")
-        #expect(AttemptFailure.errorEvent(notFound).failureClass == .transient)
-        #expect(AttemptFailure.httpStatus(notFound).failureClass == .transient)
+        let old = RefusalFacts(statusCode: 400, errorCode: "websocket_connection_limit_reached")
+        #expect(AttemptFailure.errorEvent(old).failureClass == .transient)
+        #expect(AttemptFailure.httpStatus(old).failureClass == .transient)
         let overloaded = RefusalFacts(statusCode: 503, errorCode: "server_is_overloaded")
         #expect(AttemptFailure.errorEvent(overloaded).failureClass == .server)
         #expect(AttemptFailure.httpStatus(overloaded).failureClass == .server)

@@ -12,6 +12,9 @@ extension Attempt {
         if self.isWithoutResponse { return self.refusal(&reader) }
         if case .closed(_, let reason) = end { reader.evidence.closed(reason) }
         if self.isOtherDocument(&reader) { return .unexpectedContentType }
+        if !self.hasEvents, self.refusal.isCompressed {
+            return .transport(TransportFailure(phase: .firstEvent, cause: .unsupportedContentCoding))
+        }
         return AttemptFailure(end, beforeFirstEvent: !self.hasEvents)
     }
 
@@ -69,6 +72,11 @@ extension AttemptFailure {
             self = .undecodableEvent
         }
     }
+}
+
+extension [UInt8] {
+    /// Indicates whether the bytes begin as gzip does (RFC 1952 section 2.3.1), which no text in UTF-8 does.
+    var isCompressed: Bool { self.starts(with: [0x1F, 0x8B]) }
 }
 
 extension ResponseHead {

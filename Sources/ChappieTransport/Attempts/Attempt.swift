@@ -229,8 +229,8 @@ struct Attempt {
         return bytes.count >= room
     }
 
-    /// Keeps the beginning of a body that begins as JSON or HTML does rather than as an event stream, up to a limit in
-    /// bytes.
+    /// Keeps the beginning of a body that begins as JSON, HTML or gzip does rather than as an event stream, up to a limit
+    /// in bytes.
     ///
     /// The content type is that of an event stream; no part of a real event stream is kept.
     mutating func keepOtherDocument(_ bytes: UnsafeRawBufferPointer, limit: Int) {
@@ -238,7 +238,7 @@ struct Attempt {
         if self.refusal.isEmpty {
             // A byte order mark and blanks may come first.
             let first = unsafe bytes.first { ![0x09, 0x0A, 0x0C, 0x0D, 0x20, 0xEF, 0xBB, 0xBF].contains($0) }
-            guard first.map({ "{[<".utf8.contains($0) }) == true else { return }
+            guard first.map({ "{[<\u{1F}".utf8.contains($0) }) == true else { return }
         }
         unsafe self.refusal.append(contentsOf: bytes.prefix(limit - self.refusal.count))
     }

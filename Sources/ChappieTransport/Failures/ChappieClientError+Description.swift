@@ -92,13 +92,7 @@ extension ChappieClientError: LocalizedError {
     private var answerWords: String {
         guard case .httpError(let status, let body) = self else { return "" }
         if let page = WebPage(body) { return ", and \(page.words)" }
-        return (200..<300).contains(status) ? " in place of an event stream" : ""
-    }
-
-    /// Indicates whether the server's words are about the request, and not about the address.
-    private var isExplained: Bool {
-        if case .httpError(let status, _) = self, [404, 405].contains(status) { return false }
-        return self.serverMessage != nil
+        return (200..<300).contains(status) ? ", behind which no event stream is read" : ""
     }
 
     /// Indicates whether the API may not be at this address: 404 and 405 (RFC 9110 sections 15.5.5 and 15.5.6).
@@ -124,50 +118,19 @@ extension ChappieClientError: LocalizedError {
         case .toolApprovalDenied: "Approve the call, or do not offer the tool to the model."
         case .toolExecutionFailed: "See the tool's own message."
         case .toolLoopLimitExceeded: "Raise the limit, or ask for less at a time."
-        case .responseTerminalFailure(let response): response.advice(for: self.category)
+        case .responseTerminalFailure(let response): response.advice(after: self.retryAfter)
         case .streamingTransportReplayDiverged:
             "The delivered text is an unfinished answer; discard it before you ask again."
         case .httpError(let status, let body):
             WebPage(body)?.advice(statusCode: status) ?? ServerErrorFacts(body: body.utf8)?.adviceOnRequest
-                ?? ErrorMeaning(body: body)?.advice(for: self.category, isExplained: self.isExplained)
-                ?? self.advice(onStatusCode: status)
+                ?? ErrorMeaning(statusCode: status, body: body)
+                .advice(isExplained: self.serverMessage != nil, after: self.retryAfter)
         case .invalidResponse: "Check the address; if it is right, report this to the server's operator."
         case .alreadyRunning: "Read that turn to its end or cancel it, or use another client."
         case .alreadyRead: "Read a stream in one task, and pass its events on from there."
         case .runTimeLimitExceeded: "Raise the limit, or ask for less at a time."
         case .requestRefused: "See the reason, and change the request or the rule."
         case .transport(let failure): failure.advice(naming: ChappieLinkedLibraries.versions)
-        }
-    }
-}
-
-extension ChappieClientError {
-    /// Returns the next step for an answer whose status code decides.
-    private func advice(onStatusCode status: Int) -> String {
-        switch status {
-        case 413: "Send a smaller request."
-        case 200..<300: "Check the address: the server takes the request there, and does not stream its response."
-        default: self.category.advice(isExplained: self.isExplained)
-        }
-    }
-}
-
-extension ChappieErrorCategory {
-    /// Returns the next step, where the server may have explained the problem with the request.
-    fileprivate func advice(isExplained: Bool) -> String {
-        self == .validation && isExplained
-            ? "Change the request: the server says what is wrong with it." : self.advice
-    }
-
-    var advice: String {
-        switch self {
-        case .auth: "Check the API key, or sign in again."
-        case .network: "Check the network, and try again."
-        case .validation: "Check the address and the request."
-        case .permission: "Ask for access, or use another account."
-        case .rateLimit: "Wait a little, and send fewer requests."
-        case .server: "Try again in a moment."
-        case .internal: "Report this."
         }
     }
 }
@@ -186,22 +149,21 @@ extension ChappieResponse {
         }
     }
 
-    fileprivate func advice(for category: ChappieErrorCategory) -> String {
+    fileprivate func advice(after delay: Duration?) -> String {
         switch self.status {
         case "incomplete": "Allow more output tokens, or change the request."
-        case "cancelled": "Ask again."
+        case "cancelled": "If the cancellation was not meant, send the request again."
         default:
             self.facts.adviceOnRequest
-                ?? ErrorMeaning(self)?.advice(for: category, isExplained: self.serverMessage != nil)
+                ?? ErrorMeaning(self)?.advice(isExplained: self.serverMessage != nil, after: delay)
                 ?? self.adviceWithoutMeaning
         }
     }
 
     /// The next step after an error whose code or type is not known.
     private var adviceWithoutMeaning: String {
-        let isServerError = self.errorCode == "server_error" || self.errorType == "server_error"
-        return isServerError || self.serverMessage == nil
-            ? ChappieErrorCategory.server.advice
+        self.serverMessage == nil
+            ? "Try again in a moment."
             : "See what the server says: change the request if that is at fault, or try again."
     }
 
@@ -219,6 +181,9 @@ extension ServerErrorFacts {
     /// The next step, where the error names the part of the request that it is about.
     var adviceOnRequest: String? {
         if self.namesModel { return "Name another model, or ask for access to this one." }
+        if self.code == ErrorMeaning.forgottenResponse {
+            return "Send the whole input without previous_response_id: the server does not have that response."
+        }
         if self.code == ErrorMeaning.overloaded { return "Use another model, or try again some minutes later." }
         guard self.code == ErrorMeaning.inputTooLong else { return nil }
         return "Shorten the input, or use a model with a larger context window."
@@ -227,14 +192,51 @@ extension ServerErrorFacts {
 
 extension ErrorMeaning {
     /// Returns the next step for a person.
-    fileprivate func advice(for category: ChappieErrorCategory, isExplained: Bool) -> String {
+    ///
+    /// - Parameters:
+    ///   - isExplained: whether the server has described the problem.
+    ///   - delay: the delay that the server asked for.
+    /// - Returns: a sentence, which advises another try only where the guidance does.
+    package func advice(isExplained: Bool, after delay: Duration?) -> String {
+        switch self.statusCode {
+        case .some(200..<300):
+            return "Check the address, and ask the server's operator: only 200, 201 and 203 announce a stream, and the "
+                + "request may have been charged."
+        case .some(300..<400):
+            return "Redirects are not followed. If the server names its address, set the base URL to that, without "
+                + "/responses."
+        case 404, 405, 426: return "Check the address and the request."
+        case 407:
+            return "A proxy on the way demands a user name and a password: put them into the proxy's URL, or ask its "
+                + "operator."
+        case 413: return "Send a smaller request."
+        default: return self.adviceOfClass(isExplained: isExplained, after: delay)
+        }
+    }
+
+    private func adviceOfClass(isExplained: Bool, after delay: Duration?) -> String {
         switch self.failureClass {
         // A quota does not recover by waiting.
         case .usageLimit: "Check the account's plan and its billing."
         case .fatal where self.facts.category == .validation && self.facts.requiresUserAction: "Change the input."
         case .server where self.facts.category == .validation: "Try again, or change the input."
         case .definite, .probable, .offline, .transient, .server, .size, .credential, .throttle, .fatal:
-            category.advice(isExplained: isExplained)
+            self.adviceOfCategory(isExplained: isExplained, after: delay)
+        }
+    }
+
+    private func adviceOfCategory(isExplained: Bool, after delay: Duration?) -> String {
+        let seconds = delay.map { "\(Int($0.seconds.rounded(.up))) s" }
+        return switch self.facts.category {
+        case .auth: "Check the API key, or sign in again."
+        case .network: "Check the network, and try again."
+        case .validation where isExplained: "Change the request: the server says what is wrong with it."
+        case .validation: "Check the address and the request."
+        case .permission: "Ask for access, or use another account."
+        case .rateLimit: "Wait \(seconds ?? "a little"), and send fewer requests."
+        case .server where self.facts.retryGuidance != .none: "Try again in \(seconds ?? "a moment")."
+        case .server: "Ask the server's operator: the same request would fail again."
+        case .internal: "Report this."
         }
     }
 }

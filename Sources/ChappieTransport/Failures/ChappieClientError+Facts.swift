@@ -98,7 +98,7 @@ extension ChappieClientError {
         case .responseTerminalFailure(let response): response.facts
         case .streamingTransportReplayDiverged: ErrorFacts(.server)
         case .httpError(let status, let body):
-            (ErrorMeaning(body: body) ?? ErrorMeaning(statusCode: status)).facts
+            ErrorMeaning(statusCode: status, body: body).facts
         case .invalidResponse: ErrorFacts(.server, shouldReport: true)
         case .alreadyRunning, .alreadyRead: ErrorFacts(.validation, shouldReport: true)
         case .runTimeLimitExceeded: ErrorFacts(.validation, requiresUserAction: true)
@@ -132,10 +132,12 @@ extension ChappieResponse {
 }
 
 extension ErrorMeaning {
-    /// Creates the meaning of the error in an answer's body, beside its status code; nil when the status code decides.
-    init?(body: String) {
-        guard let facts = ServerErrorFacts(body: body.utf8) else { return nil }
-        self.init(code: facts.code, type: facts.type, hasStatusCode: true)
+    /// Creates the meaning of an answer: of the error in its body where that has a meaning beside a status code, or
+    /// else of the status code.
+    init(statusCode: Int, body: String) {
+        let facts = ServerErrorFacts(body: body.utf8)
+        self =
+            Self(code: facts?.code, type: facts?.type, hasStatusCode: true) ?? Self(statusCode: statusCode)
     }
 
     /// Creates the meaning of a failed response.

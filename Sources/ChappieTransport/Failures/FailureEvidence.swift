@@ -90,7 +90,11 @@ struct FailureEvidence {
     }
 
     /// Records the body of an error, or of an answer that is no event stream.
-    mutating func read(body: [UInt8]) { self.facts.body = String(decoding: body, as: UTF8.self) }
+    ///
+    /// A compressed body whose head does not say so has no text.
+    mutating func read(body: [UInt8]) {
+        self.facts.body = body.isCompressed ? "" : String(decoding: body, as: UTF8.self)
+    }
 
     /// Records the reason with which the peer has closed the WebSocket.
     mutating func closed(_ reason: String) { self.facts.closeReason = reason }
@@ -123,6 +127,9 @@ struct FailureEvidence {
         let now = self.unixTime()
         let headers = UsageLimitHeaders(fields)
         let delay = RetryDelay.milliseconds(headers: fields, now: now) ?? facts.retryDelay
+        if let statusCode, (300..<400).contains(statusCode), let target = self.redirectTarget(fields) {
+            self.facts.body = "redirect to \(target)"
+        }
         var limit: UsageLimitFacts?
         if let error = facts.usageLimit {
             let resetsAt = error.resetsAt(now: now, headers: headers)
@@ -133,6 +140,17 @@ struct FailureEvidence {
         return RefusalFacts(
             statusCode: statusCode, errorCode: facts.code ?? facts.type, errorType: facts.type,
             retryAfter: delay.map { .milliseconds($0) }, usageLimit: limit)
+    }
+
+    /// Returns the address to which an answer redirects, without the parts that may hold a secret: user, password, query
+    /// and fragment; nil when it names none (RFC 9110 section 10.2.2).
+    private func redirectTarget(_ fields: [(name: String, value: String)]) -> String? {
+        guard let location = fields.first(where: { $0.name.lowercased() == "location" })?.value,
+            let url = URL(string: location, relativeTo: self.baseURL.appending(path: "responses")),
+            var components = URLComponents(url: url, resolvingAgainstBaseURL: true)
+        else { return nil }
+        (components.user, components.password, components.query, components.fragment) = (nil, nil, nil, nil)
+        return components.string
     }
 
     /// Records the end of a response with a status other than `completed`.

@@ -16,7 +16,7 @@ struct TransportRequestBuilder {
     static let capturedFieldNames =
         [
             "content-type", "x-request-id", "x-oai-request-id", "retry-after", "retry-after-ms", "traceresponse",
-            "traceparent", "content-length", "transfer-encoding", turnStateFieldName,
+            "traceparent", "content-length", "transfer-encoding", "location", turnStateFieldName,
         ]
         + UsageLimitHeaders.fieldNames + ChappieRateLimits.fieldNames
 

@@ -80,7 +80,8 @@ public struct ChappieDiagnostic: Sendable, Equatable {
         case fellBack
         /// The rest of the response is read from where it broke.
         case resumed
-        /// A replay has caught up with the delivered output: `byteCount` bytes were compared and withheld.
+        /// A replay has caught up with the delivered output: `byteCount` bytes were compared and withheld, in all
+        /// attempts of the turn together.
         case replayVerified
         /// No event with content has come for a while, and the stream still waits.
         case stalled

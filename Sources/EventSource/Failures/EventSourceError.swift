@@ -129,7 +129,7 @@ extension EventSourceError: LocalizedError {
         case .refused(let refusal) where refusal.isAcceptance:
             "If an answer follows, it comes another way, such as a stream that is asked for by a GET."
         case .refused(let refusal):
-            WebPage(refusal.body)?.advice(statusCode: refusal.statusCode) ?? self.category.advice
+            WebPage(refusal.body)?.advice(statusCode: refusal.statusCode) ?? self.adviceOfCategory
         case .redirect(.tooMany, _): "Check the address, or raise the limit."
         case .redirect: "Check the address, or ask the server's operator."
         case .transport(let failure): failure.advice
@@ -157,15 +157,18 @@ extension EventSourceRedirectFault {
     }
 }
 
-extension ChappieErrorCategory {
-    /// The next step after a status code of this kind.
-    fileprivate var advice: String {
-        switch self {
+extension EventSourceError {
+    /// The next step after a status code.
+    fileprivate var adviceOfCategory: String {
+        switch self.category {
         case .auth: "Check the credential."
         case .permission: "Check what the credential allows."
         case .rateLimit: "Send fewer requests, and try again later."
         case .validation: "Check the address and the request."
-        case .network, .server, .internal: "Try again in a moment; if it stays so, ask the server's operator."
+        case .network, .server, .internal:
+            self.isRetryable
+                ? "Try again in a moment; if it stays so, ask the server's operator."
+                : "Ask the server's operator: the same request would fail again."
         }
     }
 }

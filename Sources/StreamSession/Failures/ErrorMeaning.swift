@@ -13,37 +13,38 @@ package struct ErrorMeaning: Sendable, Equatable {
     package let failureClass: FailureClass
     /// The facts for the caller.
     package let facts: ErrorFacts
+    /// The status code that means the same; nil for a name that means more than a status code, and for a close code.
+    package let statusCode: Int?
 
-    /// Looks up the meaning of a name; nil when the table has no row for it that counts.
+    /// Looks up the meaning of an error: of its code, or else of its type; nil when the table has no row that counts.
+    ///
+    /// Of two names that mean a status code, 400 says the least: servers send `invalid_request_error` as the type or the
+    /// code beside a name with more meaning (DeepSeek's 401, Doubleword's 403).
     ///
     /// - Parameters:
-    ///   - name: a code or a type, as the server spells it.
+    ///   - code: the error's code, as the server spells it.
+    ///   - type: the error's type.
     ///   - hasStatusCode: whether the error has a status code as well.
-    package init?(_ name: String?, hasStatusCode: Bool) {
-        guard let name, let meaning = Self.table[name] ?? (hasStatusCode ? nil : Self.outrankedTable[name]) else {
-            return nil
-        }
-        self = meaning
-    }
-
-    /// Looks up the meaning of an error: of its code, or else of its type.
-    package init?(code: String?, type: String?, hasStatusCode: Bool) {
+    package init?(code: String?, type: String? = nil, hasStatusCode: Bool) {
+        let names = [code, type].compactMap { $0 }
+        let outranked = hasStatusCode ? [] : names.compactMap(Self.outranked)
         guard
-            let meaning = Self(code, hasStatusCode: hasStatusCode) ?? Self(type, hasStatusCode: hasStatusCode)
+            let meaning = names.lazy.compactMap({ Self.table[$0] }).first
+                ?? outranked.first(where: { $0.statusCode != 400 }) ?? outranked.first
         else { return nil }
         self = meaning
     }
 
     /// Returns whether a code or a type means that a plan, a quota or a budget is used up, rather than too high a rate.
     package static func isUsageLimit(_ name: String) -> Bool {
-        Self(name, hasStatusCode: false)?.failureClass == .usageLimit
+        Self(code: name, hasStatusCode: false)?.failureClass == .usageLimit
     }
 
     /// All codes and types that have a row, sorted.
     package static var names: [String] { [Self.table, Self.outrankedTable].flatMap(\.keys).sorted() }
 
     /// The response that a request continues is unknown to the server, or no longer stored.
-    static let forgottenResponse = "previous_response_not_found"
+    package static let forgottenResponse = "previous_response_not_found"
     /// The server does not have the model, or not for this account.
     package static let unknownModel = "model_not_found"
     /// The input exceeds the model's context.
@@ -53,14 +54,16 @@ package struct ErrorMeaning: Sendable, Equatable {
 
     /// Looks up the meaning of a status code that answers a request (RFC 9110 section 15).
     package init(statusCode: Int) {
-        self =
+        let meaning =
             switch statusCode {
             case 401: Self(.credential, .auth)
             case 407: Self(.fatal, .auth, requiresUserAction: true)
             case 402, 403, 451: Self(.fatal, .permission, requiresUserAction: true)
             case 408, 409, 425: Self(.server, .server)
             case 429: Self(.throttle, .rateLimit)
-            case 300..<400, 404, 405, 426: Self(.fatal, .validation, requiresUserAction: true)
+            // The server refuses the current protocol (RFC 9110 section 15.5.22): over a WebSocket, that is the WebSocket.
+            case 426: Self(.definite, .validation, requiresUserAction: true)
+            case 300..<400, 404, 405: Self(.fatal, .validation, requiresUserAction: true)
             case 400..<500: Self(.fatal, .validation, shouldReport: true)
             case 501, 505: Self(.fatal, .server)
             case 500..<600: Self(.server, .server)
@@ -68,6 +71,7 @@ package struct ErrorMeaning: Sendable, Equatable {
             case 200..<300: Self(.fatal, .server, shouldReport: true)
             default: Self(.fatal, .server, shouldReport: true)
             }
+        self.init(meaning.failureClass, meaning.facts, statusCode: statusCode)
     }
 
     /// Looks up the meaning of a WebSocket's close code, nil for none (RFC 6455 section 7.4.1 and IANA's registry).
@@ -89,10 +93,22 @@ package struct ErrorMeaning: Sendable, Equatable {
         _ failureClass: FailureClass, _ category: ChappieErrorCategory, retry: ChappieRetryGuidance? = nil,
         requiresUserAction: Bool = false, shouldReport: Bool = false
     ) {
+        self.init(
+            failureClass,
+            ErrorFacts(
+                category, retry ?? ChappieRetryGuidance(after: failureClass), requiresUserAction: requiresUserAction,
+                shouldReport: shouldReport))
+    }
+
+    private init(_ failureClass: FailureClass, _ facts: ErrorFacts, statusCode: Int? = nil) {
         self.failureClass = failureClass
-        self.facts = ErrorFacts(
-            category, retry ?? ChappieRetryGuidance(after: failureClass), requiresUserAction: requiresUserAction,
-            shouldReport: shouldReport)
+        self.facts = facts
+        self.statusCode = statusCode
+    }
+
+    /// Returns the meaning of a name that counts without a status code only; a number of an error is a status code.
+    private static func outranked(_ name: String) -> Self? {
+        Self.outrankedTable[name] ?? Int(name).flatMap { (400..<600).contains($0) ? Self(statusCode: $0) : nil }
     }
 
     private static let table: [String: Self] = Self.meanings(of: Self.rows)
@@ -109,7 +125,10 @@ package struct ErrorMeaning: Sendable, Equatable {
     /// The names with precedence over a status code.
     private static let rows: [([String], Self)] = [
         // Another connection, with all of the input, may succeed.
-        ([Self.forgottenResponse, "websocket_connection_limit_reached"], Self(.transient, .server)),
+        (["websocket_connection_limit_reached"], Self(.transient, .server)),
+        // Where the engine has named the response, it sends the whole input once (`TurnStateMachine`). The caller's own
+        // reference is as unknown to every other connection.
+        ([Self.forgottenResponse], Self(.fatal, .validation, requiresUserAction: true)),
         (["rate_limit_exceeded", "slow_down"], Self(.throttle, .rateLimit)),
         (
             [
@@ -140,14 +159,17 @@ package struct ErrorMeaning: Sendable, Equatable {
         // The server of the image may answer the next request.
         (["failed_to_download_image"], Self(.server, .validation)),
 
-        // The server has failed: a code and a type of the Responses API, and a type of other servers (llama.cpp).
-        (["server_error"], Self(.server, .server)),
-
-        // Types are families of errors: a status code beside them is more precise.
-        (["invalid_request_error"], Self(.fatal, .validation, shouldReport: true)),
-        (["not_found_error"], Self(.fatal, .validation, requiresUserAction: true)),
-        (["permission_error"], Self(.fatal, .permission, requiresUserAction: true)),
-        (["authentication_error"], Self(.credential, .auth)),
-        (["rate_limit_error"], Self(.throttle, .rateLimit)),
+        // Families of errors, each with the status code beside which servers were recorded to send it: a status code is
+        // more precise. `api_error` is missing, as it came with 401 (Ollama) and is Anthropic's name for 500.
+        (
+            ["invalid_request_error", "invalid_model", "invalid_request_invalid_args", "exceed_context_size_error"],
+            Self(statusCode: 400)
+        ),
+        (["authentication_error"], Self(statusCode: 401)),
+        (["permission_error", "forbidden"], Self(statusCode: 403)),
+        (["not_found_error", "DeploymentNotFound"], Self(statusCode: 404)),
+        (["rate_limit_error", "RateLimitReached"], Self(statusCode: 429)),
+        (["server_error"], Self(statusCode: 500)),
+        (["overloaded_error"], Self(statusCode: 529)),
     ]
 }

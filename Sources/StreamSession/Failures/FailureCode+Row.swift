@@ -113,7 +113,8 @@ extension FailureCode {
         case .unsupportedContentCoding:
             FailureRow(
                 .definite, .server, report: true,
-                "The answer is compressed in a way that was not asked for, or more than once", .withoutCompression)
+                "The answer is compressed in a way that was not asked for, more than once, or without saying so",
+                .withoutCompression)
         case .corruptContentCoding:
             FailureRow(
                 .transient, .server, .afterServerFailure, report: true,
@@ -190,7 +191,7 @@ extension FailureCode {
         case .responseExpired:
             FailureRow(
                 .fatal, .validation, user: true, "The server has the response no more, or streams it no more",
-                "Ask for the response itself with retrieve(_:), or send the request again.")
+                "Ask for the response itself, or send the request again.")
         }
     }
 }

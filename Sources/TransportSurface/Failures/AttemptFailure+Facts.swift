@@ -55,6 +55,7 @@ extension AttemptFailure {
         case .transport(let failure): failure.cause.describe(in: &details)
         case .closed(let code, _): details.closeCode = Int(code)
         case .endedWithoutEvent: details.detail = EndedAnswer.withoutEvent.rawValue
+        case .timeout(let budget): details.detail = budget.rawValue
         case .contradictoryEvents(let violation, let slot):
             let place = slot.map { " at output \($0.outputIndex), part \($0.partIndex)" }
             details.detail = violation.rawValue + (place ?? "")
@@ -64,7 +65,7 @@ extension AttemptFailure {
             details.limit = limit
             details.detail = ChappieTransportFailure.detailOfItems
         case .endedEarly, .upgradeStatus, .httpStatus, .errorEvent, .responseFailed, .responseIncomplete,
-            .unexpectedContentType, .binaryMessage, .undecodableEvent, .sequenceGap, .toolOutputAwaited, .timeout,
+            .unexpectedContentType, .binaryMessage, .undecodableEvent, .sequenceGap, .toolOutputAwaited,
             .requestTooLarge:
             break
         }

@@ -36,6 +36,7 @@ extension ChappieTransportFailure {
         switch self.code {
         case .proxyRefused where self.isProxyCredentialRefused:
             self.loginFault?.words ?? "The proxy requires another user name and password, or any\(self.statusInWords)"
+        case .timedOut: self.timeBudget?.words
         case .webSocketClosed where self.endedAnswer == .inOrder:
             "The server closed the WebSocket\(self.words(.closeCode)) without saying that its answer was complete"
         case .notHTTP where self.isSwitched:
@@ -60,6 +61,7 @@ extension ChappieTransportFailure {
         switch self.code {
         case .proxyRefused where self.isProxyCredentialRefused: return (self.loginFault ?? .credentialRefused).advice
         case .proxyRefused: return self.socksRefusal?.advice
+        case .timedOut: return self.timeBudget?.advice
         case .endedEarly where self.endedAnswer == .withoutEvent:
             return "Check the address, and ask the server's operator: its log says why it ends its answers before they "
                 + "begin."
@@ -133,6 +135,9 @@ extension ChappieTransportFailure {
     /// The reason for which a TLS handshake was refused.
     var tlsRefusal: TLSRefusal? { self.detail() }
 
+    /// The time budget that ran out; nil where the attempt had none of its own, as while it connects.
+    private var timeBudget: AttemptFailure.TimeBudget? { self.detail() }
+
     /// The SOCKS proxy's reason for refusing the connection.
     private var socksRefusal: SOCKSRefusal? { self.detail() }
 
@@ -147,6 +152,26 @@ extension ChappieTransportFailure {
 
     /// Returns the detail as a word of one kind; nil when it is of another kind, or missing.
     private func detail<Word: RawRepresentable<String>>() -> Word? { self.details.detail.flatMap(Word.init) }
+}
+
+extension AttemptFailure.TimeBudget {
+    fileprivate var words: String {
+        switch self {
+        case .firstEvent: "The answer did not begin in time"
+        case .idle: "The server sent nothing for too long"
+        case .progress: "The server sent signs of life and no content for too long"
+        case .total: "The time for all attempts together ran out"
+        }
+    }
+
+    fileprivate var advice: String {
+        switch self {
+        case .firstEvent: "Check the network, or allow more time for its beginning."
+        case .idle: "Check the network, or allow a longer silence."
+        case .progress: "Ask the server's operator, or allow more time without content."
+        case .total: "Allow more time in all, or ask for less."
+        }
+    }
 }
 
 extension TransportFailure.EnvironmentFault {

@@ -1,3 +1,5 @@
+import StreamSession
+
 /// An answer that is a web page, where the API's would be JSON: an intermediary has answered.
 ///
 /// Only the text of an error depends on it, never the recovery.
@@ -47,7 +49,7 @@ package enum WebPage: Equatable {
         case (.cloudflareBlock, _):
             "Try another network or region, without a VPN; if that does not help, ask the server's operator."
         case (.other, 404), (.other, 405): "Check the address: the API is not there."
-        case (.other, 500..<600):
+        case (.other, 500..<600) where ErrorMeaning(statusCode: statusCode).facts.retryGuidance != .none:
             "Try again in a moment; if it stays so, ask the operator of the server or of the proxy."
         case (.other, _): Self.advice
         }

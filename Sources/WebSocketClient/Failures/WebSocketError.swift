@@ -130,12 +130,14 @@ extension ChappieTransportFailure {
 extension WebSocketRefusal {
     fileprivate var advice: String {
         switch self.statusCode {
-        case 300..<400: "It names another address: see its field Location."
+        case 300..<400: "Redirects are not followed. If the server names its address (Location), use that."
         case 401, 403: "Check the credential, and what it allows."
         case 404, 405, 426: "Check the address: there may be no WebSocket."
         case 407: "Check the user name and password in the proxy's URL."
         case 429: "Wait a little, and open fewer connections."
-        case 500..<600: "Try again in a moment."
+        case 500..<600 where ErrorMeaning(statusCode: self.statusCode).facts.retryGuidance != .none:
+            "Try again in a moment."
+        case 500..<600: "Ask the server's operator: it does not open WebSockets here."
         default: "See what the server says, and check the address."
         }
     }

@@ -154,6 +154,16 @@ import TransportSurface
         ("\r\n", nil), ("", nil),
     ]
 
+    @Test func refusalAdvisesAnotherTryOnlyWhereItIsRetryable() {
+        for statusCode in 100...999 {
+            for body in ["", "words", "<html><title>Blocked</title>"] {
+                let error = Self.refusal(statusCode, body)
+                let advisesAnotherTry = error.recoverySuggestion?.lowercased().contains("try again") == true
+                #expect(error.isRetryable || !advisesAnotherTry, "\(error)")
+            }
+        }
+    }
+
     @Test(arguments: Self.messages.indices) func refusalHasTheServersMessageOnALineOfItsOwn(_ index: Int) {
         let (body, words) = Self.messages[index]
         let failure = EventsFailure(Self.refusal(429, body), attempts: 2)

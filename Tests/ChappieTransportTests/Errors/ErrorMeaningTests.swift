@@ -72,7 +72,7 @@ import Testing
         }
         // A fresh credential was refused as well.
         #expect(outcome.report.attempts.count == 2)
-        #expect(ErrorMeaning(name, hasStatusCode: false)?.failureClass == .credential)
+        #expect(ErrorMeaning(code: name, hasStatusCode: false)?.failureClass == .credential)
     }
 
     @Test(arguments: ["usage_limit_reached", "usage_not_included", "insufficient_quota", "slow_down", "", "tokens"])

@@ -148,7 +148,8 @@ private let caseRows: [Row] = [
         unsafe: "max_output_tokens"),
     Row(
         response(nil, status: "cancelled"), "response.cancelled", .server, .none, .none,
-        "The response was cancelled at the server.", "Ask again.", unsafe: secret),
+        "The response was cancelled at the server.", "If the cancellation was not meant, send the request again.",
+        unsafe: secret),
     Row(
         .streamingTransportReplayDiverged(secret), "replay.diverged", .server, .none, .none,
         "The server's answer contradicts output that was delivered before.",
@@ -253,7 +254,8 @@ private let codeRows: [Row] = [
         "Check the address; a proxy or a sign-in page may stand in between."),
     Row(
         .unsupportedContentCoding, "http.content-coding", .server, .none, .report,
-        "The answer is compressed in a way that was not asked for, or more than once", withoutCompression),
+        "The answer is compressed in a way that was not asked for, more than once, or without saying so",
+        withoutCompression),
     Row(
         .corruptContentCoding, "http.corrupt-content-coding", .server, later, .report,
         "The compressed answer is damaged or cut off", again),
@@ -299,7 +301,7 @@ private let codeRows: [Row] = [
     Row(
         .responseExpired, "resume.expired", .validation, .none, .user,
         "The server has the response no more, or streams it no more",
-        "Ask for the response itself with retrieve(_:), or send the request again."),
+        "Ask for the response itself, or send the request again."),
     Row(
         .circuitOpen, "circuit.open", .network, .retryWithBackoff(afterSeconds: 41.5), .none,
         "The request was not tried, because those before it failed", "Try again in 42 s."
@@ -365,6 +367,7 @@ private let codeRows: [Row] = [
     @Test(arguments: caseRows + codeRows) fileprivate func descriptionsMatchTheTable(of row: Row) {
         #expect(row.error.failureReason == row.problem)
         #expect(row.error.recoverySuggestion == row.advice)
+        #expect(row.error.isRetryable || !row.advice.lowercased().contains("try again"))
         #expect(row.error.safeDescription == "\(row.problem) \(row.advice)")
         #expect(row.error.localizedDescription == row.error.safeDescription)
         #expect(row.error.unsafeMessage == row.unsafeMessage)

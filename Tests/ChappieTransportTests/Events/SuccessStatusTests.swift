@@ -37,8 +37,9 @@ import Testing
             #expect(outcome.clientError?.isRetryable == false)
             #expect(
                 outcome.clientError?.safeDescription
-                    == "The server answered with status code \(statusCode) in place of an event stream. Check the "
-                    + "address: the server takes the request there, and does not stream its response.")
+                    == "The server answered with status code \(statusCode), behind which no event stream is read. Check "
+                    + "the address, and ask the server's operator: only 200, 201 and 203 announce a stream, and the "
+                    + "request may have been charged.")
         }
     }
 

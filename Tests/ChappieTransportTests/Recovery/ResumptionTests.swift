@@ -242,10 +242,10 @@ private enum KeptResponse {
         #expect(fixture.transport.requests.count == 1)
     }
 
-    @Test(arguments: [400, 404, 410]) func responseThatIsGoneNamesTheCallThatMayHaveIt(_ status: Int) async {
+    @Test(arguments: [400, 404, 410]) func responseThatIsGoneLeadsToTheResponseItself(_ status: Int) async {
         let (rest, fixture) = await Self.resume(Self.point(3), [.refusal(status)])
         #expect(rest.clientError?.tag == "resume.expired")
-        #expect(rest.clientError?.localizedDescription.contains("retrieve(_:)") == true)
+        #expect(rest.clientError?.localizedDescription.contains("Ask for the response itself") == true)
         #expect(fixture.transport.requests.count == 1)
     }
 

@@ -33,22 +33,17 @@ import Testing
         #expect(machine.failed(Self.forgotten, attempt: 1, jitter: 0.5) == Self.replacement)
         #expect(machine.reconnectCount == 0)
         #expect(machine.attemptCount == 1)
-        // Its replacement holds all of the input, so the same error is a failure like any other.
+        // Its replacement holds all of the input: a response that is unknown now was named by the caller.
         #expect(machine.opened(attempt: 1) == .send)
-        let next = machine.failed(Self.forgotten, attempt: 1, jitter: 0.5)
-        guard case .wait(.milliseconds(200), let opening) = next else {
-            #expect(recovery == .never && next == .fail(TurnFailure(.notRecovered, Self.forgotten)))
-            return
-        }
-        #expect(opening.reason == .reconnect(retry: 1, limit: 5, Self.forgotten))
+        #expect(machine.failed(Self.forgotten, attempt: 1, jitter: 0.5) == .fail(TurnFailure(.fatal, Self.forgotten)))
     }
 
-    @Test func lostContinuationAfterAnEventIsRetried() {
-        var machine = Self.exchanging(isLent: true)
-        machine.eventReceived(attempt: 1)
-        guard case .wait = machine.failed(Self.forgotten, attempt: 1, jitter: 0.5) else {
-            Issue.record("no retry")
-            return
+    @Test func forgottenResponseOfTheCallerEndsTheTurn() {
+        for isLent in [false, true] {
+            var machine = Self.exchanging(isLent: isLent)
+            machine.eventReceived(attempt: 1)
+            #expect(
+                machine.failed(Self.forgotten, attempt: 1, jitter: 0.5) == .fail(TurnFailure(.fatal, Self.forgotten)))
         }
     }
 
@@ -65,20 +60,21 @@ import Testing
         var machine = Self.exchanging(recovery: .resumeOnly)
         machine.continued(attempt: 1)
         #expect(machine.deltaReceived("a", attempt: 1) == .deliver(from: 0))
-        #expect(
-            machine.failed(Self.forgotten, attempt: 1, jitter: 0.5) == .fail(TurnFailure(.notRecovered, Self.forgotten))
-        )
+        #expect(machine.failed(Self.forgotten, attempt: 1, jitter: 0.5) == .fail(TurnFailure(.fatal, Self.forgotten)))
     }
 
     @Test func staleContinuationErrorIsIgnored() {
         var machine = Self.exchanging()
         machine.continued(attempt: 7)
-        guard case .wait = machine.failed(Self.forgotten, attempt: 1, jitter: 0.5) else {
+        #expect(machine.failed(Self.forgotten, attempt: 1, jitter: 0.5) == .fail(TurnFailure(.fatal, Self.forgotten)))
+        var other = Self.exchanging()
+        other.continued(attempt: 7)
+        guard case .wait = other.failed(Self.lost, attempt: 1, jitter: 0.5) else {
             Issue.record("no retry")
             return
         }
-        machine.continued(attempt: 2)
-        #expect(machine.timerFired(attempt: 2) != .ignore)
+        other.continued(attempt: 2)
+        #expect(other.timerFired(attempt: 2) != .ignore)
     }
 
     // MARK: Contradictory answers
