@@ -128,7 +128,9 @@ struct FailureEvidence {
         let headers = UsageLimitHeaders(fields)
         let delay = RetryDelay.milliseconds(headers: fields, now: now) ?? facts.retryDelay
         if let statusCode, (300..<400).contains(statusCode), let target = self.redirectTarget(fields) {
-            self.facts.body = "redirect to \(target)"
+            // A page about the redirect says the same.
+            let words = WebPage(self.facts.body) == nil ? self.facts.body : ""
+            self.facts.body = "redirect to \(target)" + (words.isEmpty ? "" : "\n\(words)")
         }
         var limit: UsageLimitFacts?
         if let error = facts.usageLimit {

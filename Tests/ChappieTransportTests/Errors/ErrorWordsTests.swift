@@ -170,8 +170,11 @@ import Testing
 
     @Test(
         arguments: [
-            ("https://user:pw@other.example/v2/responses?token=x#f", "redirect to https://other.example/v2/responses"),
-            ("/api/v1/responses", "redirect to https://api.example/api/v1/responses"), (nil, "moved"),
+            (
+                "https://user:pw@other.example/v2/responses?token=x#f",
+                "redirect to https://other.example/v2/responses moved"
+            ),
+            ("/api/v1/responses", "redirect to https://api.example/api/v1/responses moved"), (nil, "moved"),
         ] as [(String?, String)], [301, 307, 308])
     func redirectNamesItsTarget(_ redirect: (location: String?, message: String), statusCode: Int) async {
         let fields = redirect.location.map { ["location": $0] } ?? [:]
@@ -182,6 +185,12 @@ import Testing
         #expect(fixture.transport.requests.first?.capturedFieldNames.contains("location") == true)
         #expect(outcome.outcomes == ["http.\(statusCode)"])
         #expect(outcome.clientError?.serverMessage == redirect.message)
+        let page = await TurnFixture([.refusal(statusCode, body: Self.page, fields: fields)]) {
+            $0.policy = .httpSSEOnly
+        }.run()
+        let message = #"an HTML page with the title "T""#
+        let wordsOfPage = redirect.location == nil ? message : String(redirect.message.dropLast(" moved".count))
+        #expect(page.clientError?.serverMessage == wordsOfPage)
         #expect(
             outcome.clientError?.recoverySuggestion
                 == "Redirects are not followed. If the server names its address, set the base URL to that, without "
