@@ -235,8 +235,8 @@ fuzz-coverage: install ### Say which lines the fuzz targets' inputs reach; TARGE
 fuzz-planted: install ### Plant bugs in what is fuzzed, and expect each target to find its own; TARGET=name for one
 	Scripts/fuzz-planted.sh $(TARGET)
 
-# The oracle that knows nothing of the engine, on what other programs have recorded (Tests/Promise/README.md).
-JUDGE := PYTHONDONTWRITEBYTECODE=1 python3 Tests/Promise/run.py --jobs 2 --records
+# The oracle that knows nothing of the engine, on what other programs have recorded (Tests/Engine/Promise/README.md).
+JUDGE := PYTHONDONTWRITEBYTECODE=1 python3 Tests/Engine/Promise/run.py --jobs 2 --records
 
 simulate: install ### Run a million turns against a server that rolls dice
 	swift build -c release --product turn-simulator
@@ -264,15 +264,15 @@ torture-sample: install ### The same at a sample of the bytes, in a minute and a
 	$(JUDGE) .build/torture-sample-records.jsonl
 
 promise: install ## Judge the client against a lying server; SEEDS=A..B
-	cd Tests/Promise && PYTHONDONTWRITEBYTECODE=1 python3 -m unittest
+	cd Tests/Engine/Promise && PYTHONDONTWRITEBYTECODE=1 python3 -m unittest
 	swift build -c release --product chappie
-	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Promise/run.py --found --scenarios --seeds $(or $(SEEDS),1..5000) \
+	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Engine/Promise/run.py --found --scenarios --seeds $(or $(SEEDS),1..5000) \
 		--client "$$(swift build -c release --show-bin-path)/chappie"
 
 promise-sample: install ### The same with the defects that were found and some seeds, in less than a minute
-	cd Tests/Promise && PYTHONDONTWRITEBYTECODE=1 python3 -m unittest
+	cd Tests/Engine/Promise && PYTHONDONTWRITEBYTECODE=1 python3 -m unittest
 	swift build $(BUILD_FLAGS) --product chappie
-	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Promise/run.py --seconds 40 \
+	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Engine/Promise/run.py --seconds 40 \
 		--client "$$(swift build --show-bin-path)/chappie"
 
 # Recorded streams of real servers, which are other people's and not here: CHAPPIE_CORPUS=folder, or the one beside the

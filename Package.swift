@@ -142,49 +142,50 @@ let package = Package(
         ),
 
         // Tests.
-        .target(name: "CTLSHandshake", dependencies: ["CLibwebsocketsShim"], path: "Tests/CTLSHandshake"),
+        .target(name: "CTLSHandshake", dependencies: ["CLibwebsocketsShim"], path: "Tests/C/CTLSHandshake"),
         .target(
-            name: "CTLSServer", path: "Tests/CTLSServer",
+            name: "CTLSServer", path: "Tests/C/CTLSServer",
             linkerSettings: [.linkedLibrary("crypto"), .linkedLibrary("ssl")]),
         .executableTarget(
             name: "autobahn-client", dependencies: ["WebSocketClient"],
-            path: "Tests/AutobahnClient", swiftSettings: baseSettings),
+            path: "Tests/Clients/AutobahnClient", swiftSettings: baseSettings),
         .executableTarget(
-            name: "http-oracle", dependencies: ["HTTPProtocol"], path: "Tests/HTTPOracle",
+            name: "http-oracle", dependencies: ["HTTPProtocol"], path: "Tests/Protocols/HTTPOracle",
             exclude: ["README.md", "differences.py", "requirements.txt", "responses.py", "run.py", "theirs.py"],
             swiftSettings: baseSettings),
         .target(
-            name: "PromiseRecord", dependencies: ["ChappieTransport"], path: "Tests/PromiseRecord",
+            name: "PromiseRecord", dependencies: ["ChappieTransport"], path: "Tests/Engine/PromiseRecord",
             swiftSettings: baseSettings),
         .target(
             name: "TurnSimulation",
             dependencies: ["ChappieTransport", "PromiseRecord", "StreamSession", "StreamTransport"],
-            path: "Tests/TurnSimulation", swiftSettings: baseSettings),
+            path: "Tests/Engine/TurnSimulation", swiftSettings: baseSettings),
         .executableTarget(
-            name: "turn-simulator", dependencies: ["PromiseRecord", "TurnSimulation"], path: "Tests/TurnSimulator",
+            name: "turn-simulator", dependencies: ["PromiseRecord", "TurnSimulation"],
+            path: "Tests/Engine/TurnSimulator",
             swiftSettings: baseSettings),
         .executableTarget(
             name: "torture",
             dependencies: [
                 "ChappieTestServer", "ChappieTransport", "PromiseRecord", "ResponseEvents", "StreamTransport",
             ],
-            path: "Tests/Torture", swiftSettings: baseSettings),
+            path: "Tests/Engine/Torture", swiftSettings: baseSettings),
         .executableTarget(
             name: "soak",
             dependencies: [
                 "ChappieTestServer", "ChappieTransport", "EventSource", "StreamTransport", "WebSocketClient",
             ],
-            path: "Tests/Soak", swiftSettings: baseSettings),
+            path: "Tests/Stack/Soak", swiftSettings: baseSettings),
         .executableTarget(
             name: "connection-churn",
             dependencies: [
                 "CProcessMemory", "ChappieTestServer", "EventSource", "LibwebsocketsTransport", "StreamTransport",
                 "WebSocketClient",
             ],
-            path: "Tests/ConnectionChurn", swiftSettings: baseSettings),
-        .target(name: "CProcessMemory", path: "Tests/CProcessMemory"),
+            path: "Tests/Stack/ConnectionChurn", swiftSettings: baseSettings),
+        .target(name: "CProcessMemory", path: "Tests/C/CProcessMemory"),
         .executableTarget(
-            name: "credential-probe", dependencies: ["Chappie", "ChappieSignIn"], path: "Tests/CredentialProbe",
+            name: "credential-probe", dependencies: ["Chappie", "ChappieSignIn"], path: "Tests/Clients/CredentialProbe",
             swiftSettings: baseSettings),
         .testTarget(
             name: "TurnSimulationTests", dependencies: ["StreamTransport", "TurnSimulation"],
@@ -262,6 +263,28 @@ let package = Package(
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17
 )
+
+/// The modules in each folder of `Sources`; the tests of a module are in the folder of that name in `Tests`.
+let rooms = [
+    "Protocols": ["ServerSentEvents", "WebSocketProtocol", "HTTPProtocol", "Deflate", "ResponseEvents"],
+    "Engine": [
+        "StreamSession", "StreamTransport", "LibwebsocketsTransport", "TransportSurface", "ChappieTransport",
+        "TurnSimulation",
+    ],
+    "Clients": ["Chappie", "ChappieSignIn", "WebSocketClient", "EventSource"],
+    "Tools": ["ChappieCommand", "ChappieDiagnosis", "PathDiagnosis", "ChappieTestServer"],
+    "Stack": ["Loopback"],
+    "C": [
+        "CLibwebsockets", "CLibwebsocketsShim", "CLineTerminatorScan", "CSimdjson", "CTestServerTLS", "CZlib",
+        "PlatformC", "PlatformFoundation",
+    ],
+]
+for target in package.targets where target.path == nil {
+    let isTest = target.type == .test
+    let module = isTest ? String(target.name.dropLast("Tests".count)) : target.name
+    guard let room = rooms.first(where: { $0.value.contains(module) }) else { continue }
+    target.path = "\(isTest ? "Tests" : "Sources")/\(room.key)/\(target.name)"
+}
 
 /// Builds tools and the targets that they are made of, and nothing else; the name of a target of the package is enough.
 @MainActor func build(only tools: [Target]) {

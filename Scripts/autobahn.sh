@@ -40,7 +40,7 @@ done
 
 suite=${CHAPPIE_PEERS_DIR:-$HOME/.cache/chappie-peers}/autobahn
 client=${AUTOBAHN_CLIENT:-$(swift build --show-bin-path)/autobahn-client}
-helper=Tests/Interoperability/autobahn.py
+helper=Tests/Stack/Interoperability/autobahn.py
 [[ -x $client ]] || {
     printf 'autobahn.sh: no %s: run make autobahn\n' "$client" >&2
     exit 69

@@ -17,4 +17,4 @@ if [[ -z $chappie ]]; then
     swift build --product chappie
     chappie=$(swift build --show-bin-path)/chappie
 fi
-python3 Tests/Interoperability/browser_sign_in.py "$chappie" "$folder"
+python3 Tests/Stack/Interoperability/browser_sign_in.py "$chappie" "$folder"

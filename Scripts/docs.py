@@ -8,7 +8,7 @@ Usage: docs.py undocumented SYMBOLS MODULE...
        docs.py types SYMBOLS EXAMPLES MODULE...
 
 SYMBOLS is a folder of symbol graphs, SITE one of the merged archives, EXAMPLES one for the code blocks of README.md, of
-Documentation, and of the catalogs Sources/MODULE/MODULE.docc. PAGE is a page whose tables have names of its examples.
+Documentation, and of the catalogs Sources/ROOM/MODULE/MODULE.docc. PAGE is a page whose tables have names of its examples.
 `output` finds examples whose output traps in a pipe or is not seen when it is written.
 Prints what is missing, and exits with status 1 if anything is.
 """
@@ -62,7 +62,7 @@ def undocumented(folder, modules):
 
 def grouped_symbols():
     """The symbols with an extension in a catalog, which groups their members, as paths: module/type."""
-    for page in pathlib.Path("Sources").glob("*/*.docc/*.md"):
+    for page in pathlib.Path("Sources").glob("*/*/*.docc/*.md"):
         title = re.match(r"# ``/?(\w+/\w+)``\n", page.read_text())
         if title:
             yield title[1].lower()

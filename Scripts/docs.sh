@@ -34,15 +34,15 @@ mkdir -p "$work/symbols" "$work/examples/manifests" "$work/modules" "$work/graph
 
 # C modules are named by their maps, which the package manager writes beside what it builds.
 compile=(-I "$products/Modules" -target "$target")
-for map in Sources/*/module.modulemap "$products"/*.build/module.modulemap; do
+for map in Sources/C/*/module.modulemap "$products"/*.build/module.modulemap; do
     compile+=(-Xcc "-fmodule-map-file=$map")
 done
-for folder in Sources/C*/include; do compile+=(-Xcc "-I$folder"); done
+for folder in Sources/C/C*/include; do compile+=(-Xcc "-I$folder"); done
 
 # The extractor takes ChappieTransportVersion for a version that Xcode makes, and leaves it out.
 for module in "${modules[@]}"; do
     options=(-minimum-access-level public -skip-synthesized-members -skip-inherited-docs)
-    # The engine's types that modules below it declare (Sources/ChappieTransport/ReexportedTypes.swift): their pages are
+    # The engine's types that modules below it declare (ChappieTransport/ReexportedTypes.swift): their pages are
     # in this module, with the members of its extensions.
     if [[ $module == ChappieTransport ]]; then
         options+=("-experimental-allowed-reexported-modules=ResponseEvents,StreamSession,StreamTransport,TransportSurface")
@@ -79,7 +79,8 @@ convert() {
 }
 
 for module in "${modules[@]}"; do
-    catalog=Sources/$module/$module.docc
+    catalogs=(Sources/*/"$module/$module.docc")
+    catalog=${catalogs[0]}
     [[ -d $catalog ]] || fail "$catalog is not there"
     cp -R "$catalog" "$work/catalogs"
     mkdir "$work/graphs/$module"
@@ -101,7 +102,7 @@ done
 # The pages of Documentation are for the site as well; their links to catalogs become links within it.
 cp -R Documentation/Guide.docc "$work/catalogs"
 for page in Documentation/*.md; do
-    sed -E -e 's#\]\(\.\./Sources/(\w+)/\1\.docc/(\w+)\.md\)#](doc:/\1/\2)#g' \
+    sed -E -e 's#\]\(\.\./Sources/\w+/(\w+)/\1\.docc/(\w+)\.md\)#](doc:/\1/\2)#g' \
         -e 's#\]\(Guide\.docc/(\w+)\.md\)#](doc:\1)#g' "$page" >"$work/catalogs/Guide.docc/$(basename "$page")"
 done
 convert Guide

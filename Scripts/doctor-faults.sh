@@ -8,11 +8,11 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 readonly chappie=$1 words=${2:-} inside=${3:-} installed=${4:-}
-readonly runner=(python3 Tests/DoctorFaults/run.py --chappie "$chappie" --only "$words")
+readonly runner=(python3 Tests/Tools/DoctorFaults/run.py --chappie "$chappie" --only "$words")
 
 # Prints the path of mitmdump, of the pinned version; nothing when it cannot be installed.
 mitmdump() {
-    local wanted=$PWD/Tests/Interoperability/peers/mitmproxy.txt folder=${CHAPPIE_PEERS_DIR:-$HOME/.cache/chappie-peers}/mitmproxy
+    local wanted=$PWD/Tests/Stack/Interoperability/peers/mitmproxy.txt folder=${CHAPPIE_PEERS_DIR:-$HOME/.cache/chappie-peers}/mitmproxy
     if ! cmp --quiet "$wanted" "$folder/installed.txt"; then
         rm -rf "$folder"
         mkdir -p "${folder%/*}"

@@ -41,7 +41,7 @@ edits_of() {
     case $1 in
         FuzzEventStream/split-terminator) # After a CR at a chunk's end, the next byte is taken for its LF.
             cat <<'EDITS'
->>> Sources/ServerSentEvents/Parser/EventStreamParser+Lines.swift
+>>> Sources/Protocols/ServerSentEvents/Parser/EventStreamParser+Lines.swift
             self.skipsLineFeed = false
             return chunk[0] == .lineFeed ? 1 : 0
 ---
@@ -52,7 +52,7 @@ EDITS
             ;;
         FuzzEventStream/retry-overflow) # A reconnection time that no integer holds becomes another one.
             cat <<'EDITS'
->>> Sources/ServerSentEvents/Parser/EventStreamParser+Fields.swift
+>>> Sources/Protocols/ServerSentEvents/Parser/EventStreamParser+Fields.swift
             guard (0...9).contains(digit), !product.overflow, !sum.overflow else {
 ---
             guard (0...9).contains(digit) else {
@@ -61,7 +61,7 @@ EDITS
             ;;
         FuzzEventStream/type-beside-the-limit) # Of an event that lies whole in a chunk, the type is not counted.
             cat <<'EDITS'
->>> Sources/ServerSentEvents/Parser/PendingEvent.swift
+>>> Sources/Protocols/ServerSentEvents/Parser/PendingEvent.swift
         max(0, type.count) &+ max(0, data.count) <= self.smallerLimit
 ---
         max(0, data.count) <= self.smallerLimit
@@ -70,7 +70,7 @@ EDITS
             ;;
         FuzzEventStream/last-of-sixteen) # A terminator in the last of sixteen bytes is overlooked.
             cat <<'EDITS'
->>> Sources/CLineTerminatorScan/include/CLineTerminatorScan.h
+>>> Sources/C/CLineTerminatorScan/include/CLineTerminatorScan.h
     return (uint64_t)(uint32_t)_mm_movemask_epi8(hits);
 ---
     return (uint64_t)((uint32_t)_mm_movemask_epi8(hits) & 0x7FFF);
@@ -79,7 +79,7 @@ EDITS
             ;;
         FuzzResponseEvents/half-surrogate) # Anything may be the second half of a surrogate pair.
             cat <<'EDITS'
->>> Sources/CSimdjson/Unescape.cpp
+>>> Sources/C/CSimdjson/Unescape.cpp
     if (second < 0xDC00 || second > 0xDFFF) { return replacement_character; }
 ---
 <<<
@@ -87,7 +87,7 @@ EDITS
             ;;
         FuzzReplayLedger/shorter-closing) # A closing text may leave out the end of what was delivered.
             cat <<'EDITS'
->>> Sources/StreamSession/Replay/ClosingComparison.swift
+>>> Sources/Engine/StreamSession/Replay/ClosingComparison.swift
         self.passOver(in: [])
         return self.place == self.delivered.endIndex
 ---
@@ -98,7 +98,7 @@ EDITS
             ;;
         FuzzReplayLedger/late-twice) # Deltas may repeat the rest of a closing text any number of times.
             cat <<'EDITS'
->>> Sources/StreamSession/Replay/ReplayLedger+Closing.swift
+>>> Sources/Engine/StreamSession/Replay/ReplayLedger+Closing.swift
         self.supplied[slot] = end..<rest.upperBound
 ---
 <<<
@@ -106,7 +106,7 @@ EDITS
             ;;
         FuzzReplayLedger/remainder) # What remains of a replayed delta begins a byte too early.
             cat <<'EDITS'
->>> Sources/StreamSession/Replay/ReplayLedger.swift
+>>> Sources/Engine/StreamSession/Replay/ReplayLedger.swift
         return self.channels[kind].append(rest, to: slot) ? .deliver(from: matched) : .tooMuch
 ---
         return self.channels[kind].append(rest, to: slot) ? .deliver(from: max(0, matched - 1)) : .tooMuch
@@ -115,7 +115,7 @@ EDITS
             ;;
         FuzzInflater/limit-before-error) # An error hides that the limit was passed.
             cat <<'EDITS'
->>> Sources/Deflate/MessageInflater.swift
+>>> Sources/Protocols/Deflate/MessageInflater.swift
                 try self.count(output, since: countBefore)
                 throw error
 ---
@@ -125,7 +125,7 @@ EDITS
             ;;
         FuzzInflater/window-after-final-block) # A final block inside a message empties the window.
             cat <<'EDITS'
->>> Sources/Deflate/MessageInflater.swift
+>>> Sources/Protocols/Deflate/MessageInflater.swift
                 self.inflater.resetKeepingWindow()
 ---
                 self.inflater.reset()
@@ -134,7 +134,7 @@ EDITS
             ;;
         FuzzInflater/stage-left-full) # Output that had no room is forgotten when the input is used up.
             cat <<'EDITS'
->>> Sources/Deflate/ContentDecoder.swift
+>>> Sources/Protocols/Deflate/ContentDecoder.swift
         return position == input.count && !self.hasPendingOutput
 ---
         return position == input.count
@@ -143,7 +143,7 @@ EDITS
             ;;
         FuzzInflater/message-fills-memory) # zlib is called once more when a message has filled the memory exactly.
             cat <<'EDITS'
->>> Sources/Deflate/Inflater.swift
+>>> Sources/Protocols/Deflate/Inflater.swift
             let mayHaveOutput = isOutputUsedUp && !self.isAfterBlock
 ---
             let mayHaveOutput = isOutputUsedUp
@@ -152,7 +152,7 @@ EDITS
             ;;
         FuzzHTTPFields/days-of-november) # November has 31 days.
             cat <<'EDITS'
->>> Sources/HTTPProtocol/Fields/HTTPDate.swift
+>>> Sources/Protocols/HTTPProtocol/Fields/HTTPDate.swift
         case 4, 6, 9, 11: 30
 ---
         case 4, 6, 9: 30
@@ -161,7 +161,7 @@ EDITS
             ;;
         FuzzHTTPFields/rounded-down) # A part of a millisecond is not waited for.
             cat <<'EDITS'
->>> Sources/HTTPProtocol/Fields/RetryDelay.swift
+>>> Sources/Protocols/HTTPProtocol/Fields/RetryDelay.swift
         return Double(whole) < milliseconds ? min(whole + 1, self.maximum) : whole
 ---
         return whole
@@ -170,7 +170,7 @@ EDITS
             ;;
         FuzzHTTPMessages/room-of-the-last-line) # A field line before a status line counts for the limit of that one.
             cat <<'EDITS'
->>> Sources/HTTPProtocol/ResponseHeadReader.swift
+>>> Sources/Protocols/HTTPProtocol/ResponseHeadReader.swift
         self.lineRoom = Int.max
 ---
 <<<
@@ -178,7 +178,7 @@ EDITS
             ;;
         FuzzHTTPMessages/unchecked-terminator) # Of a chunk that lies whole in the buffer, the line end is not looked at.
             cat <<'EDITS'
->>> Sources/HTTPProtocol/Bodies/ChunkReader.swift
+>>> Sources/Protocols/HTTPProtocol/Bodies/ChunkReader.swift
                     unsafe UInt16(littleEndian: base.loadUnaligned(fromByteOffset: end, as: UInt16.self))
                         == Self.lineEnd
                 else { break }
@@ -190,7 +190,7 @@ EDITS
             ;;
         FuzzProxyGreeting/empty-name) # A name of no bytes is followed by a byte less.
             cat <<'EDITS'
->>> Sources/LibwebsocketsTransport/Connecting/Proxies/SOCKSHandshake.swift
+>>> Sources/Engine/LibwebsocketsTransport/Connecting/Proxies/SOCKSHandshake.swift
         case .nameByteCount: self.state = .addressAndPort(byteCount: Int(byte) + Self.portByteCount)
 ---
         case .nameByteCount: self.state = .addressAndPort(byteCount: max(Int(byte), 1) + Self.portByteCount - 1)
@@ -199,7 +199,7 @@ EDITS
             ;;
         FuzzProxyGreeting/login-skipped) # A refused login is taken for an accepted one.
             cat <<'EDITS'
->>> Sources/LibwebsocketsTransport/Connecting/Proxies/SOCKSHandshake.swift
+>>> Sources/Engine/LibwebsocketsTransport/Connecting/Proxies/SOCKSHandshake.swift
             guard byte == 0 else { return .failed(.socksAuthenticationRefused(.credentialRefused)) }
 ---
 <<<
@@ -207,7 +207,7 @@ EDITS
             ;;
         FuzzProxyGreeting/one-byte-of-the-tunnel) # What follows an answer in the same piece is read as well.
             cat <<'EDITS'
->>> Sources/LibwebsocketsTransport/Connecting/Proxies/ProxyGreeting.swift
+>>> Sources/Engine/LibwebsocketsTransport/Connecting/Proxies/ProxyGreeting.swift
             self.handshake = .tunnel(handshake)
 ---
             self.handshake = .tunnel(handshake)
@@ -217,7 +217,7 @@ EDITS
             ;;
         FuzzEngine/stale-length) # The second long frame has the length of both.
             cat <<'EDITS'
->>> Sources/WebSocketProtocol/Frames/FrameReader.swift
+>>> Sources/Protocols/WebSocketProtocol/Frames/FrameReader.swift
         self.lengthForm = byte
         self.length = 0
 ---
@@ -253,7 +253,7 @@ copy_tree() {
     rm -rf "$work"/tree/{Sources,Tests,Scripts,.build/fuzz-corpus} "$work"/tree/Fuzz/{Sources,Corpus,Dictionaries,Regressions}
     mkdir "$work/tree/Tests"
     # One fuzz target links to what tests compare with, another writes records that an oracle judges.
-    cp -a Tests/{ServerSentEventsTests,PromiseRecord,Promise} "$work/tree/Tests/"
+    cp -a --parents Tests/Protocols/ServerSentEventsTests Tests/Engine/{PromiseRecord,Promise} "$work/tree/"
     cp -a Package.swift Sources Scripts "$work/tree/"
     cp -a Fuzz/{Sources,Corpus,Dictionaries} "$work/tree/Fuzz/"
 }

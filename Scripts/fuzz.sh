@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds and runs the fuzz targets.
-# What FuzzEngine has replayed is judged by the oracle in Tests/Promise, and so is the corpus that a run of it has made.
+# What FuzzEngine has replayed is judged by the oracle in Tests/Engine/Promise, and so is the corpus that a run of it
+# has made.
 # Usage: Scripts/fuzz.sh run SECONDS [TARGET...]   fuzz each target that long, one after another
 #        Scripts/fuzz.sh night HOURS [TARGET...]   fuzz them in turns until each has a thousand million runs, or that long;
 #                                                  the same command goes on, and reports in .build/fuzz-corpus/night.txt
@@ -66,14 +67,14 @@ limits_of() {
 # The sources that a target is about, for its coverage.
 sources_of() {
     case $1 in
-        FuzzEventStream) echo Sources/ServerSentEvents ;;
-        FuzzResponseEvents) echo Sources/CSimdjson Sources/ResponseEvents/{Events,JSON/JSONScanner.swift} ;;
-        FuzzReplayLedger) echo Sources/StreamSession/{Replay,Order/SlotExtents.swift} ;;
-        FuzzInflater) echo Sources/Deflate/{ContentDecoder,Inflater,MessageInflater}.swift ;;
-        FuzzHTTPFields) echo Sources/{HTTPProtocol/{HTTPDate,HeaderField,RetryDelay},ResponseEvents/Errors/{RetryDelay+Message,UsageLimitHeaders,UsageLimitSnapshot}}.swift ;;
-        FuzzHTTPMessages) echo Sources/HTTPProtocol/{B,C,F,HTTPE,HTTPL,Request,Response,U}*.swift ;;
-        FuzzProxyGreeting) echo Sources/LibwebsocketsTransport/Connecting/{ProxyGreeting,SOCKSHandshake,TunnelHandshake}.swift ;;
-        FuzzEngine) echo Sources/{ChappieTransport,LibwebsocketsTransport,WebSocketProtocol} ;;
+        FuzzEventStream) echo Sources/Protocols/ServerSentEvents ;;
+        FuzzResponseEvents) echo Sources/C/CSimdjson Sources/Protocols/ResponseEvents/{Events,JSON/JSONScanner.swift} ;;
+        FuzzReplayLedger) echo Sources/Engine/StreamSession/{Replay,Order/SlotExtents.swift} ;;
+        FuzzInflater) echo Sources/Protocols/Deflate/{ContentDecoder,Inflater,MessageInflater}.swift ;;
+        FuzzHTTPFields) echo Sources/Protocols/{HTTPProtocol/Fields,ResponseEvents/Errors} ;;
+        FuzzHTTPMessages) echo Sources/Protocols/HTTPProtocol ;;
+        FuzzProxyGreeting) echo Sources/Engine/LibwebsocketsTransport/Connecting/Proxies ;;
+        FuzzEngine) echo Sources/{Engine/{ChappieTransport,LibwebsocketsTransport},Protocols/WebSocketProtocol} ;;
         *) fail "says nothing of what $1 is about" ;;
     esac
 }
@@ -180,8 +181,8 @@ judge() { # TARGET FOLDER...
         tail -n 40 "$log" >&2
         fail "$target: an input broke it"
     }
-    PYTHONDONTWRITEBYTECODE=1 python3 Tests/Promise/run.py --jobs 2 --records "$records" | sed "s/^/$target: /" ||
-        fail "$target: the promise is broken: Tests/Promise/run.py --records ${records#"$root/"} --only NAME"
+    PYTHONDONTWRITEBYTECODE=1 python3 Tests/Engine/Promise/run.py --jobs 2 --records "$records" | sed "s/^/$target: /" ||
+        fail "$target: the promise is broken: Tests/Engine/Promise/run.py --records ${records#"$root/"} --only NAME"
 }
 
 # One line of figures from libFuzzer's output.

@@ -2,12 +2,12 @@
 # Holds the reader of HTTP responses against h11, which is installed on the first run.
 # Usage: Scripts/http-oracle.sh BIN [OPTION...]
 #   BIN                the program http-oracle
-#   OPTION             what Tests/HTTPOracle/run.py takes, such as --count 1000
+#   OPTION             what Tests/Protocols/HTTPOracle/run.py takes, such as --count 1000
 #   CHAPPIE_PEERS_DIR  where h11 is kept, default ~/.cache/chappie-peers
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-readonly oracle=$PWD/Tests/HTTPOracle
+readonly oracle=$PWD/Tests/Protocols/HTTPOracle
 readonly environment=${CHAPPIE_PEERS_DIR:-$HOME/.cache/chappie-peers}/h11
 
 if (($# == 0)); then

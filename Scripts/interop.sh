@@ -9,7 +9,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-readonly programs=$PWD/Tests/Interoperability
+readonly programs=$PWD/Tests/Stack/Interoperability
 readonly recording=$programs/answer.jsonl
 readonly answer=$programs/answer.txt
 readonly prompt="Tell me about the bottle."

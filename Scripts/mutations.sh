@@ -24,7 +24,7 @@ edits_of() {
     case $1 in
         comparison) # What a replay repeats is not compared with what was delivered.
             cat <<'EDITS'
->>> Sources/StreamSession/Replay/ReplayChannel.swift
+>>> Sources/Engine/StreamSession/Replay/ReplayChannel.swift
             guard self.continues(with: replayed.extracting(matched..<matched + count), count: count) else { return nil }
 ---
 <<<
@@ -32,7 +32,7 @@ EDITS
             ;;
         stale-attempt) # What belongs to an attempt that is over counts all the same.
             cat <<'EDITS'
->>> Sources/StreamSession/Turn/TurnStateMachine.swift
+>>> Sources/Engine/StreamSession/Turn/TurnStateMachine.swift
             // A connection that was given up, or whose response diverged, may still hold events.
             return false
 ---
@@ -42,7 +42,7 @@ EDITS
             ;;
         send-once) # Both connections of a race may send.
             cat <<'EDITS'
->>> Sources/StreamSession/Turn/HedgeRace.swift
+>>> Sources/Engine/StreamSession/Turn/HedgeRace.swift
         guard self.holder == nil else { return false }
 ---
 <<<
@@ -50,7 +50,7 @@ EDITS
             ;;
         remainder) # What remains of a replayed delta begins a byte too early.
             cat <<'EDITS'
->>> Sources/StreamSession/Replay/ReplayLedger.swift
+>>> Sources/Engine/StreamSession/Replay/ReplayLedger.swift
         return self.channels[kind].append(rest, to: slot) ? .deliver(from: matched) : .tooMuch
 ---
         return self.channels[kind].append(rest, to: slot) ? .deliver(from: max(0, matched - 1)) : .tooMuch
@@ -59,7 +59,7 @@ EDITS
             ;;
         tool-calls) # A finished call that a replay repeats is handed over again.
             cat <<'EDITS'
->>> Sources/StreamSession/Replay/ReplayLedger.swift
+>>> Sources/Engine/StreamSession/Replay/ReplayLedger.swift
             if self.calls.isCaughtUp { self.channelCaughtUp() }
             return .swallow
 ---
@@ -70,7 +70,7 @@ EDITS
             ;;
         catching-up) # Something new is delivered before everything has come again.
             cat <<'EDITS'
->>> Sources/StreamSession/Replay/ReplayLedger.swift
+>>> Sources/Engine/StreamSession/Replay/ReplayLedger.swift
         guard matched < bytes.count else { return .swallow }
         guard self.phase == .following else { return self.diverge() }
 ---
@@ -80,7 +80,7 @@ EDITS
             ;;
         short-replay) # A response that is complete too early is taken for whole.
             cat <<'EDITS'
->>> Sources/StreamSession/Replay/ReplayLedger.swift
+>>> Sources/Engine/StreamSession/Replay/ReplayLedger.swift
         guard self.phase == .following else {
             self.phase = .diverged
             return .diverged
@@ -93,7 +93,7 @@ EDITS
             ;;
         sticky-cancel) # A connection that was given up is not closed.
             cat <<'EDITS'
->>> Sources/ChappieTransport/Turn/Driver/TurnDriver+Actions.swift
+>>> Sources/Engine/ChappieTransport/Turn/Driver/TurnDriver+Actions.swift
         if !attempt.closesByItself { attempt.connection.cancel() }
 ---
 <<<
@@ -101,7 +101,7 @@ EDITS
             ;;
         other-response) # The rest of a response may be another one's.
             cat <<'EDITS'
->>> Sources/StreamSession/Order/ResponseOrder.swift
+>>> Sources/Engine/StreamSession/Order/ResponseOrder.swift
         if self.isOther(responseID: responseID) { return .violation(.otherResponse) }
 ---
 <<<
@@ -109,7 +109,7 @@ EDITS
             ;;
         unnumbered-gap) # Any event without a number accounts for a number that is missing.
             cat <<'EDITS'
->>> Sources/StreamSession/Order/SequenceTracker.swift
+>>> Sources/Engine/StreamSession/Order/SequenceTracker.swift
         guard !isGap, self.unnumberedUseNumbers || wasAsked else { return false }
 ---
         guard !isGap, self.unnumberedUseNumbers || wasAsked || !isGap else { return false }
@@ -118,12 +118,12 @@ EDITS
             ;;
         repeated-number) # An event that comes again under its number is delivered again.
             cat <<'EDITS'
->>> Sources/StreamSession/Order/SequenceTracker.swift
+>>> Sources/Engine/StreamSession/Order/SequenceTracker.swift
         case .duplicate: .drop
 ---
         case .duplicate: .deliver
 <<<
->>> Sources/ChappieTransport/Events/Reader/EventReader+Judgement.swift
+>>> Sources/Engine/ChappieTransport/Events/Reader/EventReader+Judgement.swift
         if self.machine.delivery.isRepeated(event.sequenceNumber, fingerprint: fingerprint) {
             self.repeated(event)
             return .dropped
@@ -134,14 +134,14 @@ EDITS
             ;;
         closing-rest) # What closing events have beyond the deltas is not delivered.
             cat <<'EDITS'
->>> Sources/ChappieTransport/Events/Reader/EventReader+Closing.swift
+>>> Sources/Engine/ChappieTransport/Events/Reader/EventReader+Closing.swift
         guard case .rest(let offset) = closing else { return self.follow(closing, at: slot) }
         self.received(text.dropping(first: offset), in: slot, attempt: attempt)
         return self.end == nil
 ---
         return self.follow(closing, at: slot)
 <<<
->>> Sources/ChappieTransport/Events/Reader/EventReader+Closing.swift
+>>> Sources/Engine/ChappieTransport/Events/Reader/EventReader+Closing.swift
         guard case .rest(let offset) = closing else { return self.follow(closing, at: parts[0].slot) }
 ---
         if case .rest = closing { return true }
@@ -151,7 +151,7 @@ EDITS
             ;;
         closing-contradiction) # Closing events may say something else than the deltas.
             cat <<'EDITS'
->>> Sources/ChappieTransport/Events/Reader/EventReader+Closing.swift
+>>> Sources/Engine/ChappieTransport/Events/Reader/EventReader+Closing.swift
             self.fail(.contradictoryEvents(.closingDiffers, at: slot))
 ---
             return true
@@ -160,7 +160,7 @@ EDITS
             ;;
         late-before-created) # Output before a response is created on a kept connection is its own.
             cat <<'EDITS'
->>> Sources/StreamSession/Order/ResponseOrder.swift
+>>> Sources/Engine/StreamSession/Order/ResponseOrder.swift
         case .beginning where self.previousResponseID != nil || self.earlier.createsResponses:
             // This server announces its responses, so the event is a late one of the previous response.
             return .foreign
@@ -171,7 +171,7 @@ EDITS
             ;;
         late-after-created) # Output of an earlier response's items on a kept connection is the next one's.
             cat <<'EDITS'
->>> Sources/StreamSession/Order/ResponseOrder.swift
+>>> Sources/Engine/StreamSession/Order/ResponseOrder.swift
         if self.earlier.namesItems && isUnknown || self.earlier.announcesItems && isUnannounced {
 ---
         if self.phase == .ended, self.earlier.namesItems && isUnknown || self.earlier.announcesItems && isUnannounced {
@@ -180,7 +180,7 @@ EDITS
             ;;
         shared-indices) # Finished items are given back that cannot be told apart.
             cat <<'EDITS'
->>> Sources/StreamSession/Order/ResponseOrder.swift
+>>> Sources/Engine/StreamSession/Order/ResponseOrder.swift
         self.areIndicesShared ? 0 : self.done.leadingCount
 ---
         self.done.leadingCount
@@ -189,7 +189,7 @@ EDITS
             ;;
         call-at-end) # A call that only the end of the response has is not handed over.
             cat <<'EDITS'
->>> Sources/ChappieTransport/Events/Reader/EventReader+Closing.swift
+>>> Sources/Engine/ChappieTransport/Events/Reader/EventReader+Closing.swift
         for call in calls {
             self.receivedUnfinished(call.members.replayed(at: call.outputIndex), attempt: attempt) {
                 String(decoding: call.json, as: UTF8.self)
@@ -202,7 +202,7 @@ EDITS
             ;;
         progress) # Events that say nothing of the response are progress.
             cat <<'EDITS'
->>> Sources/ChappieTransport/Turn/Driver/TurnDriver+Events.swift
+>>> Sources/Engine/ChappieTransport/Turn/Driver/TurnDriver+Events.swift
         guard isProgress else { return self.checkProgress() }
 ---
 <<<
@@ -210,7 +210,7 @@ EDITS
             ;;
         output-ceiling) # A turn may have any amount of output.
             cat <<'EDITS'
->>> Sources/StreamSession/Replay/ReplayLedger.swift
+>>> Sources/Engine/StreamSession/Replay/ReplayLedger.swift
     package init(byteCountLimit: Int = .max) { self.channels.forEach { $0.byteCountLimit = byteCountLimit } }
 ---
     package init(byteCountLimit: Int = .max) {}
@@ -219,7 +219,7 @@ EDITS
             ;;
         restarted-response) # A response may begin once more behind its output.
             cat <<'EDITS'
->>> Sources/StreamSession/Order/ResponseOrder.swift
+>>> Sources/Engine/StreamSession/Order/ResponseOrder.swift
             guard !self.hasOutput else { return .violation(.responseRestarted) }
 ---
 <<<
@@ -227,7 +227,7 @@ EDITS
             ;;
         continued-item) # An item that is done may have more output.
             cat <<'EDITS'
->>> Sources/StreamSession/Order/ResponseOrder.swift
+>>> Sources/Engine/StreamSession/Order/ResponseOrder.swift
         return mayBeAnother ? self.tolerate(.itemContinued) : .violation(.itemContinued)
 ---
         return mayBeAnother ? self.tolerate(.itemContinued) : self.tolerate(.itemContinued)
@@ -236,7 +236,7 @@ EDITS
             ;;
         late-end) # The end of the response before on a kept connection ends the next one.
             cat <<'EDITS'
->>> Sources/StreamSession/Order/ResponseOrder.swift
+>>> Sources/Engine/StreamSession/Order/ResponseOrder.swift
         guard self.phase != .ended, !self.isPrevious(responseID) else { return .foreign }
 ---
         guard self.phase != .ended else { return .foreign }
@@ -245,7 +245,7 @@ EDITS
             ;;
         budgets-at-hand) # Budgets are not looked at while there is something to read.
             cat <<'EDITS'
->>> Sources/ChappieTransport/Turn/Driver/TurnDriver+Receive.swift
+>>> Sources/Engine/ChappieTransport/Turn/Driver/TurnDriver+Receive.swift
         self.reader.meter.restartSlice()
         self.checkProgress()
 ---
@@ -255,7 +255,7 @@ EDITS
             ;;
         null-members) # Members that are null are taken out of an item one by one.
             cat <<'EDITS'
->>> Sources/ResponseEvents/Requests/InputItem.swift
+>>> Sources/Protocols/ResponseEvents/Requests/InputItem.swift
         self.removeMembers { $0.json.elementsEqual("null".utf8) }
 ---
         var names: [String] = []
@@ -269,7 +269,7 @@ EDITS
             ;;
         needless-line) # An event touches one more cache line of its stream, which no other access shares.
             cat <<'EDITS'
->>> Sources/LibwebsocketsTransport/Connection/ServiceConnection.swift
+>>> Sources/Engine/LibwebsocketsTransport/Connection/ServiceConnection.swift
     let service: Service
 
     // The properties that each read
@@ -283,7 +283,7 @@ EDITS
 
     // The properties that each read
 <<<
->>> Sources/LibwebsocketsTransport/Connection/ServiceConnection.swift
+>>> Sources/Engine/LibwebsocketsTransport/Connection/ServiceConnection.swift
             self.receivedFrames(UnsafeRawBufferPointer(bytes), of: &arrival, reserve: &reserve)
 ---
             self.needless[8] &+= 1

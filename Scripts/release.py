@@ -24,8 +24,8 @@ import re
 import subprocess
 import sys
 
-SOURCE = pathlib.Path("Sources/TransportSurface/ChappieTransportVersion.swift")
-MANUAL_DATE = pathlib.Path("Sources/ChappieCommand/PackageVersion.swift")
+SOURCE = pathlib.Path("Sources/Engine/TransportSurface/ChappieTransportVersion.swift")
+MANUAL_DATE = pathlib.Path("Sources/Tools/ChappieCommand/PackageVersion.swift")
 CHANGELOG = pathlib.Path("CHANGELOG.md")
 BASELINE = pathlib.Path("Documentation/PublicAPI.txt")
 # The compiler adds these to nearly every type, and not the same ones in each of its versions.
@@ -132,7 +132,7 @@ def date_version(day):
 
 def check_version():
     folders = ((".", "README.md"), ("Documentation", "*.md"), ("Documentation", "*.docc/*.md"),
-               ("Sources", "*/*.docc/*.md"))
+               ("Sources", "*/*/*.docc/*.md"))
     pages = [page for folder, pattern in folders for page in pathlib.Path(folder).glob(pattern)]
     version = current_version()
     date = found(r'static let date = "(.*)"', MANUAL_DATE)

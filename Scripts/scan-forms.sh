@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-readonly include=Sources/CLineTerminatorScan/include test=Tests/LineTerminatorScan/forms.c
+readonly include=Sources/C/CLineTerminatorScan/include test=Tests/Protocols/LineTerminatorScan/forms.c
 readonly folder=.build/scan-forms
 readonly warnings=(-std=c11 -O2 -Wall -Wextra -Wconversion -Werror)
 mkdir -p "$folder"

@@ -3,7 +3,7 @@
 Usage: scenarios.py write   writes the file
        scenarios.py check   fails unless the file is what would be written
 
-Each scenario in Sources/ChappieTestServer/Scenarios is a static property of `ChappieTestServer.Scenario`, so that its
+Each scenario in Sources/Tools/ChappieTestServer/Scenarios is a static property of `ChappieTestServer.Scenario`, so that its
 name is found by completion: `replay-same` is `.replaySame`, and its summary is the documentation. The order is that of
 the files in Scenario+BuiltIn.swift.
 """
@@ -13,7 +13,7 @@ import pathlib
 import re
 import sys
 
-SOURCES = pathlib.Path("Sources/ChappieTestServer")
+SOURCES = pathlib.Path("Sources/Tools/ChappieTestServer")
 FILES = SOURCES / "Faults/Scenario+BuiltIn.swift"
 NAMES = SOURCES / "Faults/Scenario+Names.swift"
 

@@ -25,7 +25,7 @@ from results import (
     CLIENT_CORE, SERVER_CORE, Results, end_on_request, environment, in_rounds, last_line, report, run_limited)
 
 FOLDER = pathlib.Path(__file__).resolve().parent
-INTEROPERABILITY = FOLDER.parents[1] / "Tests" / "Interoperability"
+INTEROPERABILITY = FOLDER.parents[1] / "Tests/Stack/Interoperability"
 # An answer with one delta, and its text.
 ANSWER = FOLDER.parent / "one-delta.jsonl"
 TEXT = "There is a ship in it."

@@ -1,4 +1,4 @@
-// The runs as records for the oracle in Tests/Promise, when the environment asks for them.
+// The runs as records for the oracle in Tests/Engine/Promise, when the environment asks for them.
 
 import ChappieTransport
 import Foundation

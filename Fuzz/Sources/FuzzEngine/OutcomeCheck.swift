@@ -90,7 +90,7 @@ struct OutcomeCheck {
 
     /// Checks that each delta is that of an event, in the order of the events, and without repetition.
     ///
-    /// Additions by closing events are judged by the oracle in Tests/Promise only.
+    /// Additions by closing events are judged by the oracle in Tests/Engine/Promise only.
     private func checkOrder(_ events: [[UInt8]]) {
         var events = events.map(EventDelta.init)[...]
         let mayAdd = events.contains { if case .closing = $0 { true } else { false } }

@@ -1,1 +1,1 @@
-../../../Tests/ServerSentEventsTests/SpecificationParser.swift
+../../../Tests/Protocols/ServerSentEventsTests/SpecificationParser.swift
