@@ -10,6 +10,9 @@ struct ItemIndexSet: Sendable {
     /// Indicates whether no index is in the set.
     var isEmpty: Bool { self.words.isEmpty }
 
+    /// The first index above all that are in the set.
+    var end: Int { self.words.last.map { self.words.count << 6 - $0.leadingZeroBitCount } ?? 0 }
+
     /// Returns whether the index is in the set.
     func contains(_ index: Int) -> Bool {
         let word = index >> 6

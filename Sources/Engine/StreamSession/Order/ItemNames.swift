@@ -6,39 +6,39 @@
 ///
 /// It is a part of `ResponseOrder` and belongs to its owner.
 struct ItemNames: Sendable {
-    /// The name of each item, by the place at which it was announced.
-    private var names: [Int: UInt64] = [:]
+    /// An item with a name.
+    private struct Item {
+        let name: UInt64
+        /// Indicates whether it was announced and has not ended.
+        var isOpen = false
+    }
+
+    /// The newest item with a name at each place.
+    private var items: [Int: Item] = [:]
     /// The names that items had, also those that others have replaced.
     private(set) var all: Set<UInt64> = []
     /// The place of the item with a name: that of its last announcement, or else of its first delta or closing text.
     ///
     /// An item that was only done has none: some servers give all items one identifier.
     private var places: [UInt64: Int] = [:]
-    /// The places of items that were announced and have not ended.
-    private var open: Set<Int> = []
     /// The places of items whose index was that of another open one, by this index.
     private var moved: [Int: Int] = [:]
-    /// The lowest index above those of all items.
-    private var nextPlace = 0
 
     /// Indicates whether no item has a name.
-    var isEmpty: Bool { self.names.isEmpty }
+    var isEmpty: Bool { self.items.isEmpty }
 
     /// Indicates whether an item has a place that is not its index.
     var haveMoved: Bool { !self.moved.isEmpty }
 
     /// The name of the item at a place; nil when it has none.
-    subscript(outputIndex: Int) -> UInt64? { self.names[outputIndex] }
-
-    /// The name of the newest item with an index; nil when it has none.
-    subscript(at outputIndex: Int) -> UInt64? { self.names[self.place(at: outputIndex)] }
+    subscript(place: Int) -> UInt64? { self.items[place]?.name }
 
     /// Returns whether an item has, or had, a name.
     func contains(_ name: UInt64) -> Bool { self.all.contains(name) }
 
     /// Returns whether an item has a property, by its index and its name.
     func containsItem(where hasProperty: (_ outputIndex: Int, _ name: UInt64) -> Bool) -> Bool {
-        self.names.contains { hasProperty($0.key, $0.value) }
+        self.items.contains { hasProperty($0.key, $0.value.name) }
     }
 
     /// Returns the place of the item with a name; nil when no item has it, or one that was only done.
@@ -47,34 +47,37 @@ struct ItemNames: Sendable {
     /// Returns the place of the newest item with an index.
     func place(at outputIndex: Int) -> Int { self.moved[outputIndex] ?? outputIndex }
 
-    /// Returns whether the newest item at a place was announced, and has not ended.
-    func isOpen(_ place: Int) -> Bool { self.open.contains(place) }
+    /// Returns whether the newest item with an index has a name.
+    func isAnnounced(_ name: UInt64, at outputIndex: Int) -> Bool {
+        name != 0 && self[self.place(at: outputIndex)] == name
+    }
+
+    /// Returns whether the item at a place has a name, was announced and has not ended.
+    func isOpen(_ place: Int) -> Bool { self.items[place]?.isOpen == true }
 
     /// Records the announcement of an item at a place, which another one may have had before; `name` is 0 when it has
     /// none.
     mutating func begin(_ name: UInt64, at place: Int) {
-        self.names[place] = nil
+        self.items[place] = nil
         self.announce(name, at: place)
-        self.open.insert(place)
+        self.items[place]?.isOpen = true
     }
 
     /// Records the end of the item at a place.
-    mutating func end(at place: Int) { self.open.remove(place) }
+    mutating func end(at place: Int) { self.items[place]?.isOpen = false }
 
-    /// Records that another item with a name has an index from here on, and returns its place: behind all others.
-    mutating func move(from outputIndex: Int) -> Int {
-        guard self.nextPlace <= ItemIndexSet.maximumIndex else { return self.place(at: outputIndex) }
-        self.moved[outputIndex] = self.nextPlace
-        return self.nextPlace
+    /// Returns the place of another item with an index, from here on: a free one, which may be above all indices.
+    mutating func move(from outputIndex: Int, to free: Int) -> Int {
+        guard free <= ItemIndexSet.maximumIndex else { return self.place(at: outputIndex) }
+        self.moved[outputIndex] = free
+        return free
     }
 
-    /// Records the name of an item that is announced, or named by its first output or its end; `name` is 0 when it has
-    /// none.
-    mutating func announce(_ name: UInt64, at outputIndex: Int, isDone: Bool = false) {
-        self.nextPlace = max(self.nextPlace, outputIndex + 1)
+    /// Records the name of an item that is announced, or named by its first output or its end.
+    mutating func announce(_ name: UInt64, at place: Int, isDone: Bool = false) {
         guard name != 0 else { return }
-        self.names[outputIndex] = name
+        self.items[place] = Item(name: name)
         self.all.insert(name)
-        if !isDone { self.places[name] = outputIndex }
+        if !isDone { self.places[name] = place }
     }
 }

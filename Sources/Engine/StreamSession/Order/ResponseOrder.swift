@@ -166,7 +166,7 @@ package struct ResponseOrder: Sendable {
     package func isRepeated(_ outputIndex: Int) -> Bool { self.repeats.contains(outputIndex) }
 
     /// Returns whether an item has been announced under the same name at the same index.
-    func isAnnounced(_ name: UInt64, at index: Int) -> Bool { name != 0 && self.itemNames[at: index] == name }
+    func isAnnounced(_ name: UInt64, at index: Int) -> Bool { self.itemNames.isAnnounced(name, at: index) }
 
     /// Indicates whether an item has been announced under the same name at two indices.
     package var hasRepeats: Bool { !self.repeats.isEmpty }
@@ -305,8 +305,8 @@ package struct ResponseOrder: Sendable {
                 order.hasDroppedOutput = true
                 return .foreign
             }
-            let known = order.itemNames[at: outputIndex]
             var place = order.itemNames.place(at: outputIndex)
+            let known = order.itemNames[place]
             if isAside {
                 let isKnown = known == nil ? !order.added.contains(place) : known == name
                 if isKnown, order.hasRootOutput(at: place) { return .violation(.agentChanged) }
@@ -319,8 +319,8 @@ package struct ResponseOrder: Sendable {
                 if order.isOther(name, at: outputIndex) { return .violation(.otherResponse) }
                 if order.isWritten(name, at: place) { _ = order.begunAgain.insert(place) }
                 // The item whose index it was is not over: names say what belongs to which.
-                if let known, name != 0, known != name, order.itemNames.isOpen(place) {
-                    place = order.itemNames.move(from: outputIndex)
+                if name != 0, known != name, order.itemNames.isOpen(place) {
+                    place = order.itemNames.move(from: outputIndex, to: max(order.added.end, order.written.end))
                 }
             }
             // Recorded of a server: a finished message is announced and finished once more, at another index.
