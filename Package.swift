@@ -158,7 +158,9 @@ let package = Package(
             swiftSettings: baseSettings),
         .target(
             name: "TurnSimulation",
-            dependencies: ["ChappieTransport", "PromiseRecord", "StreamSession", "StreamTransport"],
+            dependencies: [
+                "ChappieTransport", "PromiseRecord", "StreamSession", "StreamTransport", "TransportSurface",
+            ],
             path: "Tests/Engine/TurnSimulation", swiftSettings: baseSettings),
         .executableTarget(
             name: "turn-simulator", dependencies: ["PromiseRecord", "TurnSimulation"],
@@ -256,7 +258,7 @@ let package = Package(
             dependencies: [
                 "CTLSHandshake", "CTestServerTLS", "Chappie", "ChappieCommand", "ChappieDiagnosis", "ChappieSignIn",
                 "ChappieTestServer", "ChappieTransport", "Deflate", "EventSource", "LibwebsocketsTransport",
-                "PathDiagnosis", "StreamTransport", "WebSocketClient", "WebSocketProtocol",
+                "PathDiagnosis", "StreamTransport", "TransportSurface", "WebSocketClient", "WebSocketProtocol",
             ],
             swiftSettings: baseSettings),
     ],
@@ -329,7 +331,9 @@ if Context.environment["CHAPPIE_BENCHMARKS"] != nil {
         benchmark("sse-throughput", ["BenchmarkResults", "CAllocationCounter", "CMachine", "ServerSentEvents"]),
         benchmark("event-stream-adapter", ["ServerSentEvents"]),
         // It never calls the counter; without it, calls of the allocator, and so the budgets, would count otherwise.
-        benchmark("event-cost", ["CAllocationCounter", "ChappieTransport", "ResponseEvents", "StreamTransport"]),
+        benchmark(
+            "event-cost",
+            ["CAllocationCounter", "ChappieTransport", "ResponseEvents", "StreamTransport", "TransportSurface"]),
 
         // The cost of a connection: a server, a thread in read beside it, and the client's side.
         .target(name: "CStreamScript", path: "Benchmarks/Sources/CStreamScript"),

@@ -3,6 +3,7 @@ import ChappieTransport
 import Foundation
 import ResponseEvents
 import StreamTransport
+import TransportSurface
 
 /// The ways from bytes to events.
 enum Path: String, CaseIterable {
@@ -104,13 +105,13 @@ struct Measurement {
     }
 }
 
-extension TurnClock {
+extension ClientClock {
     /// A clock without waits, because there is one thread alone, whose time stands still: the time that valgrind takes
     /// would end slices of reading, and a new slice allocates.
-    fileprivate static let measured: TurnClock = {
+    fileprivate static let measured: ClientClock = {
         let start = Moment.now
-        return TurnClock(
-            moment: { min(.now, start) }, sleep: { _ in }, fraction: { 0.5 })
+        return ClientClock(
+            moment: { min(.now, start) }, fraction: { 0.5 }, sleep: { _ in })
     }()
 }
 

@@ -1,4 +1,5 @@
 import PlatformFoundation
+import TransportSurface
 
 /// Signs users in, and keeps their credentials fresh.
 ///
@@ -14,14 +15,14 @@ public final class ChappieAuthSession: Sendable {
     let configuration: ChappieConfiguration
     let storage: any ChappieCredentialStorage
     let client: AuthorizationClient
-    let clock: SignInClock
+    let clock: ClientClock
     let keeper: CredentialKeeper
 
     convenience init(configuration: ChappieConfiguration) {
         self.init(configuration: configuration, clock: .system)
     }
 
-    init(configuration: ChappieConfiguration, clock: SignInClock) {
+    init(configuration: ChappieConfiguration, clock: ClientClock) {
         self.configuration = configuration
         self.storage = configuration.credentialStorage ?? ChappieFileCredentialStorage()
         self.client = AuthorizationClient(configuration)

@@ -68,7 +68,7 @@ public final class EventSource: AsyncSequence, Sendable {
     /// Creates an event source over any transport.
     package init(
         _ request: EventSourceRequest, configuration: EventSourceConfiguration, transport: any StreamTransport,
-        clock: EventSourceClock
+        clock: ClientClock
     ) {
         let configuration = configuration.bounded
         let shared = LockedValue(

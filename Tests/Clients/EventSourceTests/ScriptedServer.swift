@@ -3,6 +3,7 @@
 import EventSource
 import Foundation
 import StreamTransport
+import TransportSurface
 
 /// One step of a connection.
 enum ServerStep: Sendable {
@@ -61,15 +62,15 @@ final class ScriptedServer: StreamTransport {
     }
 
     /// The clock of the server's time.
-    var clock: EventSourceClock {
-        EventSourceClock(
-            now: { self.state.withLock { $0.now } },
+    var clock: ClientClock {
+        ClientClock(
+            moment: { Moment(nanoseconds: self.state.withLock { $0.now }.nanoseconds) },
+            date: { Date(timeIntervalSince1970: 784_111_777) }, fraction: { 0 },
             sleep: { duration in
                 self.state.withLock { $0.delays.append(duration) }
                 if self.sleepsForEver { try await self.hang() }
                 self.advance(by: duration)
-            },
-            unixTime: { 784_111_777 }, fraction: { 0 })
+            })
     }
 
     func advance(by duration: Duration) { self.state.withLock { $0.now += duration } }

@@ -1,5 +1,6 @@
 import ChappieTransport
 import PlatformFoundation
+import TransportSurface
 
 /// Finds a port to listen on, and asks a leftover instance of the program to release it.
 struct CallbackPort: Sendable {
@@ -9,10 +10,10 @@ struct CallbackPort: Sendable {
     private static let pause: Duration = .milliseconds(200)
 
     private let ports: [UInt16]
-    private let clock: SignInClock
+    private let clock: ClientClock
 
     /// The ports in the order in which they are tried.
-    init(_ ports: [UInt16], clock: SignInClock) {
+    init(_ ports: [UInt16], clock: ClientClock) {
         self.ports = ports
         self.clock = clock
     }

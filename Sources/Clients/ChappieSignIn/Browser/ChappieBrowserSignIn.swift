@@ -1,5 +1,6 @@
 public import PlatformFoundation
 import StreamTransport
+import TransportSurface
 
 /// A sign-in in a browser on this machine (RFC 8252, with PKCE).
 ///

@@ -1,6 +1,7 @@
 import ChappieTransport
 public import PlatformFoundation
 import StreamTransport
+import TransportSurface
 
 /// A sign-in with a code that a user enters on another device or browser (RFC 8628).
 ///

@@ -1,5 +1,6 @@
 import ChappieTransport
 import PlatformFoundation
+import TransportSurface
 
 // The steps under the account's lock, which excludes other refreshes in this process and in others.
 extension CredentialKeeper {

@@ -85,12 +85,12 @@ final class CredentialKeeper: Sendable {
     let configuration: ChappieSignInConfiguration
     let storage: any ChappieCredentialStorage
     let post: Post
-    let clock: SignInClock
+    let clock: ClientClock
     private let state = LockedValue(State())
 
     convenience init(
         configuration: ChappieSignInConfiguration, storage: any ChappieCredentialStorage, client: AuthorizationClient,
-        clock: SignInClock
+        clock: ClientClock
     ) {
         self.init(configuration: configuration, storage: storage, clock: clock) { body, url throws(ChappieAuthError) in
             try await client.post(body, to: url)
@@ -98,7 +98,7 @@ final class CredentialKeeper: Sendable {
     }
 
     init(
-        configuration: ChappieSignInConfiguration, storage: any ChappieCredentialStorage, clock: SignInClock,
+        configuration: ChappieSignInConfiguration, storage: any ChappieCredentialStorage, clock: ClientClock,
         post: @escaping Post
     ) {
         self.configuration = configuration

@@ -2,6 +2,7 @@
 import Foundation
 import PlatformFoundation
 import StreamTransport
+import TransportSurface
 
 /// Stores credentials in files, one for each account, that only their owner can read.
 ///
@@ -26,7 +27,7 @@ public struct ChappieFileCredentialStorage: ChappieCredentialStorage {
     /// The directory of the files.
     public let directory: String
     private let calls: FileSystemCalls
-    private let clock: SignInClock
+    private let clock: ClientClock
 
     /// Creates a storage in a directory, which is created when it is needed.
     ///
@@ -41,7 +42,7 @@ public struct ChappieFileCredentialStorage: ChappieCredentialStorage {
 
     /// Creates a storage with all of its dependencies.
     init(
-        directory: String?, calls: FileSystemCalls, clock: SignInClock,
+        directory: String?, calls: FileSystemCalls, clock: ClientClock,
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) {
         var path = directory ?? Self.directory(in: environment)

@@ -1,4 +1,5 @@
 import StreamTransport
+import TransportSurface
 
 /// Stores credentials for the lifetime of the process.
 ///
@@ -10,12 +11,12 @@ public final class ChappieMemoryCredentialStorage: ChappieCredentialStorage {
     }
 
     private let state = LockedValue(State())
-    private let clock: SignInClock
+    private let clock: ClientClock
 
     /// Creates an empty storage.
     public convenience init() { self.init(clock: .system) }
 
-    init(clock: SignInClock) { self.clock = clock }
+    init(clock: ClientClock) { self.clock = clock }
 
     /// Returns the names of the accounts, sorted.
     public func accounts() throws -> [String] { self.state.withLock { $0.credentials.keys.sorted() } }

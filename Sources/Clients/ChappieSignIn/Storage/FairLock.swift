@@ -1,4 +1,5 @@
 import StreamTransport
+import TransportSurface
 
 /// A lock for tasks, which get it in the order in which they asked.
 ///
@@ -19,10 +20,10 @@ final class FairLock: Sendable {
     }
 
     private let state = LockedValue(State())
-    private let clock: SignInClock
+    private let clock: ClientClock
 
     /// Creates a free lock.
-    init(clock: SignInClock) { self.clock = clock }
+    init(clock: ClientClock) { self.clock = clock }
 
     /// Waits until the caller holds the lock.
     ///

@@ -11,7 +11,7 @@ import TransportSurface
 @safe final class EventSourceDriver: @unchecked Sendable {
     private let configuration: EventSourceConfiguration
     private let transport: any StreamTransport
-    private let clock: EventSourceClock
+    private let clock: ClientClock
     private let shared: LockedValue<EventSourceSharedState>
     private let recorder: EventSourceRecorder
     private let redaction: SecretRedaction
@@ -38,7 +38,7 @@ import TransportSurface
 
     init(
         _ session: EventSourceSession, _ configuration: EventSourceConfiguration, redaction: SecretRedaction,
-        transport: any StreamTransport, clock: EventSourceClock, shared: LockedValue<EventSourceSharedState>,
+        transport: any StreamTransport, clock: ClientClock, shared: LockedValue<EventSourceSharedState>,
         recorder: EventSourceRecorder
     ) {
         self.session = session

@@ -17,7 +17,7 @@ final class Engine: Sendable {
     /// The fault of the configuration, with which every turn ends before anything is sent; nil without one.
     let fault: String?
     let transport: any StreamTransport
-    let clock: TurnClock
+    let clock: ClientClock
     /// Removes the configuration's secrets from a server's text; a turn adds its credentials.
     let redaction: SecretRedaction
     /// Counts the running turns.
@@ -26,7 +26,7 @@ final class Engine: Sendable {
     let queue: TurnQueue?
     private let state: LockedValue<State>
 
-    init(configuration: ChappieTransportConfiguration, transport: any StreamTransport, clock: TurnClock) {
+    init(configuration: ChappieTransportConfiguration, transport: any StreamTransport, clock: ClientClock) {
         let configuration = configuration.bounded
         self.configuration = configuration
         self.fault = configuration.fault

@@ -1,6 +1,7 @@
 import ResponseEvents
 import StreamSession
 import StreamTransport
+import TransportSurface
 
 /// A WebSocket that carried a whole response, or was opened in the background, and can carry the next one.
 struct KeptConnection {
@@ -27,7 +28,7 @@ struct KeptConnection {
     ///   - limit: the maximum wait for the pong.
     ///   - clock: the turn's clock.
     /// - Returns: whether the pong came, with no other event before it; nil when the wait was cancelled.
-    func isAlive(within limit: Duration, _ clock: TurnClock) async -> Bool? {
+    func isAlive(within limit: Duration, _ clock: ClientClock) async -> Bool? {
         self.connection.ping()
         let deadline = clock.now() + limit
         while true {

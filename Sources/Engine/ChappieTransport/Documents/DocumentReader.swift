@@ -1,5 +1,6 @@
 import StreamSession
 package import StreamTransport
+import TransportSurface
 
 /// A complete document from a server.
 package struct FetchedDocument: Sendable, Equatable {

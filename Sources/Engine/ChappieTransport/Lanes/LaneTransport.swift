@@ -1,4 +1,5 @@
 import StreamTransport
+import TransportSurface
 
 /// A transport whose WebSockets are shared: each connection is a lane of one, independent of the others.
 ///
@@ -20,7 +21,7 @@ final class LaneTransport: StreamTransport {
     }
 
     private let transport: any StreamTransport
-    private let clock: TurnClock
+    private let clock: ClientClock
     private let maximumAge: Duration?
     /// The newest socket of each kind.
     ///
@@ -29,7 +30,7 @@ final class LaneTransport: StreamTransport {
     private let sockets = LockedValue<[Key: SharedSocket]>([:])
 
     /// Shares the WebSockets of a transport; one beyond `maximumAge` takes no new lanes.
-    init(_ transport: any StreamTransport, clock: TurnClock, maximumAge: Duration?) {
+    init(_ transport: any StreamTransport, clock: ClientClock, maximumAge: Duration?) {
         self.transport = transport
         self.clock = clock
         self.maximumAge = maximumAge

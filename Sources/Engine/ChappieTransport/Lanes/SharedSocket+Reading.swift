@@ -1,5 +1,6 @@
 import StreamSession
 import StreamTransport
+import TransportSurface
 
 /// The delivery of a socket's events to its members.
 extension SharedSocket {

@@ -1,6 +1,7 @@
 import ResponseEvents
 import StreamSession
 import StreamTransport
+import TransportSurface
 
 /// A WebSocket with several lanes, and the events that have arrived for each.
 ///
@@ -74,14 +75,14 @@ final class SharedSocket: @unchecked Sendable {
     }
 
     let connection: any TransportConnection
-    let clock: TurnClock
+    let clock: ClientClock
     let startedAt: Duration
     let state: LockedValue<State>
     var decoder: ResponseEventDecoder
     private let maximumAge: Duration?
 
     /// Shares a connection that was just requested.
-    init(_ connection: any TransportConnection, limits: TransportLimits, clock: TurnClock, maximumAge: Duration?) {
+    init(_ connection: any TransportConnection, limits: TransportLimits, clock: ClientClock, maximumAge: Duration?) {
         self.connection = connection
         self.clock = clock
         self.startedAt = clock.now()

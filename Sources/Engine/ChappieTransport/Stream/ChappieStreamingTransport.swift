@@ -15,7 +15,7 @@ public final class ChappieStreamingTransport: Sendable {
         let transport = LibwebsocketsTransport(
             tls: configuration.tls, proxies: ProxyPolicy.policy(configuration.proxy),
             serviceThreadCount: configuration.serviceThreadCount)
-        let clock = TurnClock.system
+        let clock = ClientClock.system
         let maximumAge = configuration.policy.maximumConnectionAge
         self.init(
             configuration: configuration,
@@ -25,7 +25,7 @@ public final class ChappieStreamingTransport: Sendable {
     }
 
     /// Creates an instance over another transport and with another clock.
-    package init(configuration: ChappieTransportConfiguration, transport: any StreamTransport, clock: TurnClock) {
+    package init(configuration: ChappieTransportConfiguration, transport: any StreamTransport, clock: ClientClock) {
         self.engine = Engine(configuration: configuration, transport: transport, clock: clock)
     }
 

@@ -1,4 +1,5 @@
 import StreamTransport
+import TransportSurface
 
 /// The questions of a turn to its program: for a credential, for the permission to send a request, for a tool's output.
 ///
@@ -14,11 +15,11 @@ final class ProgramQuestions: Sendable {
         var interrupt: (@Sendable () -> Void)?
     }
 
-    private let clock: TurnClock
+    private let clock: ClientClock
     private let state = LockedValue(State())
 
     /// Creates the value before any question.
-    init(clock: TurnClock) { self.clock = clock }
+    init(clock: ClientClock) { self.clock = clock }
 
     /// Gives up the current question, and every later one.
     func giveUp() {

@@ -1,5 +1,6 @@
 import StreamSession
 import StreamTransport
+import TransportSurface
 
 /// Lets turns of an engine wait for their place.
 ///
@@ -13,10 +14,10 @@ final class TurnQueue: Sendable {
     }
 
     private let state: LockedValue<State>
-    private let clock: TurnClock
+    private let clock: ClientClock
 
     /// Creates a queue without turns.
-    init(_ policy: ChappieConcurrencyPolicy, clock: TurnClock) {
+    init(_ policy: ChappieConcurrencyPolicy, clock: ClientClock) {
         self.state = LockedValue(State(limiter: TurnLimiter(policy)))
         self.clock = clock
     }

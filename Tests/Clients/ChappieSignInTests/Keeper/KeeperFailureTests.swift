@@ -230,7 +230,7 @@ import TransportSurface
         let (waiting, timeIsUp) = (StorageEvent(), StorageEvent())
         let count = LockedValue(0)
         let standing = StorageClock.standing
-        let clock = SignInClock(now: standing.now, date: standing.date) { duration in
+        let clock = ClientClock(moment: standing.moment, date: standing.date) { duration in
             let number = count.withLock { count in
                 count += 1
                 return count

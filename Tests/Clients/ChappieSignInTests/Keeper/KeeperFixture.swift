@@ -3,6 +3,7 @@
 import Foundation
 import StreamTransport
 import Testing
+import TransportSurface
 
 @testable import ChappieSignIn
 @testable import ChappieTransport
@@ -28,7 +29,7 @@ final class KeeperFixture: Sendable {
     /// `keeperClock` takes the place of the fixture's, whose sleeps end at once, so that a time limit may pass before an
     /// answer comes.
     init(
-        storage: any ChappieCredentialStorage = ChappieMemoryCredentialStorage(), keeperClock: SignInClock? = nil,
+        storage: any ChappieCredentialStorage = ChappieMemoryCredentialStorage(), keeperClock: ClientClock? = nil,
         answer: @escaping @Sendable (Int) async -> Answer = { .rotation($0) },
         changing change: (inout ChappieSignInConfiguration) -> Void = { _ in }
     ) throws {

@@ -3,6 +3,7 @@ import ChappieTransport
 import Foundation
 import StreamTransport
 import Testing
+import TransportSurface
 
 @testable import ChappieSignIn
 
@@ -92,9 +93,9 @@ final class StorageClock: Sendable {
         }
     }
 
-    var clock: SignInClock {
-        SignInClock(
-            now: { self.state.withLock { $0.now } },
+    var clock: ClientClock {
+        ClientClock(
+            moment: { Moment(nanoseconds: self.state.withLock { $0.now }.nanoseconds) },
             date: { self.state.withLock { $0.date } },
             sleep: { duration in
                 try Task.checkCancellation()
@@ -104,8 +105,8 @@ final class StorageClock: Sendable {
     }
 
     /// A clock in which no sleep ends before its task is cancelled.
-    static let standing = SignInClock(
-        now: { .zero }, date: { Date(timeIntervalSince1970: 1_000) },
+    static let standing = ClientClock(
+        moment: { Moment(nanoseconds: 0) }, date: { Date(timeIntervalSince1970: 1_000) },
         sleep: { _ in
             let (stream, continuation) = AsyncStream<Void>.makeStream()
             for await _ in stream {}

@@ -1,6 +1,8 @@
 // Time that passes only when a caller waits. Shared by a test, its transport and the driver, under a lock.
 
+import Foundation
 import StreamTransport
+import TransportSurface
 
 @testable import ChappieTransport
 
@@ -64,16 +66,19 @@ final class ManualClock: Sendable {
     }
 
     /// The driver's view of the clock.
-    var turnClock: TurnClock {
-        TurnClock(
+    var turnClock: ClientClock {
+        ClientClock(
             moment: {
                 self.advance(by: self.tick)
                 return Moment(nanoseconds: self.now.nanoseconds)
             },
-            sleep: { try await self.sleep(for: $0) },
-            unixTime: { Self.unixTimeAtStart + Int((self.now - self.start).components.seconds) },
+            date: {
+                let seconds = Self.unixTimeAtStart + Int((self.now - self.start).components.seconds)
+                return Date(timeIntervalSince1970: TimeInterval(seconds))
+            },
             fraction: { self.fraction },
-            alarm: { try await self.alarm(at: $0) }
+            alarm: { try await self.alarm(at: $0) },
+            sleep: { try await self.sleep(for: $0) }
         )
     }
 

@@ -3,6 +3,7 @@
 import Foundation
 import StreamTransport
 import Testing
+import TransportSurface
 
 @testable import ChappieTransport
 

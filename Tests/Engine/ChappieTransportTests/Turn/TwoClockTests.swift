@@ -3,6 +3,7 @@
 import Foundation
 import StreamTransport
 import Testing
+import TransportSurface
 
 @testable import ChappieTransport
 
@@ -328,11 +329,11 @@ import Testing
         configure(&configuration.timeouts)
         let instance = ChappieStreamingTransport(
             configuration: configuration, transport: ScriptedTransport([steps], clock: clock),
-            clock: TurnClock(
+            clock: ClientClock(
                 moment: {
                     clock.advance(by: step)
                     return Moment(nanoseconds: clock.now.nanoseconds)
-                }, sleep: { _ in }, fraction: { 0.5 }))
+                }, fraction: { 0.5 }, sleep: { _ in }))
         return await TurnFixture.read(instance.streamHandle(ChappieTransportRequest(prompt: "hi")))
     }
 

@@ -3,6 +3,7 @@
 
 import ChappieTransport
 import StreamTransport
+import TransportSurface
 
 /// Everything around one instance of the engine.
 /// - Safety: it is touched on its scheduler's thread only.
@@ -60,11 +61,11 @@ final class SimulatedWorld: @unchecked Sendable {
     var now: Duration { self.scheduler.now }
 
     /// The engine's clock.
-    var clock: TurnClock {
-        TurnClock(
+    var clock: ClientClock {
+        ClientClock(
             moment: { Moment(nanoseconds: self.now.nanoseconds) },
-            sleep: { try await self.sleep(for: $0) },
-            fraction: { self.random.fraction() })
+            fraction: { self.random.fraction() },
+            sleep: { try await self.sleep(for: $0) })
     }
 
     // MARK: Counting

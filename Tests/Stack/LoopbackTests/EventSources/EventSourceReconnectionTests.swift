@@ -36,6 +36,7 @@ import Foundation
 import LibwebsocketsTransport
 import StreamTransport
 import Testing
+import TransportSurface
 
 /// The reconnection rules whose delays and limits are those of the defaults, over real sockets.
 @Suite(.timeLimit(.minutes(10))) struct EventSourceReconnectionTests {
@@ -46,10 +47,10 @@ import Testing
         var all: [Duration] { self.state.withLock { $0 } }
 
         /// A clock with the system's time, and the same randomness each time.
-        func clock(fraction: Double) -> EventSourceClock {
-            EventSourceClock(
-                now: EventSourceClock.system.now, sleep: { delay in self.state.withLock { $0.append(delay) } },
-                fraction: { fraction })
+        func clock(fraction: Double) -> ClientClock {
+            ClientClock(
+                moment: ClientClock.system.moment, fraction: { fraction },
+                sleep: { delay in self.state.withLock { $0.append(delay) } })
         }
     }
 

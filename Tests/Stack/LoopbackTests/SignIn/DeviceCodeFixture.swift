@@ -1,6 +1,7 @@
 import ChappieTestServer
 import Foundation
 import StreamTransport
+import TransportSurface
 
 @testable import ChappieSignIn
 
@@ -24,9 +25,9 @@ final class FlowClock: Sendable {
     /// Lets time pass.
     func advance(by duration: Duration) { self.time.withLock { $0 += duration } }
 
-    var clock: SignInClock {
-        SignInClock(
-            now: { self.time.withLock { $0 } },
+    var clock: ClientClock {
+        ClientClock(
+            moment: { Moment(nanoseconds: self.time.withLock { $0 }.nanoseconds) },
             date: { self.date.withLock { $0 } },
             sleep: { duration in
                 self.slept.withLock { $0.append(duration) }

@@ -1,8 +1,10 @@
 // The shared fixture of refresh tests: a server that issues and requires tokens, and a signed-in account.
 import ChappieTestServer
 import Foundation
+import StreamTransport
 import Synchronization
 import Testing
+import TransportSurface
 
 @testable import ChappieSignIn
 
@@ -70,9 +72,9 @@ struct RefreshFixture: Sendable {
     /// A session for the account, in which no time passes while it waits.
     func session(_ change: (inout ChappieConfiguration) -> Void = { _ in }) throws -> ChappieAuthSession {
         let skipped = Mutex(Duration.zero)
-        let system = SignInClock.system
-        let clock = SignInClock(
-            now: { system.now() + skipped.withLock { $0 } }, date: system.date,
+        let system = ClientClock.system
+        let clock = ClientClock(
+            moment: { Moment(nanoseconds: (system.now() + skipped.withLock { $0 }).nanoseconds) }, date: system.date,
             sleep: { duration in
                 // A revocation is waited for.
                 if duration >= .seconds(10) { return try await system.sleep(duration) }
