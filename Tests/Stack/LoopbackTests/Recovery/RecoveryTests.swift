@@ -39,7 +39,7 @@ import Testing
         let location = ChappieTestServer.Field(name: "location", value: "https://elsewhere.invalid/")
         let turn = try await LoopbackTurn.run(
             [.init(.answer(status: 302, fields: [location], body: "{}"))], over: .httpSSE)
-        #expect(turn.outcome.clientError == .httpError(302, "{}"))
+        #expect(turn.outcome.clientError == .httpError(302, "redirect to https://elsewhere.invalid/\n{}"))
         #expect(turn.log.count == 1)
     }
 
