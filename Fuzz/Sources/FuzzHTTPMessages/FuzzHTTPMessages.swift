@@ -10,7 +10,7 @@ import Invariants
 /// Called by libFuzzer for each input.
 ///
 /// The first byte is settings: a request or a response, the request's method, whether it asks for an upgrade, and
-/// whether the next six bytes are small limits. The rest is the response.
+/// whether the next five bytes are small limits. The rest is the response.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzHTTPMessages(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let input = UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : count)
