@@ -181,11 +181,12 @@ package struct ResponseOrder: Sendable {
         return self.itemNames.place(at: outputIndex)
     }
 
-    /// Returns whether nothing but an event's index says that there is an item at a place: none was announced there, and
-    /// a name is none with which a server announces its items.
-    package func isUnannounced(_ name: UInt64, at outputIndex: Int) -> Bool {
-        !self.added.contains(outputIndex)
-            && (name == 0 || self.hasAnnounced && !self.strange.hasAnnounced(name))
+    /// Returns what says that an event's item is the one at a place: of a server that announces its items, a name that
+    /// it announced none with says nothing.
+    package func evidence(of name: UInt64, at outputIndex: Int) -> ReplayLedger.ItemEvidence {
+        let isAdded = self.added.contains(outputIndex)
+        let isOwn = isAdded ? self.itemNames[outputIndex] == name : !self.hasAnnounced || self.strange.hasAnnounced(name)
+        return name != 0 && isOwn ? .name : isAdded ? .announcement : .index
     }
 
     /// Returns whether an item belongs to an agent other than the root.

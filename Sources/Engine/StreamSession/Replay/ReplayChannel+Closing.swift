@@ -19,8 +19,11 @@ extension ReplayChannel {
 
     /// Begins an item with the index of an earlier one: earlier output at that index does not belong to it.
     mutating func beginItem(_ outputIndex: Int) {
-        if self.cursor > self.settledByteCount { self.restarts[outputIndex] = self.cursor }
+        if self.cursor > self.settledByteCount { self.beginItem(outputIndex, at: self.cursor) }
     }
+
+    /// Begins an item with the index of an earlier one, whose output reaches up to a position.
+    mutating func beginItem(_ outputIndex: Int, at position: Int) { self.restarts[outputIndex] = position }
 
     /// Returns whether output of a slot has come in the current attempt.
     func hasOutput(of slot: ReplaySlot) -> Bool { !self.pieces(of: slot).isEmpty }
@@ -218,6 +221,18 @@ extension ReplayChannel {
 
     private func copy(of pieces: [Range<Int>]) -> [UInt8] {
         unsafe self.withBytes { bytes in unsafe pieces.flatMap { unsafe bytes[$0] } }
+    }
+
+    /// Returns whether texts in their order begin with a part of the delivered output.
+    func begins(_ texts: [UnsafeBufferPointer<UInt8>], with piece: Range<Int>) -> Bool {
+        var place = piece.lowerBound
+        for index in unsafe texts.indices {
+            let text = unsafe texts[index]
+            let end = min(place + text.count, piece.upperBound)
+            guard unsafe self.begins(text.span, with: place..<end) else { return false }
+            place = end
+        }
+        return place == piece.upperBound
     }
 
     private static func copy(of text: Span<UInt8>) -> [UInt8] {

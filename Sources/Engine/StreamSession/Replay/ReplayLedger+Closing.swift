@@ -1,13 +1,53 @@
 // Compares the closing events of a response with its output.
 
 extension ReplayLedger {
+    /// What says that the item of a closing text is the one at its index: its name, an announcement of some item there,
+    /// or the index alone.
+    package enum ItemEvidence: Sendable {
+        case name, announcement, index
+    }
+
     /// Begins an item with the index of an earlier one: earlier output at that index does not belong to it.
+    ///
+    /// Texts that close the earlier item may still come (reported: theopenco/llmgateway pull request 2908).
     package mutating func beginItem(_ outputIndex: Int) {
         let (index, hasOverflown) = outputIndex.addingReportingOverflow(self.settledItemCount)
         guard !hasOverflown else { return }
+        for kind in ReplaySlot.Kind.allCases {
+            let item = ReplaySlot(kind, outputIndex: index)
+            let before = self.openOutput(ofItem: item) ?? self.closingTexts[item]?.before
+            self.closingTexts[item] = before.map { ClosingTexts(before: $0) }
+        }
         self.channels.forEach { $0.beginItem(index) }
         for slot in self.closed.removeValue(forKey: index) ?? [] { self.supplied[slot] = nil }
-        for kind in ReplaySlot.Kind.allCases { self.closingTexts[ReplaySlot(kind, outputIndex: index)] = nil }
+    }
+
+    /// Returns the output of an item that no text has closed; nil when there is none.
+    private func openOutput(ofItem slot: ReplaySlot) -> Range<Int>? {
+        let channel = self.channels[slot.kind]
+        let item = channel.attemptOutput(ofItem: slot)
+        let start = max(item.lowerBound, self.closingTexts[slot.item]?.closed?.last.upperBound ?? 0)
+        guard start < item.upperBound, channel.slots(ofItem: slot.item).last.map(self.hasClosed) != true else {
+            return nil
+        }
+        return start..<item.upperBound
+    }
+
+    /// Compares closing texts with the output of the item that had the index before, where the slot's own item has none;
+    /// nil when the texts are not that item's.
+    private mutating func closeBefore(_ texts: [UnsafeBufferPointer<UInt8>], in slot: ReplaySlot) -> Closing? {
+        let channel = self.channels[slot.kind]
+        guard let before = self.closingTexts[slot.item]?.before, channel.attemptOutput(ofItem: slot).isEmpty,
+            unsafe channel.begins(texts, with: before)
+        else { return nil }
+        let count = before.count
+        let whole = unsafe texts.reduce(0) { $0 + $1.count }
+        if count == whole { return .whole }
+        guard before.upperBound == channel.cursor else { return nil }
+        let end = channel.cursor + whole - count
+        self.closingTexts[slot.item]?.before = before.lowerBound..<end
+        self.channels[slot.kind].beginItem(slot.outputIndex, at: end)
+        return .rest(from: count)
     }
 
     /// Compares the closing text of a slot with the slot's output, or else with the item's.
@@ -15,6 +55,9 @@ extension ReplayLedger {
     /// The caller admits the bytes that `rest` names next.
     package mutating func close(_ text: Span<UInt8>, in slot: ReplaySlot) -> Closing {
         guard let slot = slot.shifted(by: self.settledItemCount) else { return .differs }
+        if let closing = unsafe text.withUnsafeBufferPointer({ unsafe self.closeBefore([$0], in: slot) }) {
+            return closing
+        }
         let channel = self.channels[slot.kind]
         let held = channel.hold(text, against: slot, isOpen: !self.hasClosed(slot))
         switch held {
@@ -105,18 +148,24 @@ extension ReplayLedger {
     /// The latter applies when it has output and no closing text, the named slot has no output, and one text begins the
     /// other.
     ///
-    /// Servers number parts, and items without identifiers, differently in closing events and in deltas. With
-    /// `mayBeElsewhere` only the slot says that there is an item at its index.
-    package mutating func place(of text: Span<UInt8>, in slot: ReplaySlot, mayBeElsewhere: Bool) -> ReplaySlot {
+    /// Servers number parts, and items without identifiers, differently in closing events and in deltas. Where an item was
+    /// announced at the named index, the text has all of the newest slot's open output.
+    package mutating func place(of text: Span<UInt8>, in slot: ReplaySlot, evidence: ItemEvidence) -> ReplaySlot {
         let channel = self.channels[slot.kind]
         guard !text.isEmpty, let named = slot.shifted(by: self.settledItemCount) else { return slot }
         if let known = self.closingTexts[named.item]?.aliases[named] {
             return known.shifted(by: -self.settledItemCount) ?? slot
         }
-        guard let newest = channel.newestSlot, newest != named, newest.kind == named.kind,
-            mayBeElsewhere || newest.outputIndex == named.outputIndex,
-            !self.hasClosed(newest), !channel.hasOutput(of: named), self.isLike(text, newest)
+        guard let newest = channel.newestSlot, newest != named, newest.kind == named.kind, !self.hasClosed(newest),
+            !channel.hasOutput(of: named)
         else { return slot }
+        if evidence == .index || newest.outputIndex == named.outputIndex {
+            guard self.isLike(text, newest) else { return slot }
+        } else {
+            guard evidence == .announcement, let open = self.openOutput(ofItem: newest),
+                channel.begins(text, with: open)
+            else { return slot }
+        }
         self.closingTexts[named.item, default: ClosingTexts()].aliases[named] = newest
         return newest.shifted(by: -self.settledItemCount) ?? slot
     }
@@ -125,10 +174,8 @@ extension ReplayLedger {
     /// has closed.
     private func isLike(_ text: Span<UInt8>, _ slot: ReplaySlot) -> Bool {
         let channel = self.channels[slot.kind]
-        let item = channel.attemptOutput(ofItem: slot)
-        let start = max(item.lowerBound, self.closingTexts[slot.item]?.closed?.last.upperBound ?? 0)
         return channel.isLike(text, slot)
-            || start < item.upperBound && channel.begins(text, with: start..<item.upperBound)
+            || self.openOutput(ofItem: slot).map { channel.begins(text, with: $0) } ?? false
     }
 
     /// Returns whether a text has closed a slot in the current attempt: a delta of it comes too late.
@@ -173,15 +220,16 @@ extension ReplayLedger {
     /// Compares all texts of a kind that an item is closed with, in their order, with the item's output of that kind.
     ///
     /// Its parts are counted by the list, so that an index is wrong which the deltas had and the list does not have. The
-    /// offset of a rest counts from the first byte of the first text. With `mayBeElsewhere` only the slot says that there
-    /// is an item at its index: the texts are then those of the newest item if it has exactly them.
+    /// offset of a rest counts from the first byte of the first text. Where only the index says that there is an item, the
+    /// texts are those of the newest item if it has exactly them.
     package mutating func close(
-        _ texts: [UnsafeBufferPointer<UInt8>], ofItem slot: ReplaySlot, mayBeElsewhere: Bool = false
+        _ texts: [UnsafeBufferPointer<UInt8>], ofItem slot: ReplaySlot, evidence: ItemEvidence = .announcement
     ) -> Closing {
         guard let slot = slot.shifted(by: self.settledItemCount) else { return .differs }
         let channel = self.channels[slot.kind]
         let slots = channel.slots(ofItem: slot.item)
-        if slots.isEmpty, mayBeElsewhere, let newest = channel.newestSlot, newest.kind == slot.kind {
+        if let closing = unsafe self.closeBefore(texts, in: slot) { return closing }
+        if slots.isEmpty, evidence == .index, let newest = channel.newestSlot, newest.kind == slot.kind {
             let held = unsafe channel.hold(texts, ofItem: newest.item, isOpen: false)
             if unsafe held == .prefix(texts.reduce(0) { $0 + $1.count }, .same, last: newest) { return .whole }
         }

@@ -120,6 +120,8 @@ package struct ReplayLedger: Sendable {
         var aliases: [ReplaySlot: ReplaySlot] = [:]
         /// The output that they have closed; nil before one has.
         var closed: ClosedText?
+        /// Output at the same index that no text had closed when another item was begun there.
+        var before: Range<Int>?
     }
 
     /// The output of an item that texts have closed.

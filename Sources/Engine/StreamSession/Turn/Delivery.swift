@@ -180,8 +180,8 @@ package struct Delivery: ~Copyable, Sendable {
     package mutating func closing(
         _ texts: [UnsafeBufferPointer<UInt8>], ofItem slot: ReplaySlot, name: UInt64
     ) -> ReplayLedger.Closing {
-        let mayBeElsewhere = self.order.isUnannounced(name, at: slot.outputIndex)
-        let closing = unsafe self.ledger.close(texts, ofItem: slot, mayBeElsewhere: mayBeElsewhere)
+        let evidence = self.order.evidence(of: name, at: slot.outputIndex)
+        let closing = unsafe self.ledger.close(texts, ofItem: slot, evidence: evidence)
         if closing == .rest(from: 0) { self.order.suppliedAll(of: slot, name: name) }
         return closing
     }
@@ -216,8 +216,7 @@ package struct Delivery: ~Copyable, Sendable {
 
     /// Returns the slot of a closing text whose event names this slot, and optionally the item's name.
     package mutating func place(of text: Span<UInt8>, in slot: ReplaySlot, name: UInt64) -> ReplaySlot {
-        let mayBeElsewhere = self.order.isUnannounced(name, at: slot.outputIndex)
-        return self.ledger.place(of: text, in: slot, mayBeElsewhere: mayBeElsewhere)
+        self.ledger.place(of: text, in: slot, evidence: self.order.evidence(of: name, at: slot.outputIndex))
     }
 
     /// Compares all closing texts of a kind, in order, with the kind's output.

@@ -1,4 +1,5 @@
-// Items that are open at one time are told apart by their names where their indices do not.
+// Items that are open at one time are told apart by their names where their indices do not, and by their content where
+// neither do. Reported of servers: theopenco/llmgateway pull request 2908, decolua/9router issue 2611.
 
 import StreamTransport
 import Testing
@@ -123,7 +124,81 @@ private struct OverlappingItems {
     }
 }
 
+/// A message whose text is closed behind the announcement of another item, with nothing that tells the two apart.
+private struct NamelessMessage {
+    enum Names: CaseIterable {
+        case none, empty, inAnnouncements
+    }
+
+    let next: String
+    let names: Names
+    /// The members for the position of an event, but for the item's identifier.
+    let place: String
+    let delta: String
+
+    private static func named(_ item: String, _ id: String) -> String {
+        item.replacing("{", with: "{\(id)", maxReplacements: 1)
+    }
+
+    private func message(_ text: String, isAnnounced: Bool = false) -> String {
+        let part = text.isEmpty ? "" : #"{"type":"output_text","text":"\#(text)"}"#
+        return self.item(#"{"type":"message","role":"assistant","content":[\#(part)]}"#, "m", isAnnounced: isAnnounced)
+    }
+
+    private func item(_ json: String, _ id: String, isAnnounced: Bool) -> String {
+        switch self.names {
+        case .none: json
+        case .empty: Self.named(json, #""id":"","#)
+        case .inAnnouncements: isAnnounced ? Self.named(json, #""id":"\#(id)","#) : json
+        }
+    }
+
+    private func event(_ type: String, _ members: String) -> String {
+        let id = self.names == .empty && !type.hasPrefix("output_item") ? #""item_id":"","# : ""
+        return #"{"type":"response.\#(type)",\#(self.place)\#(id)\#(members)}"#
+    }
+
+    /// The events, with those that close the message chosen by a bit each: of the text, the part, the item; the last bit
+    /// chooses the list at the end of the response.
+    func events(closings: Int) -> [String] {
+        let text = OverlappingItems.text
+        let closing = [
+            self.event("output_text.done", #""text":"\#(text)""#),
+            self.event("content_part.done", #""part":{"type":"output_text","text":"\#(text)"}"#),
+            self.event("output_item.done", #""item":\#(self.message(text))"#),
+        ]
+        let isCall = self.next.contains("function_call")
+        let whole = self.item(
+            self.next.replacing(#""arguments":"""#, with: #""arguments":"{}""#), "n", isAnnounced: false)
+        return [
+            Event.created, self.event("output_item.added", #""item":\#(self.message("", isAnnounced: true))"#),
+            self.event("output_text.delta", #""delta":"\#(self.delta)""#),
+            self.event("output_item.added", #""item":\#(self.item(self.next, "n", isAnnounced: true))"#),
+        ] + closing.indices.filter { closings & (1 << $0) != 0 }.map { closing[$0] }
+            + (isCall ? [self.event("output_item.done", #""item":\#(whole)"#)] : [])
+            + [Event.completed("r", closings & 8 != 0 ? #","output":[\#(self.message(text)),\#(whole)]"# : "")]
+    }
+
+    static let all: [NamelessMessage] = [
+        #"{"type":"reasoning","summary":[]}"#, #"{"type":"message","role":"assistant","content":[]}"#,
+        #"{"type":"web_search_call","status":"completed"}"#,
+        #"{"type":"function_call","call_id":"c","name":"f","arguments":""}"#,
+    ].flatMap { next in
+        Names.allCases.flatMap { names in
+            ["", #""output_index":0,"content_index":0,"#, #""output_index":null,"#].flatMap { place in
+                [OverlappingItems.text, "Hello "].map {
+                    NamelessMessage(next: next, names: names, place: place, delta: $0)
+                }
+            }
+        }
+    }
+}
+
 @Suite struct OverlappingItemTests {
+    private static func added(_ item: String, at index: Int) -> String {
+        #"{"type":"response.output_item.added","output_index":\#(index),"item":\#(item)}"#
+    }
+
     private static func run(_ script: [[ScriptStep]]) async -> (outcome: TurnOutcome, response: CompletedResponse?) {
         await TurnFixture(script) { $0.rawEvents = .none }
             .complete(conversation([WireItem.question]) { $0.runsCalls = true })
@@ -151,6 +226,56 @@ private struct OverlappingItems {
                 items.isDelivered(in: outcome, calls: response?.calls),
                 "\(outcome.events), cut behind \(cut) of \(events)")
         }
+    }
+
+    @Test(arguments: NamelessMessage.all)
+    private func textThatIsClosedBehindTheNextItemComesOnce(_ message: NamelessMessage) async {
+        for closings in 1..<16 {
+            let events = message.events(closings: closings)
+            let (outcome, response) = await Self.run([.socket(events)])
+            #expect(outcome.error == nil, "\(events)")
+            #expect(outcome.text == OverlappingItems.text, "\(events)")
+            #expect(response?.calls.count == (message.next.contains("function_call") ? 1 : 0))
+        }
+    }
+
+    /// The closing event has the index of the next item, which has a name and a right announcement.
+    @Test(arguments: [0, 1], [nil, "", #""item_id":"z","#])
+    func aTextIsNotClosedAsTheNextItems(indexOfNext: Int, idOfText: String?) async {
+        let part = #"{"type":"output_text","text":"Hello"}"#
+        let item = #"{"id":"z","type":"message","role":"assistant","content":[\#(part)]}"#
+        // Without a text, the item's end alone.
+        let closing =
+            idOfText.map {
+                #"{"type":"response.output_text.done","output_index":1,"content_index":0,\#($0)"text":"Hello"}"#
+            } ?? Event.done(item, at: 1)
+        let (outcome, _) = await Self.run([
+            .socket([
+                Event.created,
+                Self.added(#"{"id":"m","type":"message"}"#, at: 0),
+                #"{"type":"response.output_text.delta","output_index":0,"item_id":"m","delta":"Hello"}"#,
+                Self.added(#"{"id":"n","type":"reasoning"}"#, at: indexOfNext),
+                closing, Event.completed("r"),
+            ])
+        ])
+        #expect(outcome.error == nil)
+        #expect(outcome.text == "Hello")
+    }
+
+    /// The second item has the same text, under its own name.
+    @Test func aTextIsItsItemsWhereTheNameIsTheItems() async {
+        let (outcome, _) = await Self.run([
+            .socket([
+                Event.created,
+                Self.added(#"{"id":"m","type":"message"}"#, at: 0),
+                #"{"type":"response.output_text.delta","output_index":0,"item_id":"m","delta":"Hello"}"#,
+                Self.added(#"{"id":"n","type":"message"}"#, at: 1),
+                #"{"type":"response.output_text.done","output_index":1,"item_id":"n","text":"Hello"}"#,
+                Event.completed("r"),
+            ])
+        ])
+        #expect(outcome.error == nil)
+        #expect(outcome.text == "HelloHello")
     }
 
     /// A server that changes names from event to event counts one up for the end of an item.
