@@ -487,16 +487,19 @@ import Testing
     // MARK: Beginnings
 
     @Test(arguments: ["a", "b", nil])
-    func aResponseMayBeCreatedAgainBeforeItHasOutput(responseID: String?) {
-        var order = Self.begun()
+    func aResponseMayBeCreatedAgainBeforeItHasItems(responseID: String?) {
+        var order = ResponseOrder()
+        #expect(order.created(responseID: "a") == .fine)
         #expect(order.created(responseID: responseID) == .tolerated(.createdAgain))
         #expect(order.created(responseID: responseID) == .fine)
         #expect(order.terminal(responseID: responseID) == .fine)
     }
 
     @Test(arguments: ["a", "b", nil])
-    func aResponseMayNotBeCreatedAgainAfterOutput(responseID: String?) {
+    func aResponseMayNotBeCreatedAgainAfterAnItemOrOutput(responseID: String?) {
         var order = Self.begun()
+        var announced = order
+        #expect(announced.created(responseID: responseID) == .violation(.responseRestarted))
         #expect(order.delta(in: .text(0)) == .fine)
         #expect(order.created(responseID: responseID) == .violation(.responseRestarted))
         order = Self.begun()
@@ -647,7 +650,8 @@ import Testing
 
     @Test(arguments: [-1, Int.min, 65_536, Int.max])
     func invalidIndexIsAViolation(index: Int) {
-        var order = Self.begun()
+        var order = ResponseOrder()
+        #expect(order.created(responseID: "a") == .fine)
         #expect(order.delta(in: .text(index)) == .violation(.indexOutOfRange))
         #expect(order.delta(in: .text(0, part: index)) == .violation(.indexOutOfRange))
         #expect(order.itemAdded(index) == .violation(.indexOutOfRange))

@@ -11,8 +11,8 @@
 ///
 /// | event | verdict |
 /// |---|---|
-/// | a response that is created again before it has output | tolerated: a gateway asked another server |
-/// | a response that is created again after it has output | violation: its text would follow text of the first |
+/// | a response that is created again before it has items or output | tolerated: a gateway asked another server |
+/// | a response that is created again after it has either | violation: items of both would be mixed |
 /// | news that the answer begins anew, before and after it has output | the same |
 /// | an event that begins the response or an open item again by its number, then another event under an old number | the same |
 /// | more deltas of an open item with output that was announced again under its name, with a number of its own or none | the same |
@@ -239,9 +239,8 @@ package struct ResponseOrder: Sendable {
         case .reading:
             guard !self.isPrevious(responseID) else { return .foreign }
             if self.isResumed, case .violation(let violation) = self.judge(responseID) { return .violation(violation) }
-            guard !self.hasOutput else { return .violation(.responseRestarted) }
+            guard !self.hasOutput, self.added.isEmpty else { return .violation(.responseRestarted) }
             self.responseID = responseID
-            (self.itemNames, self.added, self.openItemCount) = (ItemNames(), ItemIndexSet(), 0)
             return self.tolerate(.createdAgain)
 
         case .ended:

@@ -278,6 +278,25 @@ private struct NamelessMessage {
         #expect(outcome.text == "HelloHello")
     }
 
+    /// Two answers that are written at once: the second one is announced when the first has announced an item.
+    @Test func aResponseIsNotCreatedAgainBehindAnItem() async {
+        let (outcome, _) = await Self.run([
+            .socket([
+                Event.created("r1"),
+                Self.added(#"{"id":"m","type":"message"}"#, at: 1),
+                Event.created("r2"),
+                Self.added(#"{"id":"q","type":"message"}"#, at: 0),
+                #"{"type":"response.output_text.delta","output_index":0,"item_id":"q","delta":"AA"}"#,
+                #"{"type":"response.output_text.delta","output_index":1,"item_id":"m","delta":"XX"}"#,
+                Event.completed("r2"),
+            ]),
+            .socket([Event.created, Event.text("Hello"), Event.completed]),
+        ])
+        #expect(outcome.error == nil)
+        #expect(outcome.text == "Hello")
+        #expect(outcome.outcomes == ["event.contradictory", "completed"])
+    }
+
     /// A server that changes names from event to event counts one up for the end of an item.
     @Test(arguments: [0, 1], [true, false])
     func anEndAtAnIndexWithoutAnItemRepeatsTheNewestItem(textIndex: Int, hasTextEnd: Bool) async {
