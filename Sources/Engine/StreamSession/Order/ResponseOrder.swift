@@ -374,6 +374,8 @@ package struct ResponseOrder: Sendable {
             _ = order.written.insert(place)
             if order.added.contains(place) {
                 order.strange.wrote(name, known: order.itemNames[place], kind: slot.kind, at: place)
+            } else if order.hasAnnounced {
+                order.strange.mustList(slot.kind)
             }
             guard !order.takesTurns(name, in: slot, at: place) else { return .violation(.itemsInterleaved) }
             guard !order.begunAgain.contains(place) else { return .violation(.responseRestarted) }

@@ -13,8 +13,8 @@ struct StrangeOutput: Sendable {
     private var named = ItemIndexSet()
     /// The names of those that have written text or a refusal.
     private var messages: Set<UInt64> = []
-    /// The kinds of output that only closing events had, of items that were not announced.
-    private var closingKinds: Set<ReplaySlot.Kind> = []
+    /// The kinds of output that items had which were not announced.
+    private var kinds: Set<ReplaySlot.Kind> = []
 
     /// Records the announcement of an item; `name` is 0 when it has none.
     mutating func announced(_ name: UInt64) { if name != 0 { self.announcedNames.insert(name) } }
@@ -28,8 +28,11 @@ struct StrangeOutput: Sendable {
     /// Records that a closing event had all of such an item's output of a kind.
     mutating func cameInClosing(_ kind: ReplaySlot.Kind) {
         self.isEvidence = true
-        self.closingKinds.insert(kind)
+        self.mustList(kind)
     }
+
+    /// Records that such an item has output of a kind.
+    mutating func mustList(_ kind: ReplaySlot.Kind) { self.kinds.insert(kind) }
 
     /// Records a delta of an announced item under a name; `known` is the announced one, or else that of the first delta.
     ///
@@ -51,11 +54,11 @@ struct StrangeOutput: Sendable {
     /// Returns whether a message has written under its announced name that is not in a list of names.
     func hasMessage(beside names: Set<UInt64>) -> Bool { !self.messages.isSubset(of: names) }
 
-    /// Returns whether output of a kind has to be in the response's list of items, if there is one, because only closing
-    /// events had some of it.
+    /// Returns whether output of a kind has to be in the response's list of items, if there is one, because an item that
+    /// was not announced had some of it.
     ///
     /// Some servers omit reasoning from the list.
     func mustBeListed(_ kind: ReplaySlot.Kind) -> Bool {
-        (kind == .text || kind == .refusal) && self.closingKinds.contains(kind)
+        (kind == .text || kind == .refusal) && self.kinds.contains(kind)
     }
 }

@@ -69,7 +69,7 @@ extension ReplayChannel {
 
     /// Compares all texts of a kind, in the order of their positions, with all output of that kind.
     ///
-    /// Output at positions that the end omits, from `end` on, is ignored where the rest is equal.
+    /// Output at positions that the end omits, from `end` on, is ignored where it came last and the rest is equal.
     /// - Returns: the number of bytes of the concatenated texts that have come.
     func hold(
         _ texts: [UnsafeBufferPointer<UInt8>], ofKind kind: ReplaySlot.Kind, positionsBelow end: Int, isOpen: Bool
@@ -77,7 +77,11 @@ extension ReplayChannel {
         let slots = self.slots(of: kind)
         let held = unsafe self.hold(texts, against: slots, isOpen: isOpen)
         guard held == .contradiction, slots.contains(where: { $0.outputIndex >= end }) else { return held }
-        let named = unsafe self.hold(texts, against: slots.filter { $0.outputIndex < end }, isOpen: isOpen)
+        let listed = slots.filter { $0.outputIndex < end }
+        let omitted = self.pieces(of: slots.filter { $0.outputIndex >= end })
+        let newest = listed.map { self.end(of: $0) }.max() ?? 0
+        guard omitted.allSatisfy({ $0.lowerBound >= newest }) else { return .contradiction }
+        let named = unsafe self.hold(texts, against: listed, isOpen: isOpen)
         guard case .prefix(let count, _, let last) = named, unsafe count == texts.reduce(0, { $0 + $1.count }) else {
             return .contradiction
         }
@@ -219,10 +223,6 @@ extension ReplayChannel {
         }
     }
 
-    private func copy(of pieces: [Range<Int>]) -> [UInt8] {
-        unsafe self.withBytes { bytes in unsafe pieces.flatMap { unsafe bytes[$0] } }
-    }
-
     /// Returns whether texts in their order begin with a part of the delivered output.
     func begins(_ texts: [UnsafeBufferPointer<UInt8>], with piece: Range<Int>) -> Bool {
         var place = piece.lowerBound
@@ -233,6 +233,10 @@ extension ReplayChannel {
             place = end
         }
         return place == piece.upperBound
+    }
+
+    private func copy(of pieces: [Range<Int>]) -> [UInt8] {
+        unsafe self.withBytes { bytes in unsafe pieces.flatMap { unsafe bytes[$0] } }
     }
 
     private static func copy(of text: Span<UInt8>) -> [UInt8] {

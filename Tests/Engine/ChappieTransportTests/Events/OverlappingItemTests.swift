@@ -278,6 +278,23 @@ private struct NamelessMessage {
         #expect(outcome.text == "HelloHello")
     }
 
+    /// The end lists the announced item alone.
+    @Test(arguments: 1..<5, [nil, "z", "m"])
+    func aTextWithoutAnnouncementThatTheEndOmitsContradicts(place: Int, id: String?) async {
+        let text = { (index: Int, id: String?, text: String) in
+            let name = id.map { #""item_id":"\#($0)","# } ?? ""
+            return #"{"type":"response.output_text.delta","output_index":\#(index),\#(name)"delta":"\#(text)"}"#
+        }
+        let item = #"{"id":"m","type":"message","content":[{"type":"output_text","text":"Hello you"}]}"#
+        var events = [
+            Event.created, Self.added(#"{"id":"m","type":"message"}"#, at: 0), text(0, "m", "Hello "),
+            text(0, "m", "you"), Event.done(item, at: 0), Event.completed("r", #","output":[\#(item)]"#),
+        ]
+        events.insert(text(1, id, "FOREIGN"), at: place)
+        let (outcome, _) = await Self.run([.socket(events), .socket([Event.completed])])
+        #expect(outcome.outcomes.first == "event.contradictory", "\(events)")
+    }
+
     /// Two answers that are written at once: the second one is announced when the first has announced an item.
     @Test func aResponseIsNotCreatedAgainBehindAnItem() async {
         let (outcome, _) = await Self.run([
