@@ -70,7 +70,7 @@ struct CallMembers {
     func replayed(at outputIndex: Int) -> ReplayedToolCall {
         ReplayedToolCall(
             self.kind, outputIndex: outputIndex, name: self.name ?? "", namespace: self.namespace,
-            arguments: self.payload?.comparable(as: self.kind) ?? (self.kind == .function ? "null" : ""))
+            arguments: (self.payload ?? "").comparable(as: self.kind))
     }
 
     /// A number that two calls share only if they call the same tool in the same way, apart from their `call_id`.

@@ -14,8 +14,8 @@ package struct InputItem: Equatable, Sendable {
         package let namespace: String?
         /// JSON text of a function's arguments, or the input of a custom tool.
         ///
-        /// Arguments that a server sent as a JSON value are that value's JSON text; absent ones are `null`, and an
-        /// absent input is empty.
+        /// Arguments that a server sent as a JSON value are that value's JSON text; absent ones are `{}`, and an absent
+        /// input is empty.
         package let payload: String
         /// Indicates whether the tool's input is free text.
         package let isCustom: Bool
@@ -53,6 +53,8 @@ package struct InputItem: Equatable, Sendable {
         if !Self.typesWithIdentifier.contains(type ?? "") { item["id"] = nil }
         if type != "tool_search_output" { item["status"] = nil }
         item.removeNulls()
+        // Servers omit them for functions without parameters, and accept no call without them.
+        if type == "function_call", item["arguments"] == nil { item["arguments"] = JSONText.string("{}")[...] }
         if item.string("role")?.isExactly("assistant") == true, let content = item["content"],
             let parts = JSONArrayText(content)
         {
@@ -92,8 +94,7 @@ package struct InputItem: Equatable, Sendable {
             callID: item.string("call_id").flatMap { $0.isEmpty ? nil : $0 },
             name: item.string("name") ?? "",
             namespace: item.string("namespace"),
-            payload: item.string(payload) ?? item[payload].map { String(decoding: $0, as: UTF8.self) }
-                ?? (isCustom ? "" : "null"),
+            payload: item.string(payload) ?? item[payload].map { String(decoding: $0, as: UTF8.self) } ?? "",
             isCustom: isCustom)
     }
 }

@@ -118,7 +118,7 @@ private enum Loss: CaseIterable {
         switch statements.member {
         case .name: #expect(call.name == value, "\(events)")
         case .namespace: #expect(call.namespace ?? "" == value, "\(events)")
-        case .arguments: #expect(call.payload == (value.isEmpty ? "null" : value), "\(events)")
+        case .arguments: #expect(call.payload == (value.isEmpty ? "{}" : value), "\(events)")
         }
     }
 

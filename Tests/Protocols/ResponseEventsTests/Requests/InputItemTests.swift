@@ -85,11 +85,11 @@ import Testing
         ),
         (
             #"{"type":"function_call"}"#,
-            InputItem.Call(callID: nil, name: "", namespace: nil, payload: "null", isCustom: false)
+            InputItem.Call(callID: nil, name: "", namespace: nil, payload: "{}", isCustom: false)
         ),
         (
             #"{"type":"function_call","call_id":"","arguments":null}"#,
-            InputItem.Call(callID: nil, name: "", namespace: nil, payload: "null", isCustom: false)
+            InputItem.Call(callID: nil, name: "", namespace: nil, payload: "{}", isCustom: false)
         ),
         (
             #"{"type":"function_call","call_id":"c","name":"f","arguments":"","status":"completed"}"#,
