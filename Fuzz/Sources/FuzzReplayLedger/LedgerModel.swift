@@ -16,6 +16,12 @@ enum LedgerChannel: Int, CaseIterable {
     }
 }
 
+/// A tool call of a response.
+struct LedgerCall: Equatable {
+    let outputIndex: Int
+    let content: [UInt8]
+}
+
 /// The rule of `ReplayLedger`, transcribed.
 struct LedgerModel {
     /// A byte of output and the slot it belongs to; its output index counts settled items.
@@ -57,7 +63,7 @@ struct LedgerModel {
     var closedTexts: [ReplaySlot: (last: Range<Int>, acrossSlots: Range<Int>?)] = [:]
     /// The text that closing texts have brought and no delta has repeated, by slot, with its end in the channel.
     var supplied: [ReplaySlot: (rest: [UInt8], end: Int)] = [:]
-    private(set) var calls = Sequence<ReplayedToolCall>()
+    private(set) var calls = Sequence<LedgerCall>()
     private(set) var rawEvents = RawEventModel()
     private(set) var settledItemCount = 0
     private(set) var hasDiverged = false
@@ -97,28 +103,19 @@ struct LedgerModel {
         return .deliver(from: matched)
     }
 
-    mutating func admit(_ call: ReplayedToolCall) -> ReplayLedger.Admission {
+    mutating func admit(_ call: LedgerCall) -> ReplayLedger.Admission {
         let (outputIndex, isTooFar) = call.outputIndex.addingReportingOverflow(self.settledItemCount)
         guard !self.hasDiverged, !isTooFar else { return self.diverge() }
-        let call = ReplayedToolCall(
-            call.kind, outputIndex: outputIndex, name: call.name, namespace: call.namespace, arguments: call.arguments)
+        let call = LedgerCall(outputIndex: outputIndex, content: call.content)
         guard let expected = self.calls.pending.first else {
             guard self.hasEverything else { return self.diverge() }
             self.calls.append([call])
             return .deliver(from: 0)
         }
-        guard Self.isSame(expected, call) else { return self.diverge() }
+        guard expected == call else { return self.diverge() }
         self.calls.cursor += 1
-        self.verifiedByteCount += call.arguments.utf8.count
+        self.verifiedByteCount += call.content.count
         return .swallow
-    }
-
-    /// Every byte of two calls.
-    private static func isSame(_ left: ReplayedToolCall, _ right: ReplayedToolCall) -> Bool {
-        let texts = { (call: ReplayedToolCall) in
-            [call.name, call.namespace, call.arguments].map { $0.map { Array($0.utf8) } }
-        }
-        return left.kind == right.kind && left.outputIndex == right.outputIndex && texts(left) == texts(right)
     }
 
     mutating func admitRaw(type: String, outputIndex: Int?) -> Bool {
@@ -190,12 +187,11 @@ struct LedgerModel {
         return (ReplaySlot(slot.kind, outputIndex: outputIndex, partIndex: slot.partIndex), bytes)
     }
 
-    var expectedCall: ReplayedToolCall? {
+    var expectedCall: LedgerCall? {
         guard let call = self.calls.pending.first else { return nil }
         let (outputIndex, isTooFar) = call.outputIndex.subtractingReportingOverflow(self.settledItemCount)
         guard !isTooFar else { return nil }
-        return ReplayedToolCall(
-            call.kind, outputIndex: outputIndex, name: call.name, namespace: call.namespace, arguments: call.arguments)
+        return LedgerCall(outputIndex: outputIndex, content: call.content)
     }
 
     /// Returns the rest of a replay without contradictions.

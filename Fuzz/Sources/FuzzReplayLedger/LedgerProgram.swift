@@ -6,7 +6,7 @@ import StreamSession
 /// One thing that happens to a ledger.
 enum LedgerOperation {
     case delta(ReplaySlot, [UInt8])
-    case call(ReplayedToolCall)
+    case call(LedgerCall)
     case raw(type: String, outputIndex: Int?)
     case replay
     case replaySettling(Int)
@@ -85,11 +85,11 @@ struct LedgerProgram {
         return words[self.byte() % words.count]
     }
 
-    private mutating func call() -> ReplayedToolCall {
+    private mutating func call() -> LedgerCall {
         let byte = self.byte()
-        return ReplayedToolCall(
-            byte % 2 == 0 ? .function : .custom, outputIndex: self.index(), name: self.word(),
-            namespace: byte % 3 == 0 ? self.word() : nil, arguments: self.word())
+        let outputIndex = self.index()
+        let words = [byte % 2 == 0 ? "f" : "c", self.word(), byte % 3 == 0 ? self.word() : "", self.word()]
+        return LedgerCall(outputIndex: outputIndex, content: Array(words.joined(separator: "\n").utf8))
     }
 
     private mutating func type() -> String {

@@ -8,7 +8,7 @@ struct LedgerRun {
     private(set) var model = LedgerModel()
     /// The output that a consumer has, in each channel.
     private var received = LedgerChannel.allCases.map { _ in [UInt8]() }
-    private var receivedCalls: [ReplayedToolCall] = []
+    private var receivedCalls: [LedgerCall] = []
     /// The verdict on each end.
     private(set) var completions: [ReplayLedger.Completion] = []
 
@@ -20,7 +20,7 @@ struct LedgerRun {
         switch operation {
         case .delta(let slot, let bytes): self.admit(bytes, in: slot)
         case .call(let call):
-            let admission = self.ledger.admitToolCall(call)
+            let admission = self.ledger.admitToolCall(call.content, at: call.outputIndex)
             require(admission == self.model.admit(call), "tool call: \(admission)")
             if admission == .deliver(from: 0) { self.receivedCalls.append(call) }
         case .raw(let type, let outputIndex):

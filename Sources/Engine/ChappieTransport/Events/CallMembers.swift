@@ -1,5 +1,4 @@
 import ResponseEvents
-import StreamSession
 
 /// The content of one statement about a tool call; a member is nil where the statement leaves it out, or where it is
 /// `null` or empty.
@@ -15,11 +14,11 @@ struct CallMembers {
     /// A function's arguments, or a custom tool's input.
     var payload: String?
     /// The kind of the called tool.
-    let kind: ReplayedToolCall.Kind
+    let kind: FinishedCall.Kind
 
     /// Creates a statement; an empty payload is none.
     init(
-        callID: String? = nil, name: String?, namespace: String? = nil, payload: String?, kind: ReplayedToolCall.Kind
+        callID: String? = nil, name: String?, namespace: String? = nil, payload: String?, kind: FinishedCall.Kind
     ) {
         self.callID = callID
         self.name = name
@@ -32,7 +31,7 @@ struct CallMembers {
     init(_ item: ItemSummary) {
         self.init(
             callID: item.callID, name: item.name, namespace: item.namespace, payload: item.payload,
-            kind: item.replayKind)
+            kind: item.callKind)
     }
 
     /// Returns the statement with the members that it leaves out, as far as other statements have them.
@@ -66,17 +65,17 @@ struct CallMembers {
         return item.json
     }
 
-    /// Returns the call in the form in which it is compared with those of other attempts.
-    func replayed(at outputIndex: Int) -> ReplayedToolCall {
-        ReplayedToolCall(
-            self.kind, outputIndex: outputIndex, name: self.name ?? "", namespace: self.namespace,
-            arguments: (self.payload ?? "").comparable(as: self.kind))
+    /// The call, when no more statements follow.
+    var call: FinishedCall {
+        FinishedCall(
+            self.kind, callID: self.callID ?? "", name: self.name ?? "", namespace: self.namespace ?? "",
+            payload: self.payload ?? "")
     }
 
     /// A number that two calls share only if they call the same tool in the same way, apart from their `call_id`.
     ///
     /// It has the process's random seed: a server cannot make two calls collide.
-    var digest: Int { self.replayed(at: 0).hashValue }
+    var digest: Int { self.call.content.hashValue }
 }
 
 extension JSONObjectText {
@@ -92,14 +91,14 @@ extension JSONObjectText {
 extension String {
     /// Returns the text by which two calls with it as their arguments or input are compared: JSON in canonical form, or
     /// the unchanged input.
-    func comparable(as kind: ReplayedToolCall.Kind) -> String {
+    func comparable(as kind: FinishedCall.Kind) -> String {
         kind == .function ? CanonicalJSON.arguments(self) : self
     }
 }
 
 extension ItemSummary {
     /// The kind of tool that a call names.
-    var replayKind: ReplayedToolCall.Kind { self.kind == .functionCall ? .function : .custom }
+    var callKind: FinishedCall.Kind { self.kind == .functionCall ? .function : .custom }
 }
 
 extension InputItem.Call {

@@ -1,5 +1,4 @@
 import ResponseEvents
-import StreamSession
 
 /// The statements of a response about its tool calls, each compared with the earlier ones.
 ///
@@ -22,7 +21,9 @@ import StreamSession
 struct CallStatements {
     /// A call that was announced and written to its end, while its item was never finished.
     struct Unfinished {
-        let call: ReplayedToolCall
+        let call: FinishedCall
+        /// The item's position in the response's output.
+        let outputIndex: Int
         /// The item as it would have been sent at its end.
         let json: [UInt8]
         let isNamed: Bool
@@ -83,7 +84,7 @@ struct CallStatements {
     }
 
     fileprivate struct Announcement {
-        let kind: ReplayedToolCall.Kind
+        let kind: FinishedCall.Kind
         let name: String?
         let namespace: String?
         let callID: String?
@@ -93,7 +94,7 @@ struct CallStatements {
         let itemName: UInt64
 
         init(_ item: ItemSummary) {
-            self.kind = item.replayKind
+            self.kind = item.callKind
             self.name = item.name
             self.namespace = item.namespace
             self.callID = item.callID
@@ -120,7 +121,7 @@ struct CallStatements {
         /// The fingerprint of the item's identifier; 0 when it has none.
         let itemName: UInt64
         let digest: Int
-        let kind: ReplayedToolCall.Kind
+        let kind: FinishedCall.Kind
         let isIncomplete: Bool
         /// Numbers that two names share only if they are the same; nil when no statement has one.
         var nameDigest: Int?
@@ -172,7 +173,7 @@ struct CallStatements {
     /// Compares the whole text that closes a call's deltas; `itemName` is that of `wrote`, and `name` the call's name in
     /// the event.
     mutating func closed(
-        _ text: BorrowedText, _ kind: ReplayedToolCall.Kind, at outputIndex: Int, itemName: UInt64, name: String?,
+        _ text: BorrowedText, _ kind: FinishedCall.Kind, at outputIndex: Int, itemName: UInt64, name: String?,
         isPlaceShared: Bool
     ) -> Verdict {
         let whole = unsafe Array(text.utf8)
@@ -391,7 +392,7 @@ extension CallStatements.Draft {
 
     /// Returns whether what is known completes an item at the same position.
     fileprivate func completes(_ item: ItemSummary, isPlaceShared: Bool) -> Bool {
-        guard let announcement = self.announcement, announcement.kind == item.replayKind else { return false }
+        guard let announcement = self.announcement, announcement.kind == item.callKind else { return false }
         return !isPlaceShared || announcement.itemName != 0 && announcement.itemName == item.fingerprint
     }
 
@@ -410,7 +411,7 @@ extension CallStatements.Draft {
         item["status"] = nil
         let members = self.members
         return CallStatements.Unfinished(
-            call: members.replayed(at: outputIndex), json: members.completing(item.json),
+            call: members.call, outputIndex: outputIndex, json: members.completing(item.json),
             isNamed: announcement.itemName != 0)
     }
 
@@ -426,7 +427,7 @@ extension CallStatements.Draft {
     }
 
     /// Returns whether a whole text matches the announcement and the deltas.
-    fileprivate func allows(_ whole: [UInt8], _ kind: ReplayedToolCall.Kind) -> Bool {
+    fileprivate func allows(_ whole: [UInt8], _ kind: FinishedCall.Kind) -> Bool {
         guard !whole.isEmpty else { return true }
         let announced = self.announcement?.payload ?? []
         return (self.isMixed || self.text.isCompleted(by: whole, as: kind, isClosed: self.hasClosingText))
@@ -472,7 +473,7 @@ extension [UInt8] {
     ///
     /// A function's arguments stop early where they are no object yet. A custom tool's input is any text, so that only
     /// deltas can; `isClosed` says that the text so far is a closing event's.
-    fileprivate func isCompleted(by whole: [UInt8], as kind: ReplayedToolCall.Kind, isClosed: Bool) -> Bool {
+    fileprivate func isCompleted(by whole: [UInt8], as kind: FinishedCall.Kind, isClosed: Bool) -> Bool {
         if self.isEmpty || self == whole { return true }
         let isLonger = whole.starts(with: self)
         if isLonger, kind == .custom { return !isClosed }

@@ -1,5 +1,4 @@
 import ResponseEvents
-import StreamSession
 
 /// The calls in a complete response's list of items, each paired with the call that came before the end.
 ///

@@ -154,7 +154,7 @@ package struct ReplayLedger: Sendable {
     private(set) var settledItemCount = 0
 
     /// The number of bytes of replayed output that were compared and withheld, over all attempts; of a tool call, its
-    /// arguments.
+    /// content.
     package private(set) var verifiedByteCount = 0
 
     /// Creates the ledger of a turn without output, which keeps at most `byteCountLimit` bytes of each kind of output.
@@ -269,10 +269,15 @@ package struct ReplayLedger: Sendable {
 
     /// Decides about a finished tool call, and records it when it is to be delivered.
     ///
+    /// Calls are equal when the bytes of their content and their output indices are. The content has no identifier of
+    /// the call, as a server gives a new one to a repeated request.
+    ///
     /// Each is another call, with the content and the output index of an earlier one too: the caller passes no call a
     /// second time in one attempt.
-    package mutating func admitToolCall(_ call: ReplayedToolCall) -> Admission {
-        guard self.phase != .diverged, let call = call.shifted(by: self.settledItemCount) else { return self.diverge() }
+    package mutating func admitToolCall(_ content: [UInt8], at outputIndex: Int) -> Admission {
+        let (outputIndex, hasOverflown) = outputIndex.addingReportingOverflow(self.settledItemCount)
+        guard self.phase != .diverged, !hasOverflown else { return self.diverge() }
+        let call = ToolCallChannel.Call(content: content, outputIndex: outputIndex)
         switch self.calls.match(call) {
         case .unknown:
             guard self.phase == .following else { return self.diverge() }
@@ -280,7 +285,7 @@ package struct ReplayLedger: Sendable {
             return .deliver(from: 0)
 
         case .expected:
-            self.verifiedByteCount += call.arguments.utf8.count
+            self.verifiedByteCount += content.count
             if self.calls.isCaughtUp { self.channelCaughtUp() }
             return .swallow
 

@@ -4,6 +4,16 @@
 /// number of equal ones before it, not by its position alone: some servers give several items of a response the same
 /// one.
 struct ToolCallChannel: Sendable {
+    /// A call, as it is expected again.
+    struct Call: Hashable, Sendable {
+        /// The tool and its arguments, in a form in which equal calls have the same bytes.
+        ///
+        /// Identifiers are not included, as a server gives new ones to a repeated request.
+        let content: [UInt8]
+        /// The item's position in the response's output.
+        let outputIndex: Int
+    }
+
     /// The relation of a call that has arrived to those that were delivered.
     enum Match: Equatable {
         /// It was never delivered, or less often.
@@ -14,9 +24,9 @@ struct ToolCallChannel: Sendable {
         case contradiction
     }
 
-    private var calls: [ReplayedToolCall] = []
+    private var calls: [Call] = []
     /// The position of each call, of equal ones that of the last.
-    private var lastPositions: [ReplayedToolCall: Int] = [:]
+    private var lastPositions: [Call: Int] = [:]
     /// The number of calls that are not expected again.
     private var settledCount = 0
     /// The number of calls that the current attempt has repeated or produced, including the settled ones.
@@ -32,14 +42,14 @@ struct ToolCallChannel: Sendable {
     mutating func rewind() { self.cursor = self.settledCount }
 
     /// Records a new call; the channel must be caught up.
-    mutating func append(_ call: ReplayedToolCall) {
+    mutating func append(_ call: Call) {
         self.lastPositions[call] = self.calls.count
         self.calls.append(call)
         self.cursor = self.calls.count
     }
 
     /// Compares a call with those that were delivered.
-    mutating func match(_ call: ReplayedToolCall) -> Match {
+    mutating func match(_ call: Call) -> Match {
         guard let last = self.lastPositions[call], last >= self.cursor else { return .unknown }
         guard self.calls[self.cursor] == call else { return .contradiction }
         self.cursor += 1

@@ -95,8 +95,8 @@ package struct Delivery: ~Copyable, Sendable {
     }
 
     /// Decides about a finished tool call.
-    mutating func admit(_ call: ReplayedToolCall) -> ReplayLedger.Admission {
-        let admission = self.ledger.admitToolCall(call)
+    mutating func admitToolCall(_ content: [UInt8], at outputIndex: Int) -> ReplayLedger.Admission {
+        let admission = self.ledger.admitToolCall(content, at: outputIndex)
         self.note(admission)
         return admission
     }

@@ -377,10 +377,10 @@ extension TurnStateMachine {
         return self.perform(self.delivery.admit(bytes, in: slot))
     }
 
-    /// Decides about a finished tool call for the consumer.
-    package mutating func toolCallReceived(_ call: ReplayedToolCall, attempt: Int) -> Action {
+    /// Decides about a finished tool call for the consumer; its content is that of `ReplayLedger.admitToolCall`.
+    package mutating func toolCallReceived(_ content: [UInt8], at outputIndex: Int, attempt: Int) -> Action {
         guard self.isReading(attempt) else { return .ignore }
-        return self.perform(self.delivery.admit(call))
+        return self.perform(self.delivery.admitToolCall(content, at: outputIndex))
     }
 
     /// Decides about an event of the wire that is to be passed on unparsed.

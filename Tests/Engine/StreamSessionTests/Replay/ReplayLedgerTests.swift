@@ -260,13 +260,27 @@ extension ReplaySlot {
     }
 }
 
-extension ReplayedToolCall {
+/// A finished call of a response.
+struct SimulatedCall: Equatable {
+    let outputIndex: Int
+    let content: [UInt8]
+
     static func weather(_ outputIndex: Int, arguments: String = #"{"city":"Oslo"}"#) -> Self {
-        Self(outputIndex: outputIndex, name: "get_weather", arguments: arguments)
+        Self(outputIndex: outputIndex, content: Array(arguments.utf8))
+    }
+}
+
+extension TurnStateMachine {
+    mutating func toolCallReceived(_ call: SimulatedCall, attempt: Int) -> Action {
+        self.toolCallReceived(call.content, at: call.outputIndex, attempt: attempt)
     }
 }
 
 extension ReplayLedger {
+    mutating func admitToolCall(_ call: SimulatedCall) -> Admission {
+        self.admitToolCall(call.content, at: call.outputIndex)
+    }
+
     mutating func admit(_ text: String, in slot: ReplaySlot) -> Admission {
         self.admit(Array(text.utf8).span, in: slot)
     }

@@ -7,7 +7,7 @@ struct SimulatedResponse {
     struct Piece: Equatable {
         enum Content: Equatable {
             case scalar(Unicode.Scalar)
-            case call(ReplayedToolCall)
+            case call(SimulatedCall)
         }
 
         let slot: ReplaySlot

@@ -112,7 +112,7 @@ import Testing
         var machine = Self.exchanging()
         machine.steered()
         let slot = ReplaySlot(.text, outputIndex: 0)
-        let call = ReplayedToolCall(.function, outputIndex: 1, name: "f", namespace: nil, arguments: "{}")
+        let call = SimulatedCall.weather(1)
         #expect(machine.deltaReceived("one", in: slot, attempt: 1) == .deliver(from: 0))
         #expect(machine.toolCallReceived(call, attempt: 1) == .deliver(from: 0))
         #expect(machine.toolCallReceived(call, attempt: 1) == .deliver(from: 0))

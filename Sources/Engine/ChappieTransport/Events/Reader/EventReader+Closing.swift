@@ -79,9 +79,9 @@ extension EventReader {
             return self.follow(.differs, at: place)
         }
         for unfinished in summary.output.isEmpty ? self.calls.unfinished() : [] {
-            self.record.finished(unfinished.json, at: unfinished.call.outputIndex, isNamed: unfinished.isNamed)
+            self.record.finished(unfinished.json, at: unfinished.outputIndex, isNamed: unfinished.isNamed)
             self.hasWaitingCalls = self.options.runsCalls
-            self.receivedUnfinished(unfinished.call, attempt: attempt) {
+            self.receivedUnfinished(unfinished.call, at: unfinished.outputIndex, attempt: attempt) {
                 String(decoding: unfinished.json, as: UTF8.self)
             }
             guard self.end == nil else { return false }
@@ -95,7 +95,7 @@ extension EventReader {
         }
         if !calls.isEmpty { self.hasWaitingCalls = self.options.runsCalls }
         for call in calls {
-            self.receivedUnfinished(call.members.replayed(at: call.outputIndex), attempt: attempt) {
+            self.receivedUnfinished(call.members.call, at: call.outputIndex, attempt: attempt) {
                 String(decoding: call.json, as: UTF8.self)
             }
             guard self.end == nil else { return false }
@@ -273,7 +273,7 @@ extension EventReader {
 
     /// Handles the whole text that closes a call's deltas; returns false when that ends the attempt.
     mutating func closeCall(
-        _ kind: ReplayedToolCall.Kind, with text: BorrowedText, _ event: ResponseEvent, at outputIndex: Int
+        _ kind: FinishedCall.Kind, with text: BorrowedText, _ event: ResponseEvent, at outputIndex: Int
     ) -> Bool {
         let verdict = self.calls.closed(
             text, kind, at: outputIndex, itemName: event.itemName, name: self.closingName,

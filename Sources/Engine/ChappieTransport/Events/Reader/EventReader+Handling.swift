@@ -72,7 +72,7 @@ extension EventReader {
             return unsafe self.received(error, json: json)
         case .delta(let kind, let outputIndex, let partIndex, let text):
             let place = self.machine.delivery.place(of: event.itemName, at: outputIndex)
-            if kind.replayKind != nil {
+            if kind.callKind != nil {
                 guard self.wroteCall(text, event, at: place) else { return .ended }
             }
             guard !self.machine.delivery.isAside(place),
@@ -88,7 +88,7 @@ extension EventReader {
             let place = self.machine.delivery.place(of: name, at: outputIndex)
             if let slot = ReplaySlot(kind, outputIndex: place, partIndex: partIndex) {
                 self.close(slot, with: text, name: name, attempt: attempt)
-            } else if let call = kind.replayKind {
+            } else if let call = kind.callKind {
                 guard self.closeCall(call, with: text, event, at: place) else { return .ended }
             }
             unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
@@ -143,7 +143,7 @@ extension ResponseEvent {
 
 extension ResponseEvent.DeltaKind {
     /// The function or tool of the call whose arguments or input the text is; nil for any other text.
-    fileprivate var replayKind: ReplayedToolCall.Kind? {
+    fileprivate var callKind: FinishedCall.Kind? {
         switch self {
         case .functionArguments: .function
         case .customInput: .custom

@@ -68,11 +68,13 @@ extension EventReader {
             (members, itemJSON, isCompleted) = (whole, whole.completing(itemJSON), true)
         }
         self.record.finished(itemJSON, at: outputIndex, isNamed: item.id != nil, call: self.calls.newestCall)
-        let call = members.replayed(at: outputIndex)
+        let call = members.call
         if isCompleted {
-            self.receivedUnfinished(call, attempt: attempt) { String(decoding: itemJSON, as: UTF8.self) }
+            self.receivedUnfinished(call, at: outputIndex, attempt: attempt) {
+                String(decoding: itemJSON, as: UTF8.self)
+            }
         } else if self.options.handsOverCalls {
-            self.handOver(call, type: String(event.typeName), attempt: attempt) {
+            self.handOver(call, at: outputIndex, type: String(event.typeName), attempt: attempt) {
                 unsafe String(decoding: json, as: UTF8.self)
             }
         }
@@ -80,21 +82,23 @@ extension EventReader {
     }
 
     /// Handles a call whose item has no end, or leaves members out: it is delivered as if it had them.
-    mutating func receivedUnfinished(_ call: ReplayedToolCall, attempt: Int, json: () -> String) {
+    mutating func receivedUnfinished(_ call: FinishedCall, at outputIndex: Int, attempt: Int, json: () -> String) {
         guard self.options.handsOverCalls else { return }
         let type = "response.output_item.done"
-        self.handOver(call, type: type, attempt: attempt) {
-            #"{"type":"\#(type)","output_index":\#(call.outputIndex),"item":\#(json())}"#
+        self.handOver(call, at: outputIndex, type: type, attempt: attempt) {
+            #"{"type":"\#(type)","output_index":\#(outputIndex),"item":\#(json())}"#
         }
     }
 
-    private mutating func handOver(_ call: ReplayedToolCall, type: String, attempt: Int, payload: () -> String) {
+    private mutating func handOver(
+        _ call: FinishedCall, at outputIndex: Int, type: String, attempt: Int, payload: () -> String
+    ) {
         let wasVerified = self.machine.isReplayVerifiedInPlace()
-        let action = self.machine.toolCallReceived(call, attempt: attempt)
+        let action = self.machine.toolCallReceived(call.content, at: outputIndex, attempt: attempt)
         if !wasVerified, self.machine.isReplayVerifiedInPlace() { self.replayVerified() }
         switch action {
         case .deliver:
-            _ = self.machine.rawReceived(type: type, outputIndex: call.outputIndex, attempt: attempt)
+            _ = self.machine.rawReceived(type: type, outputIndex: outputIndex, attempt: attempt)
             self.deliver(.raw(type: type, payload: payload()))
         case .ignore:
             return
