@@ -233,10 +233,12 @@ let package = Package(
             swiftSettings: baseSettings),
         .testTarget(
             name: "ChappieTransportTests",
-            dependencies: ["ChappieTransport", "StreamSession", "StreamTransport", "TransportSurface"],
+            dependencies: [
+                "ChappieTransport", "ResponseEvents", "StreamSession", "StreamTransport", "TransportSurface",
+            ],
             swiftSettings: baseSettings),
         .testTarget(
-            name: "ChappieTests", dependencies: ["Chappie", "ChappieTransport", "StreamTransport"],
+            name: "ChappieTests", dependencies: ["Chappie", "ChappieTransport", "ResponseEvents", "StreamTransport"],
             swiftSettings: baseSettings),
         .testTarget(
             name: "ChappieSignInTests",
@@ -258,7 +260,8 @@ let package = Package(
             dependencies: [
                 "CTLSHandshake", "CTestServerTLS", "Chappie", "ChappieCommand", "ChappieDiagnosis", "ChappieSignIn",
                 "ChappieTestServer", "ChappieTransport", "Deflate", "EventSource", "LibwebsocketsTransport",
-                "PathDiagnosis", "StreamTransport", "TransportSurface", "WebSocketClient", "WebSocketProtocol",
+                "PathDiagnosis", "ResponseEvents", "StreamTransport", "TransportSurface", "WebSocketClient",
+                "WebSocketProtocol",
             ],
             swiftSettings: baseSettings),
     ],

@@ -80,7 +80,7 @@ struct Walk {
             },
             Walk(name: "calls of a turn", count: 1_000) { count in
                 let calls = (0..<count).map {
-                    CompletedResponse.Call(callID: "c\($0)", name: "t", namespace: nil, payload: "{}", isCustom: false)
+                    FinishedCall(callID: "c\($0)", name: "t", payload: "{}")
                 }
                 return {
                     var journal = TurnJournal(input: [])

@@ -1,5 +1,6 @@
 // Limits of a turn at zero, below zero and at their types' limits.
 import ChappieTransport
+import ResponseEvents
 import StreamTransport
 import Testing
 
@@ -15,8 +16,8 @@ import Testing
         return TurnSetup(configuration, transport: ChappieStreamingTransport(configuration: configuration.engine))
     }
 
-    private static let call = CompletedResponse.Call(
-        callID: "c", name: "f", namespace: nil, payload: "{}", isCustom: false)
+    private static let call = FinishedCall(
+        callID: "c", name: "f", payload: "{}")
 
     @Test(arguments: counts) func atLeastOneToolRunsAtATime(count: Int) {
         let setup = Self.setup { $0.concurrentTools = count }

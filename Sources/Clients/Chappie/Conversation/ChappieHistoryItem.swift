@@ -71,8 +71,8 @@ public struct ChappieHistoryItem: Sendable, Equatable {
 
     /// The call of a tool; nil for other items.
     public var call: ChappieToolCall? {
-        guard case .call(let call)? = InputItem(self.bytes)?.part else { return nil }
-        return ChappieToolCall(callID: call.callID ?? "", name: call.name, arguments: call.payload)
+        guard let call = InputItem(self.bytes)?.call else { return nil }
+        return ChappieToolCall(callID: call.callID, name: call.name, arguments: call.payload)
     }
 
     /// The identifier of the call whose output the item is; nil for other items.

@@ -208,12 +208,11 @@ extension ConversationTurn {
     ///
     /// The engine asks for it inside `next()`, so its events for the consumer come with the next event.
     private func output(ofCarriedCall json: String) async throws -> [UInt8] {
-        guard let item = InputItem(Array(json.utf8)), case .call(let call) = item.part, let callID = call.callID else {
+        guard let call = InputItem(json.utf8)?.call, !call.callID.isEmpty else {
             throw ChappieClientError.invalidResponse
         }
         self.shared.withLock { $0.hasCarriedCalls = true }
-        let (number, actions) = self.machine.callCarried(
-            CompletedResponse.Call(call, callID: callID), now: self.now)
+        let (number, actions) = self.machine.callCarried(call, now: self.now)
         try self.performAtOnce(actions)
         guard let number else { throw CancellationError() }
         while true {

@@ -1,4 +1,4 @@
-package import ChappieTransport
+package import ResponseEvents
 
 /// The items of a turn so far.
 ///
@@ -6,7 +6,7 @@ package import ChappieTransport
 package struct TurnJournal: Sendable, Equatable {
     /// A call that waits for its output.
     private struct OpenCall: Equatable {
-        let call: CompletedResponse.Call
+        let call: FinishedCall
         var output: [UInt8]?
     }
 
@@ -14,26 +14,26 @@ package struct TurnJournal: Sendable, Equatable {
     package private(set) var items: [[UInt8]]
     private var openCalls: [OpenCall] = []
     /// The positions of the open calls, by `call_id`: a response may have thousands.
-    private var positions: [String: Int] = [:]
+    private var positions: [ExactText: Int] = [:]
     private var hasCompletedResponse = false
 
     /// Creates the journal of a turn with its input.
     package init(input: [[UInt8]]) { self.items = input }
 
     /// Records a complete response.
-    package mutating func completed(_ items: [[UInt8]], calls: [CompletedResponse.Call]) {
+    package mutating func completed(_ items: [[UInt8]], calls: [FinishedCall]) {
         self.items += items
         self.hasCompletedResponse = true
         // A call that occurs twice has one output.
-        for call in calls where self.positions[call.callID] == nil {
-            self.positions[call.callID] = self.openCalls.count
+        for call in calls where self.positions[ExactText(call.callID)] == nil {
+            self.positions[ExactText(call.callID)] = self.openCalls.count
             self.openCalls.append(OpenCall(call: call))
         }
     }
 
     /// Records the output of a call of the newest response.
     package mutating func answered(_ callID: String, with output: [UInt8]) {
-        guard let position = self.positions[callID] else { return }
+        guard let position = self.positions[ExactText(callID)] else { return }
         self.openCalls[position].output = output
     }
 

@@ -17,10 +17,10 @@ import ResponseEvents
 ///
 /// A function does not run, and no approval is asked for, when its arguments are not one JSON object, when a member
 /// that the schema's `required` names is missing, or when the `type` of an outermost property differs. The call has
-/// then failed, and its output tells the model why, with the offset in bytes. Empty arguments are `{}`, which many
-/// models write for functions without parameters; arguments that are absent or `null` are not an object. An optional
-/// member may be `null`, and the tool checks the rest of the schema. A function that is called as a custom tool, a
-/// custom tool that is called as a function, and a call that the server marks as incomplete do not run either.
+/// then failed, and its output tells the model why, with the offset in bytes. Empty and absent arguments are `{}`, as
+/// many models write none for functions without parameters. An optional member may be `null`, and the tool checks the
+/// rest of the schema. A function that is called as a custom tool, a custom tool that is called as a function, and a
+/// call that the server marks as incomplete do not run either.
 ///
 /// A call with a `namespace` other than the tool's name belongs to another tool:
 /// `ChappieClientError.missingToolHandler`.

@@ -76,9 +76,7 @@ struct ToolLoopStateMachine: Sendable {
     }
 
     private struct Entry {
-        let call: CompletedResponse.Call
-        /// The call in canonical form, by which a repetition is recognised.
-        let canonical: CompletedResponse.Call
+        let call: FinishedCall
         let policy: ChappieToolPolicy
         let startedAt: Duration
         var progress: Progress
@@ -97,7 +95,7 @@ struct ToolLoopStateMachine: Sendable {
     // MARK: What the driver asks
 
     /// Returns the call with a number.
-    func call(_ number: Int) -> CompletedResponse.Call { self.entries[number].call }
+    func call(_ number: Int) -> FinishedCall { self.entries[number].call }
 
     /// Returns the output of a call, once it has one.
     func output(of number: Int) -> ToolOutput? {
@@ -106,15 +104,15 @@ struct ToolLoopStateMachine: Sendable {
     }
 
     /// The calls that have an output, whose responses are complete or broken.
-    var answeredCalls: [CompletedResponse.Call] {
-        self.entries.indices.filter { self.output(of: $0) != nil }.map { self.call($0).canonical }
+    var answeredCalls: [FinishedCall] {
+        self.entries.indices.filter { self.output(of: $0) != nil }.map { self.call($0) }
     }
 
     // MARK: Inputs
 
     /// Handles a complete response, with its calls that have no output yet.
     mutating func responseCompleted(
-        calls: [CompletedResponse.Call], endsTurn: Bool, now: Duration
+        calls: [FinishedCall], endsTurn: Bool, now: Duration
     ) -> [Action] {
         switch self.state {
         case .responding:
@@ -136,10 +134,10 @@ struct ToolLoopStateMachine: Sendable {
     ///
     /// Its output is available once `output(of:)` returns it. A call that was known before keeps its number and does
     /// not run again. The number is nil when the turn is over.
-    mutating func callCarried(_ call: CompletedResponse.Call, now: Duration) -> (number: Int?, actions: [Action]) {
+    mutating func callCarried(_ call: FinishedCall, now: Duration) -> (number: Int?, actions: [Action]) {
         switch self.state {
         case .responding:
-            if let number = self.known(call.canonical) { return (number, []) }
+            if let number = self.known(call) { return (number, []) }
             let number = self.entries.count
             if let error = self.refusal(of: [call], isLast: false) { return (nil, self.fail(error)) }
             return (number, self.start(call, now: now) + self.runQueued())
@@ -198,21 +196,18 @@ struct ToolLoopStateMachine: Sendable {
     /// Returns the reason for which calls cannot be answered; nil when they can.
     ///
     /// It is checked before any of them runs, so that none runs in vain.
-    private func refusal(of calls: [CompletedResponse.Call], isLast: Bool = true) -> ChappieClientError? {
+    private func refusal(of calls: [FinishedCall], isLast: Bool = true) -> ChappieClientError? {
         let limits = self.rules.limits
         if isLast, self.responseCount >= limits.roundTrips { return .toolLoopLimitExceeded(limits.roundTrips) }
-        let canonical = calls.map(\.canonical)
-        let news = canonical.filter { self.known($0) == nil }
-        if self.entries.count + news.count > limits.toolCalls { return .toolLoopLimitExceeded(limits.toolCalls) }
+        let newCount = calls.count { self.known($0) == nil }
+        if self.entries.count + newCount > limits.toolCalls { return .toolLoopLimitExceeded(limits.toolCalls) }
         for (index, call) in calls.enumerated() {
             guard let policy = self.rules.policies[call.toolName] else { return .missingToolHandler(call.toolName) }
             if policy == .ask, !self.rules.canAsk {
                 return .toolApprovalDenied(call.name, "there is no approval handler")
             }
             // One output cannot answer two different calls.
-            let isAnswerShared = canonical[..<index].contains {
-                $0.callID == call.callID && $0 != canonical[index]
-            }
+            let isAnswerShared = calls[..<index].contains { $0.callID.isExactly(call.callID) && $0 != call }
             if isAnswerShared { return .invalidResponse }
         }
         return nil
@@ -246,16 +241,14 @@ struct ToolLoopStateMachine: Sendable {
     /// Returns the number of a call that the turn has met before.
     ///
     /// The server's identifier of a call is used once. A call with the same identifier and other content is another
-    /// call. The spelling of the arguments is ignored, so the call has to be canonical.
-    private func known(_ canonical: CompletedResponse.Call) -> Int? {
-        self.entries.lastIndex { $0.canonical == canonical }
-    }
+    /// call.
+    private func known(_ call: FinishedCall) -> Int? { self.entries.lastIndex { $0.call == call } }
 
-    private mutating func begin(_ calls: [CompletedResponse.Call], now: Duration) -> [Action] {
+    private mutating func begin(_ calls: [FinishedCall], now: Duration) -> [Action] {
         self.round = []
         var actions: [Action] = []
         for call in calls {
-            if let number = self.known(call.canonical) {
+            if let number = self.known(call) {
                 // It occurs twice, or was answered before: its output is used, and it does not run again.
                 if let output = self.output(of: number), !self.round.contains(number) {
                     actions.append(.record(number, output))
@@ -270,16 +263,13 @@ struct ToolLoopStateMachine: Sendable {
     }
 
     /// Announces a call, and decides whether it runs.
-    private mutating func start(_ call: CompletedResponse.Call, now: Duration) -> [Action] {
+    private mutating func start(_ call: FinishedCall, now: Duration) -> [Action] {
         let number = self.entries.count
-        let canonical = call.canonical
-        // A function that is called with empty arguments is called with an empty object.
-        let call = canonical.payload == "{}" && !call.isCustom ? canonical : call
         let policy = self.rules.policies[call.name] ?? .deny
         let request = ChappieToolExecutionRequest(
             callID: call.callID, name: call.name, arguments: call.payload, policy: policy)
         var actions: [Action] = [.deliver(.toolCallRequested(request))]
-        self.entries.append(Entry(call: call, canonical: canonical, policy: policy, startedAt: now, progress: .queued))
+        self.entries.append(Entry(call: call, policy: policy, startedAt: now, progress: .queued))
         if let output = self.outputWithoutRunning(call, policy) {
             self.entries[number].progress = .done(output)
             actions += [.record(number, output), .deliver(self.result(of: number, output, now: now))]
@@ -292,15 +282,15 @@ struct ToolLoopStateMachine: Sendable {
     }
 
     /// Returns the output of a call that must not run; nil for one that may.
-    private func outputWithoutRunning(_ call: CompletedResponse.Call, _ policy: ChappieToolPolicy) -> ToolOutput? {
+    private func outputWithoutRunning(_ call: FinishedCall, _ policy: ChappieToolPolicy) -> ToolOutput? {
         if policy == .deny { return ToolOutput(status: .denied, text: "This tool may not be used.", of: call) }
         return self.fault(of: call).map { ToolOutput(status: .failed, text: $0, of: call) }
     }
 
     /// Returns the fault of a call's input, for the model; nil when the tool can take it.
-    private func fault(of call: CompletedResponse.Call) -> String? {
+    private func fault(of call: FinishedCall) -> String? {
         if call.isIncomplete { return "The tool was not run: the call is incomplete." }
-        if call.isCustom {
+        if call.kind == .custom {
             let isFunction = self.rules.schemas[call.name] != nil
             return isFunction ? "The tool was not run: it is a function, and takes a JSON object." : nil
         }
@@ -346,14 +336,11 @@ struct ToolLoopStateMachine: Sendable {
     }
 }
 
-extension CompletedResponse.Call {
+extension FinishedCall {
     /// The name of the tool, with the namespace before it where that is not the tool's own.
     ///
     /// A host's tools have none; some servers name a function's namespace after the function.
     fileprivate var toolName: String {
-        guard let namespace = self.namespace, !namespace.isEmpty, !namespace.isExactly(self.name) else {
-            return self.name
-        }
-        return "\(namespace).\(self.name)"
+        self.namespace.isEmpty || self.namespace.isExactly(self.name) ? self.name : "\(self.namespace).\(self.name)"
     }
 }

@@ -10,7 +10,7 @@ struct ToolOutput: Sendable, Equatable {
     let item: [UInt8]
 
     /// Creates the output of a result, no longer than `byteCount`.
-    init(_ result: ChappieToolResult, of call: CompletedResponse.Call, byteCount: Int) {
+    init(_ result: ChappieToolResult, of call: FinishedCall, byteCount: Int) {
         self.status = ChappieToolStatus(result.status)
         let value: [UInt8]
         switch result.output {
@@ -27,18 +27,18 @@ struct ToolOutput: Sendable, Equatable {
     }
 
     /// Creates the output of a call that did not run.
-    init(status: ChappieToolStatus, text: String, of call: CompletedResponse.Call) {
+    init(status: ChappieToolStatus, text: String, of call: FinishedCall) {
         self.status = status
         self.text = text
         self.item = Self.item(JSONText.string(text), of: call)
     }
 
     /// Returns the output of a call whose turn ended before it had one, as an input item.
-    static func aborted(of call: CompletedResponse.Call) -> [UInt8] { self.item(JSONText.string("aborted"), of: call) }
+    static func aborted(of call: FinishedCall) -> [UInt8] { self.item(JSONText.string("aborted"), of: call) }
 
-    private static func item(_ value: [UInt8], of call: CompletedResponse.Call) -> [UInt8] {
+    private static func item(_ value: [UInt8], of call: FinishedCall) -> [UInt8] {
         var object = JSONObjectText()
-        object.setText(call.isCustom ? "custom_tool_call_output" : "function_call_output", for: "type")
+        object.setText(call.kind == .custom ? "custom_tool_call_output" : "function_call_output", for: "type")
         object.setText(call.callID, for: "call_id")
         object["output"] = value[...]
         return object.json

@@ -15,6 +15,8 @@ struct CallMembers {
     var payload: String?
     /// The kind of the called tool.
     let kind: FinishedCall.Kind
+    /// Indicates whether the statement has a call whose item the model did not finish.
+    var isIncomplete = false
 
     /// Creates a statement; an empty payload is none.
     init(
@@ -32,6 +34,7 @@ struct CallMembers {
         self.init(
             callID: item.callID, name: item.name, namespace: item.namespace, payload: item.payload,
             kind: item.callKind)
+        self.isIncomplete = item.status == "incomplete"
     }
 
     /// Returns the statement with the members that it leaves out, as far as other statements have them.
@@ -69,7 +72,7 @@ struct CallMembers {
     var call: FinishedCall {
         FinishedCall(
             self.kind, callID: self.callID ?? "", name: self.name ?? "", namespace: self.namespace ?? "",
-            payload: self.payload ?? "")
+            payload: self.payload ?? "", isIncomplete: self.isIncomplete)
     }
 
     /// A number that two calls share only if they call the same tool in the same way, apart from their `call_id`.
@@ -99,14 +102,4 @@ extension String {
 extension ItemSummary {
     /// The kind of tool that a call names.
     var callKind: FinishedCall.Kind { self.kind == .functionCall ? .function : .custom }
-}
-
-extension InputItem.Call {
-    /// The digest that the call has as a finished item (`CallMembers.digest`).
-    var digest: Int {
-        CallMembers(
-            name: self.name, namespace: self.namespace.flatMap { $0.isEmpty ? nil : $0 }, payload: self.payload,
-            kind: self.isCustom ? .custom : .function
-        ).digest
-    }
 }

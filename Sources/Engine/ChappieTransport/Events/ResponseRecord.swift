@@ -8,6 +8,16 @@ struct ResponseRecord {
     private struct Item {
         var outputIndex: Int
         var json: [UInt8]
+        /// The call that the item is; nil for any other item.
+        var call: FinishedCall?
+
+        /// Completes the item of a call with members that a statement has.
+        mutating func complete(with members: CallMembers) {
+            let json = members.completing(self.json)
+            guard json != self.json else { return }
+            self.json = json
+            self.call = InputItem(json)?.call
+        }
     }
 
     /// A call that only the end of the response has.
@@ -15,7 +25,7 @@ struct ResponseRecord {
         /// The call's position in the end's list.
         let outputIndex: Int
         /// The call, with what statements before the end say.
-        let members: CallMembers
+        let call: FinishedCall
         /// The item with these members.
         let json: [UInt8]
     }
@@ -59,21 +69,23 @@ struct ResponseRecord {
     /// Records a finished item, `isNamed` if it has an identifier.
     ///
     /// An item that has come before is omitted: one with an identifier at any position, one without at the same
-    /// position. Beyond the limit no item is kept: a part of them would be another response. `call` is the number of a
-    /// call in `CallStatements`.
-    mutating func finished(_ json: [UInt8], at outputIndex: Int, isNamed: Bool, call: Int? = nil) {
+    /// position. Beyond the limit no item is kept: a part of them would be another response. `call` is the call that the
+    /// item is, and `number` its number in `CallStatements`.
+    mutating func finished(
+        _ json: [UInt8], at outputIndex: Int, isNamed: Bool, call: FinishedCall? = nil, number: Int? = nil
+    ) {
         guard self.seen[isNamed ? -1 : outputIndex, default: []].insert(json).inserted else { return }
         guard self.takes(json) else { return }
-        if let call { self.indicesByCall[call] = self.items.count }
-        self.items.append(Item(outputIndex: outputIndex, json: json))
+        if let number { self.indicesByCall[number] = self.items.count }
+        self.items.append(Item(outputIndex: outputIndex, json: json, call: call))
     }
 
     /// Completes the item of a finished call, by its number, with members that a later statement has.
     mutating func complete(call: Int, with members: CallMembers) {
         guard let index = self.indicesByCall[call] else { return }
-        let json = self.items[index].json
-        self.items[index].json = members.completing(json)
-        self.byteCount += self.items[index].json.count - json.count
+        self.byteCount -= self.items[index].json.count
+        self.items[index].complete(with: members)
+        self.byteCount += self.items[index].json.count
     }
 
     private mutating func takes(_ json: [UInt8]) -> Bool {
@@ -97,7 +109,7 @@ struct ResponseRecord {
     /// only the list has, at its position there.
     /// - Returns: the calls that have not come before, with their positions.
     mutating func completed(
-        _ summary: ResponseSummary, responseID: String?, answered: [CompletedResponse.Call] = [],
+        _ summary: ResponseSummary, responseID: String?, answered: [FinishedCall] = [],
         isPlaceShared: Bool = false, members: (ItemSummary, Int) -> CallMembers? = { _, _ in nil }
     ) -> [NewCall] {
         self.isComplete = true
@@ -114,19 +126,17 @@ struct ResponseRecord {
     /// Replaces the items by those of a list; for calls that came before, only their positions are taken from the list,
     /// and members that they leave out.
     private mutating func replaceItems(
-        by list: [ItemSummary], answered: [CompletedResponse.Call], isPlaceShared: Bool,
+        by list: [ItemSummary], answered: [FinishedCall], isPlaceShared: Bool,
         members: (ItemSummary, Int) -> CallMembers?
     ) -> [NewCall] {
         let hasItems = !self.items.isEmpty
-        let parsed: [(item: Item, call: InputItem.Call)] = self.items.compactMap { item in
-            guard case .call(let call)? = InputItem(item.json)?.part else { return nil }
-            return (item, call)
-        }
+        let parsed = self.items.compactMap { item in item.call.map { (item: item, call: $0) } }
         var calls = parsed.map(\.item)
-        let known = parsed.map {
-            ListedCalls.Known(callID: $0.call.callID.map(ExactText.init), outputIndex: $0.item.outputIndex)
+        let known = parsed.map { item, call in
+            ListedCalls.Known(
+                callID: call.callID.isEmpty ? nil : ExactText(call.callID), outputIndex: item.outputIndex)
         }
-        let pairs = ListedCalls(list, among: known) { parsed[$0].call.digest }
+        let pairs = ListedCalls(list, among: known) { parsed[$0].call.content.hashValue }
         self.removeItems()
         let answeredCalls = Set(answered)
         let canTellLeftOver = !answered.isEmpty && list.allSatisfy { !$0.isCall || $0.callID != nil }
@@ -134,28 +144,32 @@ struct ResponseRecord {
         var newCalls: [NewCall] = []
         for (index, item) in list.enumerated() {
             var json = unsafe Array(item.json.utf8)
+            var call: FinishedCall?
             if item.isCall {
                 if let place = pairs.known[index] {
                     calls[place].outputIndex = index
-                    let hasItsName = item.callID.map { parsed[place].call.callID?.isExactly($0) == true } ?? false
-                    if !isPlaceShared || hasItsName {
-                        calls[place].json = CallMembers(item).completing(calls[place].json)
-                    }
+                    let hasItsName = item.callID.map(parsed[place].call.callID.isExactly) ?? false
+                    if !isPlaceShared || hasItsName { calls[place].complete(with: CallMembers(item)) }
                     // A call that the end marks as unfinished does not run.
-                    if item.status == "incomplete" { calls[place].json = json }
+                    if item.status == "incomplete" {
+                        calls[place].json = json
+                        calls[place].call = CallMembers(item).call
+                    }
                     listed.insert(place)
                     continue
                 }
-                let whole = members(item, index)
-                json = whole?.completing(json) ?? json
-                guard item.callID != nil || whole?.callID != nil || !hasItems else { continue }
-                newCalls.append(NewCall(outputIndex: index, members: whole ?? CallMembers(item), json: json))
+                let known = members(item, index)
+                json = known?.completing(json) ?? json
+                let whole = (known ?? CallMembers(item)).call
+                guard !whole.callID.isEmpty || !hasItems else { continue }
+                newCalls.append(NewCall(outputIndex: index, call: whole, json: json))
+                call = whole
             }
-            self.finished(json, at: index, isNamed: item.id != nil)
+            self.finished(json, at: index, isNamed: item.id != nil, call: call)
         }
         for (place, call) in calls.enumerated() {
             let isLeftOver =
-                canTellLeftOver && !listed.contains(place) && Self.call(call.json).map(answeredCalls.contains) == true
+                canTellLeftOver && !listed.contains(place) && call.call.map(answeredCalls.contains) == true
             if !isLeftOver, self.takes(call.json) { self.items.append(call) }
         }
         return newCalls
@@ -163,20 +177,16 @@ struct ResponseRecord {
 
     /// Returns whether the list of an end has a call that was answered in an earlier response, and that has not come in
     /// this one: it is the end of the earlier one.
-    func isLeftOver(_ list: [ItemSummary], answered: [CompletedResponse.Call]) -> Bool {
+    func isLeftOver(_ list: [ItemSummary], answered: [FinishedCall]) -> Bool {
         guard !answered.isEmpty else { return false }
         // Of each there may be thousands.
         let answered = Set(answered)
-        let own = Set(self.items.compactMap { Self.call($0.json) })
+        let own = Set(self.items.compactMap(\.call))
         return list.contains { item in
-            guard item.isCall, let call = Self.call(unsafe Array(item.json.utf8)) else { return false }
+            guard item.isCall else { return false }
+            let call = CallMembers(item).call
             return answered.contains(call) && !own.contains(call)
         }
-    }
-
-    private static func call(_ json: [UInt8]) -> CompletedResponse.Call? {
-        guard case .call(let call)? = InputItem(json)?.part, let callID = call.callID else { return nil }
-        return CompletedResponse.Call(call, callID: callID).canonical
     }
 
     private mutating func removeItems() {
@@ -198,7 +208,7 @@ struct ResponseRecord {
     mutating func continues(with items: [[UInt8]]) {
         self.isComplete = false
         if let usage = self.usage.take() { self.earlierUsages.append(usage) }
-        let own = self.outputItems
+        let own = self.outputItems.map(\.json)
         self.removeItems()
         for item in own + items where self.takes(item) { self.earlierItems.append(item) }
     }
@@ -215,14 +225,14 @@ struct ResponseRecord {
     private var totalUsage: ChappieTokenUsage? { self.earlierUsages.reduce(self.usage) { $1.adding($0) } }
 
     /// All items, as they were sent; those of the responses that this one continues come first.
-    var allItems: [[UInt8]] { self.earlierItems + self.outputItems + self.laterItems }
+    var allItems: [[UInt8]] { self.earlierItems + self.outputItems.map(\.json) + self.laterItems }
 
-    /// The items in the order of their positions, as they were sent.
-    private var outputItems: [[UInt8]] {
+    /// The items in the order of their positions.
+    private var outputItems: [Item] {
         // Some servers give several items one position: those keep the order in which they came.
         self.items.indices
             .sorted { (self.items[$0].outputIndex, $0) < (self.items[$1].outputIndex, $1) }
-            .map { self.items[$0].json }
+            .map { self.items[$0] }
     }
 
     /// Returns the response as the server described it at its end, without its text; nil when it is not complete.
@@ -245,7 +255,10 @@ struct ResponseRecord {
         response.serviceTier = self.serviceTier
         response.usage = self.totalUsage
         response.endsTurn = self.endsTurn && !self.needsAnswer
-        response.setItems((carried + self.allItems).compactMap { InputItem($0) })
+        let items = self.outputItems.compactMap { InputItem($0.json, call: $0.call) }
+        response.setItems(
+            (carried + self.earlierItems).compactMap { InputItem($0) } + items
+                + self.laterItems.compactMap { InputItem($0) })
         return response
     }
 }
@@ -253,27 +266,18 @@ struct ResponseRecord {
 extension CompletedResponse {
     /// Stores the items: of several calls with one `call_id` the first one counts.
     fileprivate mutating func setItems(_ items: [InputItem]) {
-        var calls: [ExactText: Call] = [:]
-        /// The calls whose `call_id` has come again, so that none is read twice.
-        var canonicalCalls: [ExactText: Call] = [:]
+        var calls: [ExactText: FinishedCall] = [:]
         var answered: Set<ExactText> = []
         for item in items {
             switch item.part {
+            case .call(let call) where call.callID.isEmpty:
+                self.hasAmbiguousCalls = true
             case .call(let call):
-                guard let callID = call.callID else {
-                    self.hasAmbiguousCalls = true
-                    break
-                }
-                let name = ExactText(callID)
-                let call = Call(call, callID: callID)
-                if let known = calls[name] {
-                    guard known != call, !self.hasAmbiguousCalls else { continue }
-                    let canonical = canonicalCalls[name] ?? known.canonical
-                    canonicalCalls[name] = canonical
-                    if canonical != call.canonical { self.hasAmbiguousCalls = true }
+                if let known = calls[ExactText(call.callID)] {
+                    if known != call { self.hasAmbiguousCalls = true }
                     continue
                 }
-                calls[name] = call
+                calls[ExactText(call.callID)] = call
                 self.calls.append(call)
             case .output(let callID):
                 answered.insert(ExactText(callID))

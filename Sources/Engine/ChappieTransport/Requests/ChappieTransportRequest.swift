@@ -1,3 +1,4 @@
+package import ResponseEvents
 package import StreamSession
 import TransportSurface
 
@@ -69,7 +70,7 @@ public struct ChappieTransportRequest: Sendable {
     /// the same.
     package var runsCalls = false
     /// The calls of earlier responses whose outputs the request has, in canonical form; for a caller that runs calls.
-    package var answeredCalls: [CompletedResponse.Call] = []
+    package var answeredCalls: [FinishedCall] = []
     /// The fault that the caller has found in its own request, with which the turn ends before anything is sent.
     package var fault: ChappieArgumentError?
     /// The source of the output of a carried call, in place of the configuration's.

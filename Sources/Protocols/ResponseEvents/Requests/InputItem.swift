@@ -4,29 +4,10 @@ import CSimdjson
 
 /// An item of a request's input: the JSON text of one object, and the facts about it that a turn needs.
 package struct InputItem: Equatable, Sendable {
-    /// A call of a tool that the caller runs.
-    package struct Call: Equatable, Sendable {
-        /// The identifier that the call's output refers to; nil when the server assigned none.
-        package let callID: String?
-        /// The tool's name; empty when absent.
-        package let name: String
-        /// The namespace of the tool.
-        package let namespace: String?
-        /// JSON text of a function's arguments, or the input of a custom tool.
-        ///
-        /// Arguments that a server sent as a JSON value are that value's JSON text; absent ones are `{}`, and an absent
-        /// input is empty.
-        package let payload: String
-        /// Indicates whether the tool's input is free text.
-        package let isCustom: Bool
-        /// Indicates whether the server reports that the model was cut off in the middle of the call.
-        package var isIncomplete = false
-    }
-
     /// The role of an item among the calls and outputs.
     package enum Part: Equatable, Sendable {
         /// A call that requires an output.
-        case call(Call)
+        case call(FinishedCall)
         /// The output of a call.
         case output(callID: String)
         /// An item that is neither.
@@ -45,7 +26,9 @@ package struct InputItem: Equatable, Sendable {
     /// `null`, and the members of an assistant's message parts other than the text: log probabilities and annotations.
     /// Unencrypted reasoning has no such form. All other members keep the text they were written in. An item that
     /// another one refers to by its identifier keeps it.
-    package init?(_ json: some Sequence<UInt8>) {
+    ///
+    /// `call` is the call that the item is, where the caller has it already.
+    package init?(_ json: some Sequence<UInt8>, call: FinishedCall? = nil) {
         guard var item = try? JSONObjectText(Array(json)) else { return nil }
         let type = item.string("type")?.word
         if type == "reasoning", item.string("encrypted_content") == nil { return nil }
@@ -61,7 +44,13 @@ package struct InputItem: Equatable, Sendable {
             item["content"] = JSONArrayText.json(parts.elements.map { Self.messagePart($0.json) })[...]
         }
         self.json = item.json
-        self.part = Self.part(of: item, type: type, isIncomplete: isIncomplete)
+        self.part = call.map { .call($0) } ?? Self.part(of: item, type: type, isIncomplete: isIncomplete)
+    }
+
+    /// The call that the item is; nil for any other item.
+    package var call: FinishedCall? {
+        guard case .call(let call) = self.part else { return nil }
+        return call
     }
 
     /// The types of items that are meaningless without their identifiers.
@@ -78,24 +67,22 @@ package struct InputItem: Equatable, Sendable {
 
     private static func part(of item: JSONObjectText, type: String?, isIncomplete: Bool) -> Part {
         switch type {
-        case "function_call", "custom_tool_call":
-            var call = Self.call(item, isCustom: type == "custom_tool_call")
-            call.isIncomplete = isIncomplete
-            return .call(call)
+        case "function_call": return .call(Self.call(.function, item, payload: "arguments", isIncomplete))
+        case "custom_tool_call": return .call(Self.call(.custom, item, payload: "input", isIncomplete))
         case "function_call_output", "custom_tool_call_output":
             return item.string("call_id").map { .output(callID: $0) } ?? .other
         default: return .other
         }
     }
 
-    private static func call(_ item: JSONObjectText, isCustom: Bool) -> Call {
-        let payload = isCustom ? "input" : "arguments"
-        return Call(
-            callID: item.string("call_id").flatMap { $0.isEmpty ? nil : $0 },
-            name: item.string("name") ?? "",
-            namespace: item.string("namespace"),
+    private static func call(
+        _ kind: FinishedCall.Kind, _ item: JSONObjectText, payload: String, _ isIncomplete: Bool
+    ) -> FinishedCall {
+        FinishedCall(
+            kind, callID: item.string("call_id") ?? "", name: item.string("name") ?? "",
+            namespace: item.string("namespace") ?? "",
             payload: item.string(payload) ?? item[payload].map { String(decoding: $0, as: UTF8.self) } ?? "",
-            isCustom: isCustom)
+            isIncomplete: isIncomplete)
     }
 }
 

@@ -1,4 +1,5 @@
 import ChappieTransport
+import ResponseEvents
 import Testing
 
 @testable import Chappie
@@ -6,7 +7,7 @@ import Testing
 /// Every input of the tool loop, in every state in which it can occur.
 @Suite struct ToolLoopStateMachineTests {
     typealias Machine = ToolLoopStateMachine
-    typealias Call = CompletedResponse.Call
+    typealias Call = FinishedCall
 
     private static func machine(_ change: (inout Machine.Rules) -> Void = { _ in }) -> Machine {
         var rules = Machine.Rules(
@@ -18,7 +19,7 @@ import Testing
     private static func call(_ id: String, _ name: String = "auto", payload: String = "{}", isCustom: Bool = false)
         -> Call
     {
-        Call(callID: id, name: name, namespace: nil, payload: payload, isCustom: isCustom)
+        Call(isCustom ? .custom : .function, callID: id, name: name, payload: payload)
     }
 
     private static func requested(_ call: Call, _ policy: ChappieToolPolicy = .automatic) -> Machine.Action {
@@ -162,7 +163,7 @@ import Testing
     @Test(arguments: [false, true])
     func aCallThatIsIncompleteDoesNotRun(isCustom: Bool) {
         let call = Call(
-            callID: "1", name: "auto", namespace: nil, payload: "{}", isCustom: isCustom, isIncomplete: true)
+            isCustom ? .custom : .function, callID: "1", name: "auto", payload: "{}", isIncomplete: true)
         Self.expectNoRun(call, "The tool was not run: the call is incomplete.") {
             if isCustom { $0.textTools = ["auto"] } else { $0.schemas = ["auto": .anyObject] }
         }
@@ -219,7 +220,7 @@ import Testing
     @Test(arguments: [("other", "other.auto"), ("", nil), ("auto", nil), (nil, nil)])
     func aToolOfAnotherNamespaceIsAnotherTool(namespace: String?, missing: String?) {
         var machine = Self.machine { $0.schemas = ["auto": .anyObject] }
-        let call = Call(callID: "1", name: "auto", namespace: namespace, payload: "{}", isCustom: false)
+        let call = Call(callID: "1", name: "auto", namespace: namespace ?? "", payload: "{}")
         let actions = machine.responseCompleted(calls: [call], endsTurn: true, now: .zero)
         #expect(actions.last == missing.map { .fail(.missingToolHandler($0)) } ?? .run(0))
         #expect(actions.count == (missing == nil ? 2 : 1))
@@ -272,6 +273,13 @@ import Testing
         var machine = Self.machine()
         let calls = [Self.call("1", payload: "{}"), Self.call("1", payload: "[]")]
         #expect(machine.responseCompleted(calls: calls, endsTurn: true, now: .zero) == [.fail(.invalidResponse)])
+    }
+
+    @Test func canonicallyEquivalentIdentifiersBelongToTwoCalls() {
+        var machine = Self.machine()
+        let calls = [Self.call("\u{E9}", payload: "{}"), Self.call("e\u{301}", payload: "[]")]
+        let actions = machine.responseCompleted(calls: calls, endsTurn: true, now: .zero)
+        #expect(actions.contains(.run(0)) && actions.contains(.run(1)))
     }
 
     @Test func aCallThatComesAgainInALaterResponseIsAnsweredWithItsOutput() {

@@ -1,14 +1,14 @@
 import ChappieTransport
+import ResponseEvents
 import Testing
 
 @testable import Chappie
 
 /// The output of a tool for the model, and its limit.
 @Suite struct ToolOutputTests {
-    private static let call = CompletedResponse.Call(
-        callID: "c\"1", name: "t", namespace: nil, payload: "", isCustom: false)
-    private static let custom = CompletedResponse.Call(
-        callID: "c", name: "t", namespace: nil, payload: "", isCustom: true)
+    private static let call = FinishedCall(
+        callID: "c\"1", name: "t", payload: "")
+    private static let custom = FinishedCall(.custom, callID: "c", name: "t", payload: "")
 
     private static func value(_ output: ToolOutput) -> ChappieJSONValue? {
         ChappieJSONValue(jsonText: String(decoding: output.item, as: UTF8.self))
@@ -88,8 +88,8 @@ import Testing
 @Suite struct TurnJournalTests {
     private static func item(_ text: String) -> [UInt8] { Array(text.utf8) }
 
-    private static func call(_ id: String) -> CompletedResponse.Call {
-        CompletedResponse.Call(callID: id, name: "t", namespace: nil, payload: "", isCustom: false)
+    private static func call(_ id: String) -> FinishedCall {
+        FinishedCall(callID: id, name: "t", payload: "")
     }
 
     @Test func journalIsEmptyBeforeAResponseIsComplete() {
@@ -123,5 +123,13 @@ import Testing
         #expect(journal.remains == [Self.item("1"), Self.item("1"), ToolOutput.aborted(of: call)])
         journal.answered("1", with: Self.item("one"))
         #expect(journal.remains == [Self.item("1"), Self.item("1"), Self.item("one")])
+    }
+
+    @Test func canonicallyEquivalentIdentifiersBelongToTwoCalls() {
+        var journal = TurnJournal(input: [])
+        journal.completed([], calls: [Self.call("\u{E9}"), Self.call("e\u{301}")])
+        journal.answered("e\u{301}", with: Self.item("two"))
+        journal.answered("\u{E9}", with: Self.item("one"))
+        #expect(journal.remains == ["one", "two"].map { Self.item($0) })
     }
 }

@@ -117,7 +117,7 @@ private enum Loss: CaseIterable {
         #expect(call.callID == "c")
         switch statements.member {
         case .name: #expect(call.name == value, "\(events)")
-        case .namespace: #expect(call.namespace ?? "" == value, "\(events)")
+        case .namespace: #expect(call.namespace == value, "\(events)")
         case .arguments: #expect(call.payload == (value.isEmpty ? "{}" : value), "\(events)")
         }
     }

@@ -1,6 +1,7 @@
 // Items that are open at one time are told apart by their names where their indices do not, and by their content where
 // neither do. Reported of servers: theopenco/llmgateway pull request 2908, decolua/9router issue 2611.
 
+import ResponseEvents
 import StreamTransport
 import Testing
 
@@ -105,7 +106,7 @@ private struct OverlappingItems {
     }
 
     /// Returns whether a consumer has received each content once.
-    func isDelivered(in outcome: TurnOutcome, calls: [CompletedResponse.Call]?) -> Bool {
+    func isDelivered(in outcome: TurnOutcome, calls: [FinishedCall]?) -> Bool {
         var thought = ""
         for case .reasoningDelta(let piece) in outcome.events { thought += piece }
         let callPlaces = self.items.indices.filter { self.items[$0] == .call }

@@ -1,5 +1,6 @@
 // A response states its content twice: in deltas, and in the events that close a part, an item and the response.
 
+import ResponseEvents
 import StreamTransport
 import Testing
 
@@ -739,7 +740,7 @@ private enum Closing {
         var request = ChappieTransportRequest(prompt: "", model: "m")
         request.runsCalls = true
         request.answeredCalls = [
-            CompletedResponse.Call(callID: "c", name: "t", namespace: nil, payload: "{}", isCustom: false)
+            FinishedCall(callID: "c", name: "t", payload: "{}")
         ]
         let outcome = await fixture.complete(request).outcome
         if hasList {

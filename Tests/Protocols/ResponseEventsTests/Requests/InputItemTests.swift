@@ -73,40 +73,40 @@ import Testing
     @Test(arguments: [
         (
             #"{"type":"function_call","call_id":"c\u0031","name":"n\"","arguments":"{\"a\":\"\ud83d\ude00\"}"}"#,
-            InputItem.Call(callID: "c1", name: "n\"", namespace: nil, payload: #"{"a":"😀"}"#, isCustom: false)
+            FinishedCall(callID: "c1", name: "n\"", payload: #"{"a":"😀"}"#)
         ),
         (
             #"{"type":"function_call","call_id":"c","name":"f","namespace":"s","arguments":{"a":[1]}}"#,
-            InputItem.Call(callID: "c", name: "f", namespace: "s", payload: #"{"a":[1]}"#, isCustom: false)
+            FinishedCall(callID: "c", name: "f", namespace: "s", payload: #"{"a":[1]}"#)
         ),
         (
             #"{"type":"custom_tool_call","call_id":"c","name":"f","input":"a\nb"}"#,
-            InputItem.Call(callID: "c", name: "f", namespace: nil, payload: "a\nb", isCustom: true)
+            FinishedCall(.custom, callID: "c", name: "f", payload: "a\nb")
         ),
         (
             #"{"type":"function_call"}"#,
-            InputItem.Call(callID: nil, name: "", namespace: nil, payload: "{}", isCustom: false)
+            FinishedCall(name: "", payload: "{}")
         ),
         (
             #"{"type":"function_call","call_id":"","arguments":null}"#,
-            InputItem.Call(callID: nil, name: "", namespace: nil, payload: "{}", isCustom: false)
+            FinishedCall(name: "", payload: "{}")
         ),
         (
             #"{"type":"function_call","call_id":"c","name":"f","arguments":"","status":"completed"}"#,
-            InputItem.Call(callID: "c", name: "f", namespace: nil, payload: "", isCustom: false)
+            FinishedCall(callID: "c", name: "f", payload: "")
         ),
         (
             #"{"type":"custom_tool_call","call_id":"c","name":"f","status":"incomplete"}"#,
-            InputItem.Call(
-                callID: "c", name: "f", namespace: nil, payload: "", isCustom: true, isIncomplete: true)
+            FinishedCall(.custom, callID: "c", name: "f", payload: "", isIncomplete: true)
         ),
         (
             #"{"type":"function_call","call_id":7,"name":7,"arguments":7}"#,
-            InputItem.Call(callID: nil, name: "", namespace: nil, payload: "7", isCustom: false)
+            FinishedCall(name: "", payload: "7")
         ),
     ])
-    func callItemHasItsNameIdentifierAndPayload(json: String, call: InputItem.Call) {
+    func callItemHasItsNameIdentifierAndPayload(json: String, call: FinishedCall) {
         #expect(Self.item(json)?.part == .call(call))
+        #expect(Self.item(json)?.call?.payload == call.payload)
     }
 
     @Test(arguments: [

@@ -1,6 +1,7 @@
 import ChappieTestServer
 import ChappieTransport
 import Foundation
+import ResponseEvents
 import Testing
 
 /// Several turns of one conversation, as a server sees them: the repeated and the omitted input.
@@ -28,7 +29,7 @@ import Testing
 
     private static let question = #"{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"}]}"#
 
-    private static func output(_ call: CompletedResponse.Call) -> String {
+    private static func output(_ call: FinishedCall) -> String {
         #"{"type":"function_call_output","call_id":"\#(call.callID)","output":"21"}"#
     }
 

@@ -79,7 +79,8 @@ extension EventReader {
             return self.follow(.differs, at: place)
         }
         for unfinished in summary.output.isEmpty ? self.calls.unfinished() : [] {
-            self.record.finished(unfinished.json, at: unfinished.outputIndex, isNamed: unfinished.isNamed)
+            self.record.finished(
+                unfinished.json, at: unfinished.outputIndex, isNamed: unfinished.isNamed, call: unfinished.call)
             self.hasWaitingCalls = self.options.runsCalls
             self.receivedUnfinished(unfinished.call, at: unfinished.outputIndex, attempt: attempt) {
                 String(decoding: unfinished.json, as: UTF8.self)
@@ -95,7 +96,7 @@ extension EventReader {
         }
         if !calls.isEmpty { self.hasWaitingCalls = self.options.runsCalls }
         for call in calls {
-            self.receivedUnfinished(call.members.call, at: call.outputIndex, attempt: attempt) {
+            self.receivedUnfinished(call.call, at: call.outputIndex, attempt: attempt) {
                 String(decoding: call.json, as: UTF8.self)
             }
             guard self.end == nil else { return false }

@@ -67,8 +67,9 @@ extension EventReader {
             }
             (members, itemJSON, isCompleted) = (whole, whole.completing(itemJSON), true)
         }
-        self.record.finished(itemJSON, at: outputIndex, isNamed: item.id != nil, call: self.calls.newestCall)
         let call = members.call
+        self.record.finished(
+            itemJSON, at: outputIndex, isNamed: item.id != nil, call: call, number: self.calls.newestCall)
         if isCompleted {
             self.receivedUnfinished(call, at: outputIndex, attempt: attempt) {
                 String(decoding: itemJSON, as: UTF8.self)

@@ -28,7 +28,7 @@ struct EventReader: ~Copyable {
         /// Indicates whether the caller runs the calls of the complete response.
         let runsCalls: Bool
         /// The calls of earlier responses that the request answers.
-        let answeredCalls: [CompletedResponse.Call]
+        let answeredCalls: [FinishedCall]
         let limits: ChappieLimits
 
         /// Creates the options that follow from a configuration and a request.

@@ -1,5 +1,6 @@
 // The result of a complete response: its items as input, the calls that need an output, and its tokens.
 
+import ResponseEvents
 import StreamTransport
 import Testing
 
@@ -9,7 +10,7 @@ import Testing
     private static let request = conversation([WireItem.question])
 
     private static func complete(
-        _ events: [String], isHTTP: Bool = false, runsCalls: Bool = false, answered: [CompletedResponse.Call] = [],
+        _ events: [String], isHTTP: Bool = false, runsCalls: Bool = false, answered: [FinishedCall] = [],
         _ configure: (inout ChappieTransportConfiguration) -> Void = { _ in }
     ) async -> (outcome: TurnOutcome, response: CompletedResponse?) {
         let fixture = TurnFixture([isHTTP ? .http(events) : .socket(events)]) {
@@ -297,12 +298,12 @@ import Testing
         ])
         #expect(
             response?.calls == [
-                .init(callID: "a", name: "f", namespace: "s", payload: #"{"x":1}"#, isCustom: false),
-                .init(callID: "b", name: "g", namespace: nil, payload: "any\ntext", isCustom: true),
+                .init(callID: "a", name: "f", namespace: "s", payload: #"{"x":1}"#),
+                .init(.custom, callID: "b", name: "g", payload: "any\ntext"),
             ])
     }
 
-    @Test(arguments: ["", "not JSON", "null"])
+    @Test(arguments: ["not JSON", "null"])
     func argumentsAreHandedOverAsTheyAre(arguments: String) async {
         let (outcome, response) = await Self.complete(
             [Event.done(WireItem.sentCall("a", arguments)), Event.completed], runsCalls: true)
@@ -349,8 +350,8 @@ import Testing
         #expect(response?.calls.map(\.isIncomplete) == [true])
     }
 
-    private static let answered = CompletedResponse.Call(
-        callID: "a", name: "f", namespace: nil, payload: "{}", isCustom: false)
+    private static let answered = FinishedCall(
+        callID: "a", name: "f", payload: "{}")
 
     @Test(arguments: [false, true])
     func answeredCallThatTheEndLeavesOutIsLeftOverFromAnEarlierResponse(isHTTP: Bool) async {
