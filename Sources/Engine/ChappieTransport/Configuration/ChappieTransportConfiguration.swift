@@ -232,7 +232,7 @@ public struct ChappieLimits: Sendable, Equatable {
     ///
     /// Default 64 MiB.
     public var eventByteCount = 64 << 20
-    /// The maximum number of bytes of text in a turn, and the same of reasoning, of refusals and of unfinished calls;
+    /// The maximum number of bytes of text in a turn, and the same of reasoning, of refusals and of calls;
     /// 256 MiB unless set, and at least 1.
     ///
     /// They are kept until the turn ends, because a repeated answer is compared with them. Beyond the limit the turn

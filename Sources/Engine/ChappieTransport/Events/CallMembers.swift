@@ -1,69 +1,53 @@
 import ResponseEvents
 
-/// The content of one statement about a tool call; a member is nil where the statement leaves it out, or where it is
-/// `null` or empty.
+/// The content of one statement about a tool call; a member is empty where the statement leaves it out, or where it is
+/// `null`.
 ///
 /// A value without an owner.
 struct CallMembers {
-    /// The identifier that the call's output refers to.
-    var callID: String?
-    /// The name of the function or tool.
-    var name: String?
-    /// The namespace of the function or tool.
-    var namespace: String?
-    /// A function's arguments, or a custom tool's input.
-    var payload: String?
     /// The kind of the called tool.
     let kind: FinishedCall.Kind
-    /// Indicates whether the statement has a call whose item the model did not finish.
+    /// The identifier that the call's output refers to.
+    var callID = ""
+    /// The name of the function or tool.
+    var name = ""
+    /// The namespace of the function or tool.
+    var namespace = ""
+    /// A function's arguments, or a custom tool's input.
+    var payload = ""
+    /// Indicates whether the model was cut off within the call.
     var isIncomplete = false
 
-    /// Creates a statement; an empty payload is none.
-    init(
-        callID: String? = nil, name: String?, namespace: String? = nil, payload: String?, kind: FinishedCall.Kind
-    ) {
-        self.callID = callID
-        self.name = name
-        self.namespace = namespace
-        self.payload = payload.flatMap { $0.isEmpty ? nil : $0 }
-        self.kind = kind
-    }
-
-    /// Creates the statement of an item.
-    init(_ item: ItemSummary) {
-        self.init(
-            callID: item.callID, name: item.name, namespace: item.namespace, payload: item.payload,
-            kind: item.callKind)
-        self.isIncomplete = item.status == "incomplete"
-    }
+    private static var texts: [WritableKeyPath<Self, String>] { [\.callID, \.name, \.namespace, \.payload] }
 
     /// Returns the statement with the members that it leaves out, as far as other statements have them.
     func completed(by known: CallMembers?) -> CallMembers {
         guard let known else { return self }
         var whole = self
-        whole.callID = self.callID ?? known.callID
-        whole.name = self.name ?? known.name
-        whole.namespace = self.namespace ?? known.namespace
-        whole.payload = self.payload ?? known.payload
+        for text in Self.texts where whole[keyPath: text].isEmpty { whole[keyPath: text] = known[keyPath: text] }
         return whole
     }
 
     /// Returns whether other statements have a member that this one leaves out.
     func isCompleted(by known: CallMembers) -> Bool {
-        self.callID == nil && known.callID != nil || self.name == nil && known.name != nil
-            || self.namespace == nil && known.namespace != nil || self.payload == nil && known.payload != nil
+        Self.texts.contains { self[keyPath: $0].isEmpty && !known[keyPath: $0].isEmpty }
+    }
+
+    /// Returns whether two statements agree about the tool's name, in what both say.
+    func namesAgree(with other: CallMembers) -> Bool {
+        self.name.agrees(with: other.name) && self.namespace.agrees(with: other.namespace)
     }
 
     /// Returns an item's JSON with the members that it leaves out, and with the whole of arguments that stop early.
     func completing(_ json: [UInt8]) -> [UInt8] {
         guard var item = try? JSONObjectText(json) else { return json }
         for (member, value) in [("call_id", self.callID), ("name", self.name), ("namespace", self.namespace)] {
-            guard let value, item.string(member)?.isEmpty ?? true else { continue }
+            guard !value.isEmpty, item.string(member)?.isEmpty ?? true else { continue }
             item[member] = JSONText.string(value)[...]
         }
         let member = self.kind == .custom ? "input" : "arguments"
-        if let payload = self.payload, !item.says(member, otherThanTheBeginningOf: payload) {
-            item[member] = JSONText.string(payload)[...]
+        if !self.payload.isEmpty, !item.says(member, otherThanTheBeginningOf: self.payload) {
+            item[member] = JSONText.string(self.payload)[...]
         }
         return item.json
     }
@@ -71,14 +55,30 @@ struct CallMembers {
     /// The call, when no more statements follow.
     var call: FinishedCall {
         FinishedCall(
-            self.kind, callID: self.callID ?? "", name: self.name ?? "", namespace: self.namespace ?? "",
-            payload: self.payload ?? "", isIncomplete: self.isIncomplete)
+            self.kind, callID: self.callID, name: self.name, namespace: self.namespace, payload: self.payload,
+            isIncomplete: self.isIncomplete)
+    }
+}
+
+extension CallMembers {
+    /// Creates the statement of an item.
+    init(_ item: ItemSummary) {
+        self.init(
+            kind: item.callKind, callID: item.callID ?? "", name: item.name ?? "", namespace: item.namespace ?? "",
+            payload: item.payload ?? "", isIncomplete: item.status == "incomplete")
     }
 
-    /// A number that two calls share only if they call the same tool in the same way, apart from their `call_id`.
-    ///
-    /// It has the process's random seed: a server cannot make two calls collide.
-    var digest: Int { self.call.content.hashValue }
+    /// Creates the statement that has all of a call.
+    init(_ call: FinishedCall) {
+        self.init(
+            kind: call.kind, callID: call.callID, name: call.name, namespace: call.namespace, payload: call.payload,
+            isIncomplete: call.isIncomplete)
+    }
+}
+
+extension String {
+    /// Returns whether two statements agree: one of them says nothing, or both say the same.
+    fileprivate func agrees(with other: String) -> Bool { self.isEmpty || other.isEmpty || self.isExactly(other) }
 }
 
 extension JSONObjectText {
@@ -88,14 +88,6 @@ extension JSONObjectText {
             return self[member].map { !$0.elementsEqual("null".utf8) } ?? false
         }
         return !whole.utf8.starts(with: text.utf8)
-    }
-}
-
-extension String {
-    /// Returns the text by which two calls with it as their arguments or input are compared: JSON in canonical form, or
-    /// the unchanged input.
-    func comparable(as kind: FinishedCall.Kind) -> String {
-        kind == .function ? CanonicalJSON.arguments(self) : self
     }
 }
 

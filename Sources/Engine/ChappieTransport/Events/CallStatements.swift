@@ -17,38 +17,24 @@ import ResponseEvents
 /// - Statements by position once positions are shared (`ResponseOrder.areIndicesShared`). By `call_id` the end of the
 ///   response is compared nevertheless.
 ///
-/// The text of unfinished calls is kept, up to a limit; of a finished call a digest stays.
+/// Calls are kept up to a limit.
 struct CallStatements {
-    /// A call that was announced and written to its end, while its item was never finished.
+    /// A call whose item had no end of its own.
     struct Unfinished {
+        /// The call, with what all statements say.
         let call: FinishedCall
         /// The item's position in the response's output.
         let outputIndex: Int
         /// The item as it would have been sent at its end.
         let json: [UInt8]
+        /// Indicates whether the item has an identifier.
         let isNamed: Bool
     }
 
-    /// The content and status by which a repeated end of a call is recognised: under its `call_id`, or as the same item
-    /// if it has none.
-    private struct Content: Hashable {
-        let callID: ExactText?
-        /// The item of a call without a `call_id`.
-        let place: ItemPlace?
-        let digest: Int
-        let isIncomplete: Bool
-    }
-
-    /// An item at a position; `itemName` is the fingerprint of its identifier, 0 when it has none.
-    private struct ItemPlace: Hashable {
-        let itemName: UInt64
-        let outputIndex: Int
-    }
-
-    /// A `call_id` at a position.
-    private struct Place: Hashable {
-        let callID: ExactText
-        let outputIndex: Int
+    /// A finished call's `call_id` or, without one, the fingerprint of its item's identifier; and its position.
+    private enum Place: Hashable {
+        case callID(ExactText, outputIndex: Int)
+        case item(UInt64, outputIndex: Int)
     }
 
     /// The relation of a statement to the earlier ones.
@@ -62,20 +48,21 @@ struct CallStatements {
         case repeated
         /// It differs.
         case differs
-        /// The text of unfinished calls exceeds the limit.
+        /// The calls exceed the limit.
         case tooMuch
     }
 
     /// The known parts of the call at one position, before its item is finished.
     fileprivate struct Draft {
+        /// The members in the announcement, and the name in the event that closes the deltas.
+        var members: CallMembers
         /// The item as it was announced; nil without an announcement.
-        var announcement: Announcement?
-        /// The name in the event that closes the deltas.
-        var closingName: String?
+        var json: [UInt8]?
+        /// The fingerprint of the identifier in the announcement, and of that in the deltas.
+        var itemName: UInt64 = 0
+        var writer: UInt64?
         /// The text of the deltas, or of the event that closes them.
         var text: [UInt8] = []
-        /// The fingerprint of the identifier that its deltas have.
-        var itemName: UInt64?
         /// Indicates whether the deltas cannot be compared.
         var isMixed = false
         /// Indicates whether an event has closed the deltas, and whether it had their text.
@@ -83,65 +70,28 @@ struct CallStatements {
         var hasClosingText = false
     }
 
-    fileprivate struct Announcement {
-        let kind: FinishedCall.Kind
-        let name: String?
-        let namespace: String?
-        let callID: String?
-        /// The arguments or the input; an empty object counts as none, as the deltas have the arguments.
-        let payload: [UInt8]
-        let json: [UInt8]
-        let itemName: UInt64
-
-        init(_ item: ItemSummary) {
-            self.kind = item.callKind
-            self.name = item.name
-            self.namespace = item.namespace
-            self.callID = item.callID
-            self.payload = item.payload.map { Array($0.utf8) } ?? []
-            self.json = unsafe Array(item.json.utf8)
-            self.itemName = item.fingerprint
-        }
-    }
-
-    /// The arguments or the input of a finished call.
-    fileprivate enum Payload {
-        /// No statement has any.
-        case absent
-        /// No closing event has any: a later one may have more.
-        case open([UInt8])
-        /// A closing event has them: a number that two texts share only if they are the same.
-        case whole(Int)
-    }
-
     /// A call whose item is finished.
     fileprivate struct Finished {
-        let callID: ExactText?
+        var call: FinishedCall
         let outputIndex: Int
         /// The fingerprint of the item's identifier; 0 when it has none.
         let itemName: UInt64
-        let digest: Int
-        let kind: FinishedCall.Kind
-        let isIncomplete: Bool
-        /// Numbers that two names share only if they are the same; nil when no statement has one.
-        var nameDigest: Int?
-        var namespaceDigest: Int?
-        var payload: Payload
+        /// The payload while only deltas have it, empty while no statement has: a closing event may have more; nil
+        /// behind one.
+        var openPayload: [UInt8]?
     }
 
     private let byteCountLimit: Int
     private var drafts: [Int: Draft] = [:]
     private var byteCount = 0
     private var finishedCalls: [Finished] = []
-    private var finishedContents: Set<Content> = []
-    /// The numbers of the finished calls that have a `call_id`.
-    private var finishedPlaces: [Place: Int] = [:]
-    /// The `call_id`s with which each item that has an identifier was finished; nil stands for none.
-    private var callIDsByItem: [ItemPlace: Set<ExactText?>] = [:]
-    /// The indices of the finished calls at each position.
-    private var indicesByPlace: [Int: [Int]] = [:]
+    /// The numbers of the finished calls that have a `call_id`, and those of all by their places.
+    private var numbersByCall: [FinishedCall: Int] = [:]
+    private var numbersByPlace: [Place: Int] = [:]
+    /// The numbers of the finished calls at each position.
+    private var numbersByPosition: [Int: [Int]] = [:]
 
-    /// Creates the value before any statement; unfinished calls take at most `byteCountLimit` bytes.
+    /// Creates the value before any statement; calls take at most `byteCountLimit` bytes.
     init(byteCountLimit: Int) { self.byteCountLimit = byteCountLimit }
 
     /// Forgets all statements, as another response is read.
@@ -152,9 +102,9 @@ struct CallStatements {
     /// Records the announcement of a call.
     mutating func announced(_ item: ItemSummary, at outputIndex: Int) -> Verdict {
         self.forgetDraft(at: outputIndex)
-        let announcement = Announcement(item)
-        self.byteCount += announcement.json.count
-        self.drafts[outputIndex] = Draft(announcement: announcement)
+        let json = unsafe Array(item.json.utf8)
+        self.byteCount += json.count
+        self.drafts[outputIndex] = Draft(members: CallMembers(item), json: json, itemName: item.fingerprint)
         return self.verdict(true)
     }
 
@@ -163,8 +113,8 @@ struct CallStatements {
     mutating func wrote(_ text: BorrowedText, at outputIndex: Int, itemName: UInt64, hasHalves: Bool) -> Verdict {
         guard !text.isEmpty else { return .same }
         self.update(outputIndex) { draft in
-            draft.isMixed = draft.isMixed || hasHalves || draft.itemName.map { $0 != itemName } ?? false
-            draft.itemName = itemName
+            draft.isMixed = draft.isMixed || hasHalves || draft.writer.map { $0 != itemName } ?? false
+            draft.writer = itemName
             unsafe draft.text.append(contentsOf: text.utf8)
         }
         return self.verdict(true)
@@ -177,18 +127,20 @@ struct CallStatements {
         isPlaceShared: Bool
     ) -> Verdict {
         let whole = unsafe Array(text.utf8)
-        if self.drafts[outputIndex] == nil, let number = self.indicesByPlace[outputIndex]?[0] {
+        if self.drafts[outputIndex] == nil, let number = self.numbersByPosition[outputIndex]?[0] {
             // The item was finished before its arguments: some servers do not keep to the order. The content of another
             // item at the same place is not known before it is finished.
             guard itemName != 0, itemName == self.finishedCalls[number].itemName else { return .same }
-            let members = CallMembers(name: name, payload: String(decoding: whole, as: UTF8.self), kind: kind)
+            let members = CallMembers(
+                kind: kind, name: name ?? "", payload: String(decoding: whole, as: UTF8.self))
             return self.finished(number, isStatedBy: members, isPlaceShared: isPlaceShared)
         }
         var isSame = true
         self.update(outputIndex) { draft in
-            isSame = isPlaceShared || draft.allows(whole, kind) && name.agrees(with: draft.name)
+            let members = CallMembers(kind: draft.members.kind, name: name ?? "")
+            isSame = isPlaceShared || draft.allows(whole, kind) && draft.members.namesAgree(with: members)
+            draft.members = draft.members.completed(by: members)
             if !whole.isEmpty { draft.text = whole }
-            draft.closingName = name ?? draft.closingName
             draft.isMixed = draft.isMixed && whole.isEmpty
             draft.isClosed = true
             draft.hasClosingText = draft.hasClosingText || !whole.isEmpty
@@ -198,72 +150,54 @@ struct CallStatements {
 
     /// Compares a late statement with a finished call.
     private mutating func finished(_ number: Int, isStatedBy members: CallMembers, isPlaceShared: Bool) -> Verdict {
-        var call = self.finishedCalls[number]
-        guard call.agrees(with: members) else { return self.verdict(isPlaceShared) }
-        let isNew = call.nameDigest == nil && members.name != nil || call.isOpen(to: members)
-        call.take(members)
-        self.finishedCalls[number] = call
-        return isNew ? .completes(call: number, members) : .same
+        guard self.finishedCalls[number].agrees(with: members) else { return self.verdict(isPlaceShared) }
+        guard self.finishedCalls[number].take(members) else { return .same }
+        self.byteCount += members.payload.utf8.count
+        return .completes(call: number, members)
     }
 
     /// Records a finished call; `isPlaceShared` says that the position may stand for several items.
     mutating func finished(_ item: ItemSummary, at outputIndex: Int, isPlaceShared: Bool) -> Verdict {
         let draft = self.forgetDraft(at: outputIndex)
-        let known = draft.flatMap { $0.completes(item, isPlaceShared: isPlaceShared) ? $0.members : nil }
-        let members = CallMembers(item).completed(by: known)
-        let callID = members.callID.map(ExactText.init)
-        let place = ItemPlace(itemName: item.fingerprint, outputIndex: outputIndex)
-        let isAllowed = isPlaceShared || draft?.allows(CallMembers(item)) ?? true
-        let digest = members.digest
-        let isIncomplete = item.status == "incomplete"
-        let announced = draft?.announcement
-        if announced?.callID.map(ExactText.init).map({ $0 == callID }) ?? true {
-            let content = Content(
-                callID: callID, place: callID == nil ? place : nil, digest: digest, isIncomplete: isIncomplete)
-            // Without a `call_id`, one that was announced is another call.
-            let isKnown = !self.finishedContents.insert(content).inserted && (callID != nil || announced == nil)
-            // Elsewhere it is another call, of a server that gives several the same `call_id`.
-            let numberAtItsPlace = callID.flatMap { self.finishedPlaces[Place(callID: $0, outputIndex: outputIndex)] }
-            guard !isKnown else { return isAllowed ? .repeated : .differs }
-            if let number = numberAtItsPlace {
-                guard isAllowed, self.finishedCalls[number].isIncomplete == isIncomplete else { return .differs }
-                let verdict = self.finished(number, isStatedBy: members, isPlaceShared: false)
-                if case .same = verdict { return .repeated }
-                return verdict
+        let own = CallMembers(item)
+        let known = draft.flatMap { $0.completes(item, isPlaceShared: isPlaceShared) ? $0.whole : nil }
+        let members = own.completed(by: known)
+        let isAllowed = isPlaceShared || draft?.allows(own) ?? true
+        let call = members.call
+        let place =
+            call.key.map { Place.callID($0, outputIndex: outputIndex) }
+            ?? .item(item.fingerprint, outputIndex: outputIndex)
+        // Elsewhere one with other content is another call, of a server that gives several the same `call_id`; so is one
+        // that was announced, without a `call_id`.
+        let isOther = call.key == nil && draft?.json != nil
+        if !isOther, let number = self.numbersByCall[call] ?? self.numbersByPlace[place] {
+            guard isAllowed, self.finishedCalls[number].call.isIncomplete == members.isIncomplete else {
+                return .differs
             }
+            let verdict = self.finished(number, isStatedBy: members, isPlaceShared: false)
+            guard case .same = verdict else { return verdict }
+            return .repeated
         }
-        let isFinishedOtherwise = self.isFinished(place, otherwiseThanWith: callID)
         let number = self.finishedCalls.count
-        self.indicesByPlace[outputIndex, default: []].append(number)
-        if let callID { self.finishedPlaces[Place(callID: callID, outputIndex: outputIndex)] = number }
-        var call = Finished(
-            callID: callID, outputIndex: outputIndex, itemName: item.fingerprint, digest: digest, kind: members.kind,
-            isIncomplete: isIncomplete, payload: .absent)
-        if let draft, known != nil, item.payload?.isEmpty ?? true, !draft.hasClosingText, let payload = members.payload
-        {
-            call.payload = .open(Array(payload.utf8))
-            self.byteCount += payload.utf8.count
-        }
-        call.take(members)
-        self.finishedCalls.append(call)
-        // A new announcement makes it another item.
-        let verdict = self.verdict(isAllowed && (draft != nil || !isFinishedOtherwise))
-        guard case .same = verdict, let known, CallMembers(item).isCompleted(by: known) else { return verdict }
+        if call.key != nil { self.numbersByCall[call] = number }
+        self.numbersByPlace[place] = number
+        self.numbersByPosition[outputIndex, default: []].append(number)
+        let isOpen = members.payload.isEmpty || own.payload.isEmpty && draft?.hasClosingText != true
+        self.finishedCalls.append(
+            Finished(
+                call: call, outputIndex: outputIndex, itemName: item.fingerprint,
+                openPayload: isOpen ? Array(members.payload.utf8) : nil))
+        self.byteCount += members.payload.utf8.count
+        let verdict = self.verdict(isAllowed)
+        guard case .same = verdict, let known, own.isCompleted(by: known) else { return verdict }
         return .completes(call: number, members)
     }
 
-    /// The number of the call that was finished last; nil before the first.
-    var newestCall: Int? { self.finishedCalls.indices.last }
+    /// The number of finished calls, which is that of the next one.
+    var finishedCount: Int { self.finishedCalls.count }
 
-    /// Records the `call_id` of a finished item; returns whether the item was finished with another one before, or, for
-    /// a call without one, with other content.
-    private mutating func isFinished(_ place: ItemPlace, otherwiseThanWith callID: ExactText?) -> Bool {
-        guard place.itemName != 0 else { return false }
-        let isFirst = self.callIDsByItem[place] == nil
-        self.callIDsByItem[place, default: []].insert(callID)
-        guard callID != nil, let callIDs = self.callIDsByItem[place] else { return !isFirst }
-        return callIDs.count > (callIDs.contains(nil) ? 2 : 1)
-    }
+    /// Returns a finished call, by its number.
+    func finishedCall(_ number: Int) -> FinishedCall { self.finishedCalls[number].call }
 
     /// Compares the calls at the end of a complete response.
     ///
@@ -271,8 +205,7 @@ struct CallStatements {
     func contradiction(in list: [ItemSummary], isPlaceShared: Bool) -> Int? {
         guard !list.isEmpty else { return nil }
         let listed = Set(list.filter(\.isCall).compactMap { $0.callID.map(ExactText.init) })
-        let known = self.finishedCalls.map { ListedCalls.Known(callID: $0.callID, outputIndex: $0.outputIndex) }
-        let pairs = ListedCalls(list, among: known) { self.finishedCalls[$0].digest }
+        let pairs = ListedCalls(list, among: self.finishedCalls.map { ($0.call, $0.outputIndex) })
         for (index, item) in list.enumerated() where item.isCall {
             let finished = pairs.known[index].map { self.finishedCalls[$0] }
             guard self.allows(item, at: index, finished, isPlaceShared: isPlaceShared) else { return index }
@@ -291,14 +224,13 @@ struct CallStatements {
     func placeOfCallByDeltas(beside list: [ItemSummary]) -> Int? {
         let listed = Set(
             list.filter { $0.isCall && $0.payload?.isEmpty == false }.compactMap { $0.callID.map(ExactText.init) })
-        let finished = self.finishedCalls.filter { call in
-            guard case .open = call.payload else { return false }
-            return !(call.callID.map(listed.contains) ?? false)
+        let finished = self.finishedCalls.filter {
+            $0.openPayload?.isEmpty == false && !($0.call.key.map(listed.contains) ?? false)
         }
         let names = self.finishedCallIDs
         let drafts = self.drafts.filter { _, draft in
-            guard let callID = draft.announcement?.callID, draft.isLeft(beside: names) else { return false }
-            return !draft.text.isEmpty && !draft.hasClosingText && !listed.contains(ExactText(callID))
+            draft.isLeft(beside: names) && !draft.text.isEmpty && !draft.hasClosingText
+                && !listed.contains(ExactText(draft.members.callID))
         }
         return (finished.map(\.outputIndex) + drafts.keys).min()
     }
@@ -323,23 +255,24 @@ struct CallStatements {
     private func allows(_ item: ItemSummary, at index: Int, _ finished: Finished?, isPlaceShared: Bool) -> Bool {
         let members = CallMembers(item)
         guard let finished else { return isPlaceShared || self.drafts[index]?.allows(members) ?? true }
-        let hasItsName = finished.callID != nil && finished.callID == item.callID.map(ExactText.init)
+        let hasItsName = item.callID.map(finished.call.callID.isExactly) ?? false
         return finished.agrees(with: members) || isPlaceShared && !hasItsName
     }
 
     /// Returns the members that complete a call that only the end of the response lists, at its position there; nil when
     /// nothing else is known of it.
     func members(completing item: ItemSummary, at index: Int, isPlaceShared: Bool) -> CallMembers? {
+        let own = CallMembers(item)
         guard let draft = self.drafts[index], draft.completes(item, isPlaceShared: isPlaceShared),
-            CallMembers(item).isCompleted(by: draft.members)
+            own.isCompleted(by: draft.whole)
         else { return nil }
-        return CallMembers(item).completed(by: draft.members)
+        return own.completed(by: draft.whole)
     }
 
     /// Returns a position with several finished calls of which the response lists only some; nil when there is none.
     private func placeWithOtherCalls(than listed: Set<ExactText>) -> Int? {
-        self.indicesByPlace.filter { _, indices in
-            let callIDs = Set(indices.compactMap { self.finishedCalls[$0].callID })
+        self.numbersByPosition.filter { _, numbers in
+            let callIDs = Set(numbers.compactMap { self.finishedCalls[$0].call.key })
             return !callIDs.isSubset(of: listed) && !callIDs.isDisjoint(with: listed)
         }.keys.min()
     }
@@ -348,22 +281,22 @@ struct CallStatements {
     private func draftLeftOut(of list: [ItemSummary], _ listed: Set<ExactText>) -> Int? {
         let finished = self.finishedCallIDs
         return self.drafts.filter { outputIndex, draft in
-            guard draft.isLeft(beside: finished), let callID = draft.announcement?.callID else { return false }
+            guard draft.isLeft(beside: finished) else { return false }
             // The call in its place is the same one under another `call_id`, unless that one was finished elsewhere.
             let isInPlace =
                 list.indices.contains(outputIndex) && list[outputIndex].isCall
                 && list[outputIndex].callID.map { !finished.contains(ExactText($0)) } ?? true
-            return !isInPlace && !listed.contains(ExactText(callID))
+            return !isInPlace && !listed.contains(ExactText(draft.members.callID))
         }.keys.min()
     }
 
-    private var finishedCallIDs: Set<ExactText> { Set(self.finishedCalls.compactMap(\.callID)) }
+    private var finishedCallIDs: Set<ExactText> { Set(self.finishedCalls.compactMap(\.call.key)) }
 
     // MARK: Drafts
 
     private mutating func update(_ outputIndex: Int, _ change: (inout Draft) -> Void) {
         // The draft is removed so that its text is not copied.
-        var draft = self.drafts.removeValue(forKey: outputIndex) ?? Draft()
+        var draft = self.drafts.removeValue(forKey: outputIndex) ?? Draft(members: CallMembers(kind: .function))
         self.byteCount -= draft.text.count
         change(&draft)
         self.byteCount += draft.text.count
@@ -373,63 +306,56 @@ struct CallStatements {
     @discardableResult
     private mutating func forgetDraft(at outputIndex: Int) -> Draft? {
         guard let draft = self.drafts.removeValue(forKey: outputIndex) else { return nil }
-        self.byteCount -= draft.text.count + (draft.announcement?.json.count ?? 0)
+        self.byteCount -= draft.text.count + (draft.json?.count ?? 0)
         return draft
     }
 }
 
 extension CallStatements.Draft {
-    /// The name of the call, from its announcement or from the event that closes its arguments.
-    fileprivate var name: String? { self.announcement?.name ?? self.closingName }
-
-    /// The members of the call that are known.
-    fileprivate var members: CallMembers {
-        let payload = self.text.isEmpty || self.isMixed ? self.announcement?.payload ?? [] : self.text
-        return CallMembers(
-            callID: self.announcement?.callID, name: self.name, namespace: self.announcement?.namespace,
-            payload: String(decoding: payload, as: UTF8.self), kind: self.announcement?.kind ?? .function)
+    /// The members of the call that are known, the deltas included.
+    fileprivate var whole: CallMembers {
+        guard !self.text.isEmpty, !self.isMixed else { return self.members }
+        var whole = self.members
+        whole.payload = String(decoding: self.text, as: UTF8.self)
+        return whole
     }
 
     /// Returns whether what is known completes an item at the same position.
     fileprivate func completes(_ item: ItemSummary, isPlaceShared: Bool) -> Bool {
-        guard let announcement = self.announcement, announcement.kind == item.callKind else { return false }
-        return !isPlaceShared || announcement.itemName != 0 && announcement.itemName == item.fingerprint
+        guard self.json != nil, self.members.kind == item.callKind else { return false }
+        return !isPlaceShared || self.itemName != 0 && self.itemName == item.fingerprint
     }
 
     /// Returns whether a call was announced, and was not finished elsewhere: some servers finish an item at another
     /// position.
     fileprivate func isLeft(beside finished: Set<ExactText>) -> Bool {
-        guard let callID = self.announcement?.callID, self.name != nil else { return false }
-        return !finished.contains(ExactText(callID))
+        guard !self.members.callID.isEmpty, !self.members.name.isEmpty else { return false }
+        return !finished.contains(ExactText(self.members.callID))
     }
 
     /// Returns a closed call as its item would have stated it; nil when it was not announced.
     fileprivate func unfinished(at outputIndex: Int) -> CallStatements.Unfinished? {
-        guard let announcement = self.announcement, var item = try? JSONObjectText(announcement.json) else {
-            return nil
-        }
+        guard let json = self.json, var item = try? JSONObjectText(json) else { return nil }
         item["status"] = nil
-        let members = self.members
+        var whole = self.whole
+        whole.isIncomplete = false
         return CallStatements.Unfinished(
-            call: members.call, outputIndex: outputIndex, json: members.completing(item.json),
-            isNamed: announcement.itemName != 0)
+            call: whole.call, outputIndex: outputIndex, json: whole.completing(item.json), isNamed: self.itemName != 0)
     }
 
     /// Returns whether a call matches the announcement and the deltas.
     fileprivate func allows(_ members: CallMembers) -> Bool {
-        if let announcement = self.announcement {
-            guard announcement.kind == members.kind, announcement.name.agrees(with: members.name),
-                announcement.namespace.agrees(with: members.namespace)
-            else { return false }
-        }
-        return self.closingName.agrees(with: members.name)
-            && self.allows(members.payload.map { Array($0.utf8) } ?? [], members.kind)
+        // The deltas alone do not say which kind of tool is called.
+        let isOfKind = self.json == nil || self.members.kind == members.kind
+        return isOfKind && self.members.namesAgree(with: members)
+            && self.allows(Array(members.payload.utf8), members.kind)
     }
 
     /// Returns whether a whole text matches the announcement and the deltas.
     fileprivate func allows(_ whole: [UInt8], _ kind: FinishedCall.Kind) -> Bool {
         guard !whole.isEmpty else { return true }
-        let announced = self.announcement?.payload ?? []
+        // Announced arguments that are an empty object are none, as the deltas have them.
+        let announced = Array(self.members.payload.utf8)
         return (self.isMixed || self.text.isCompleted(by: whole, as: kind, isClosed: self.hasClosingText))
             && (announced == Array("{}".utf8) || announced.isCompleted(by: whole, as: kind, isClosed: false))
     }
@@ -438,33 +364,26 @@ extension CallStatements.Draft {
 extension CallStatements.Finished {
     /// Returns whether a statement agrees with the call, in what both say.
     fileprivate func agrees(with members: CallMembers) -> Bool {
-        guard self.kind == members.kind, self.nameDigest.agrees(with: members.name.digest),
-            self.namespaceDigest.agrees(with: members.namespace.digest)
-        else { return false }
-        guard let payload = members.payload else { return true }
-        return switch self.payload {
-        case .absent: true
-        case .open(let text): text.isCompleted(by: Array(payload.utf8), as: self.kind, isClosed: false)
-        case .whole(let digest): digest == Optional(payload.comparable(as: self.kind)).digest
+        var known = CallMembers(self.call)
+        guard known.kind == members.kind, known.namesAgree(with: members) else { return false }
+        guard !members.payload.isEmpty else { return true }
+        if let openPayload {
+            return openPayload.isCompleted(by: Array(members.payload.utf8), as: known.kind, isClosed: false)
         }
+        if known.payload.isExactly(members.payload) { return true }
+        known.payload = members.payload
+        return known.call.content == self.call.content
     }
 
-    /// Returns whether a statement has arguments that no closing event had.
-    fileprivate func isOpen(to members: CallMembers) -> Bool {
-        guard members.payload != nil else { return false }
-        return switch self.payload {
-        case .absent, .open: true
-        case .whole: false
-        }
-    }
-
-    /// Takes what a statement says; it must agree with the call.
-    fileprivate mutating func take(_ members: CallMembers) {
-        self.nameDigest = self.nameDigest ?? members.name.digest
-        self.namespaceDigest = self.namespaceDigest ?? members.namespace.digest
-        guard let payload = members.payload else { return }
-        if case .open(let text) = self.payload, text == Array(payload.utf8) { return }
-        self.payload = .whole(Optional(payload.comparable(as: self.kind)).digest ?? 0)
+    /// Takes what a statement says, which must agree with the call; returns whether that is more than was known.
+    fileprivate mutating func take(_ members: CallMembers) -> Bool {
+        var known = CallMembers(self.call)
+        let hasPayload = !members.payload.isEmpty
+        if hasPayload, self.openPayload != nil { known.payload = "" }
+        guard known.isCompleted(by: members) else { return false }
+        self.call = known.completed(by: members).call
+        if hasPayload, self.openPayload != Array(members.payload.utf8) { self.openPayload = nil }
+        return true
     }
 }
 
@@ -478,19 +397,9 @@ extension [UInt8] {
         let isLonger = whole.starts(with: self)
         if isLonger, kind == .custom { return !isClosed }
         if isLonger, (try? JSONObjectText(self)) == nil { return true }
-        return String(decoding: self, as: UTF8.self).comparable(as: kind).isExactly(
-            String(decoding: whole, as: UTF8.self).comparable(as: kind))
+        let contents = [self, whole].map {
+            FinishedCall(kind, name: "", payload: String(decoding: $0, as: UTF8.self)).content
+        }
+        return contents[0] == contents[1]
     }
-}
-
-extension Optional where Wrapped == String {
-    /// Returns whether two statements agree: one of them says nothing, or both say the same.
-    fileprivate func agrees(with other: String?) -> Bool { self.digest.agrees(with: other.digest) }
-
-    /// A number that two texts share only if they are the same; nil for none.
-    fileprivate var digest: Int? { self.map { ExactText($0).hashValue } }
-}
-
-extension Optional where Wrapped == Int {
-    fileprivate func agrees(with other: Int?) -> Bool { self == nil || other == nil || self == other }
 }

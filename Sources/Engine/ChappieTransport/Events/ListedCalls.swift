@@ -4,23 +4,13 @@ import ResponseEvents
 ///
 /// Some servers list a call under another `call_id`; others omit items, which shifts the positions.
 struct ListedCalls {
-    /// A call that came before the end.
-    struct Known {
-        /// Its `call_id`; nil when it has none.
-        let callID: ExactText?
-        /// Its position in the response's output.
-        let outputIndex: Int
-    }
-
     /// The indices of the paired calls, by the positions of the items in the list.
     private(set) var known: [Int: Int] = [:]
 
-    /// Pairs calls by their `call_id`; then, of the others, by their content, and last by their position.
-    ///
-    /// `digest` returns the `CallMembers.digest` of one of the calls.
-    init(_ list: [ItemSummary], among calls: [Known], digest: (Int) -> Int) {
+    /// Pairs calls by their `call_id`; then, of the others, by their content, and last by their position in the output.
+    init(_ list: [ItemSummary], among calls: [(call: FinishedCall, outputIndex: Int)]) {
         var byCallID: [ExactText: Int] = [:]
-        for (index, call) in calls.enumerated() { if let callID = call.callID { byCallID[callID] = index } }
+        for (index, call) in calls.enumerated() { if let callID = call.call.key { byCallID[callID] = index } }
         var unpaired: [Int] = []
         var listed: Set<ExactText> = []
         for (place, item) in list.enumerated() where item.isCall {
@@ -33,15 +23,17 @@ struct ListedCalls {
             }
         }
         // From the last to the first, as each is taken from the end.
-        let others = calls.indices.reversed().filter { calls[$0].callID.map(listed.contains) != true }
+        let others = calls.indices.reversed().filter { calls[$0].call.key.map(listed.contains) != true }
         guard !others.isEmpty, !unpaired.isEmpty else { return }
         var rest = Set(others)
-        self.pair(unpaired, with: Dictionary(grouping: others, by: digest), of: &rest) { CallMembers(list[$0]).digest }
+        self.pair(unpaired, with: Dictionary(grouping: others) { calls[$0].call.content }, of: &rest) {
+            CallMembers(list[$0]).call.content
+        }
         self.pair(unpaired, with: Dictionary(grouping: others) { calls[$0].outputIndex }, of: &rest) { $0 }
     }
 
-    private mutating func pair(
-        _ places: [Int], with groups: [Int: [Int]], of rest: inout Set<Int>, by key: (Int) -> Int
+    private mutating func pair<Key: Hashable>(
+        _ places: [Int], with groups: [Key: [Int]], of rest: inout Set<Int>, by key: (Int) -> Key
     ) {
         var groups = groups
         for place in places where self.known[place] == nil {

@@ -20,16 +20,6 @@ struct ResponseRecord {
         }
     }
 
-    /// A call that only the end of the response has.
-    struct NewCall {
-        /// The call's position in the end's list.
-        let outputIndex: Int
-        /// The call, with what statements before the end say.
-        let call: FinishedCall
-        /// The item with these members.
-        let json: [UInt8]
-    }
-
     private let byteCountLimit: Int
     /// Items of the responses that this one continues, and the input that was added in between.
     private var earlierItems: [[UInt8]] = []
@@ -111,7 +101,7 @@ struct ResponseRecord {
     mutating func completed(
         _ summary: ResponseSummary, responseID: String?, answered: [FinishedCall] = [],
         isPlaceShared: Bool = false, members: (ItemSummary, Int) -> CallMembers? = { _, _ in nil }
-    ) -> [NewCall] {
+    ) -> [CallStatements.Unfinished] {
         self.isComplete = true
         self.responseID = summary.id ?? responseID
         self.model = summary.model
@@ -128,20 +118,16 @@ struct ResponseRecord {
     private mutating func replaceItems(
         by list: [ItemSummary], answered: [FinishedCall], isPlaceShared: Bool,
         members: (ItemSummary, Int) -> CallMembers?
-    ) -> [NewCall] {
+    ) -> [CallStatements.Unfinished] {
         let hasItems = !self.items.isEmpty
         let parsed = self.items.compactMap { item in item.call.map { (item: item, call: $0) } }
         var calls = parsed.map(\.item)
-        let known = parsed.map { item, call in
-            ListedCalls.Known(
-                callID: call.callID.isEmpty ? nil : ExactText(call.callID), outputIndex: item.outputIndex)
-        }
-        let pairs = ListedCalls(list, among: known) { parsed[$0].call.content.hashValue }
+        let pairs = ListedCalls(list, among: parsed.map { ($0.call, $0.item.outputIndex) })
         self.removeItems()
         let answeredCalls = Set(answered)
         let canTellLeftOver = !answered.isEmpty && list.allSatisfy { !$0.isCall || $0.callID != nil }
         var listed: Set<Int> = []
-        var newCalls: [NewCall] = []
+        var newCalls: [CallStatements.Unfinished] = []
         for (index, item) in list.enumerated() {
             var json = unsafe Array(item.json.utf8)
             var call: FinishedCall?
@@ -161,8 +147,8 @@ struct ResponseRecord {
                 let known = members(item, index)
                 json = known?.completing(json) ?? json
                 let whole = (known ?? CallMembers(item)).call
-                guard !whole.callID.isEmpty || !hasItems else { continue }
-                newCalls.append(NewCall(outputIndex: index, call: whole, json: json))
+                guard whole.key != nil || !hasItems else { continue }
+                newCalls.append(.init(call: whole, outputIndex: index, json: json, isNamed: item.id != nil))
                 call = whole
             }
             self.finished(json, at: index, isNamed: item.id != nil, call: call)
@@ -270,14 +256,16 @@ extension CompletedResponse {
         var answered: Set<ExactText> = []
         for item in items {
             switch item.part {
-            case .call(let call) where call.callID.isEmpty:
-                self.hasAmbiguousCalls = true
             case .call(let call):
-                if let known = calls[ExactText(call.callID)] {
+                guard let key = call.key else {
+                    self.hasAmbiguousCalls = true
+                    break
+                }
+                if let known = calls[key] {
                     if known != call { self.hasAmbiguousCalls = true }
                     continue
                 }
-                calls[ExactText(call.callID)] = call
+                calls[key] = call
                 self.calls.append(call)
             case .output(let callID):
                 answered.insert(ExactText(callID))

@@ -49,6 +49,9 @@ package struct FinishedCall: Hashable, Sendable {
         self.content = content + canonical.utf8
     }
 
+    /// The identifier as a key; nil when the server assigned none.
+    package var key: ExactText? { self.callID.isEmpty ? nil : ExactText(self.callID) }
+
     /// Returns whether both are one call, however their arguments are spelled.
     package static func == (left: Self, right: Self) -> Bool {
         left.isIncomplete == right.isIncomplete && left.callID.isExactly(right.callID) && left.content == right.content

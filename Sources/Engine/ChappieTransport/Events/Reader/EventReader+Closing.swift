@@ -105,7 +105,7 @@ extension EventReader {
     }
 
     /// Records that the response is complete; returns the calls that have not come before.
-    private mutating func completed(_ summary: ResponseSummary) -> [ResponseRecord.NewCall] {
+    private mutating func completed(_ summary: ResponseSummary) -> [CallStatements.Unfinished] {
         let isPlaceShared = self.machine.delivery.areIndicesShared()
         let calls = self.calls
         return self.record.completed(

@@ -54,22 +54,21 @@ extension EventReader {
         _ item: ItemSummary, at outputIndex: Int, event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int
     ) -> Outcome {
         let isPlaceShared = self.machine.delivery.areIndicesShared()
-        let knownCall = self.calls.newestCall
+        let number = self.calls.finishedCount
         let verdict = self.calls.finished(item, at: outputIndex, isPlaceShared: isPlaceShared)
         if case .repeated = verdict { return .dropped }
         guard self.follow(verdict, at: outputIndex) else { return .ended }
-        var (members, itemJSON) = (CallMembers(item), unsafe Array(item.json.utf8))
+        var itemJSON = unsafe Array(item.json.utf8)
         var isCompleted = false
-        if case .completes(let call, let whole) = verdict {
-            guard self.calls.newestCall != knownCall else {
-                self.record.complete(call: call, with: whole)
+        if case .completes(let known, let whole) = verdict {
+            guard known == number else {
+                self.record.complete(call: known, with: whole)
                 return .dropped
             }
-            (members, itemJSON, isCompleted) = (whole, whole.completing(itemJSON), true)
+            (itemJSON, isCompleted) = (whole.completing(itemJSON), true)
         }
-        let call = members.call
-        self.record.finished(
-            itemJSON, at: outputIndex, isNamed: item.id != nil, call: call, number: self.calls.newestCall)
+        let call = self.calls.finishedCall(number)
+        self.record.finished(itemJSON, at: outputIndex, isNamed: item.id != nil, call: call, number: number)
         if isCompleted {
             self.receivedUnfinished(call, at: outputIndex, attempt: attempt) {
                 String(decoding: itemJSON, as: UTF8.self)
