@@ -153,6 +153,8 @@ struct CallStatements {
         guard self.finishedCalls[number].agrees(with: members) else { return self.verdict(isPlaceShared) }
         guard self.finishedCalls[number].take(members) else { return .same }
         self.byteCount += members.payload.utf8.count
+        let call = self.finishedCalls[number].call
+        if call.key != nil { self.numbersByCall[call] = number }
         return .completes(call: number, members)
     }
 

@@ -188,6 +188,7 @@ private func end(_ items: String...) -> String {
         var response = try Response(done(item(Self.one)))
         #expect(try response.read(done(item(Self.one, namespace: "n"))) == .completes(call: 0))
         #expect(response.calls.finishedCall(0).namespace == "n")
+        #expect(try response.read(done(item(Self.one, namespace: "n"), at: 1)) == .repeated)
     }
 
     @Test func callWithoutACallIDIsRecognisedByItsItem() throws {
