@@ -127,12 +127,39 @@ extension LedgerModel {
     mutating func beginItem(_ outputIndex: Int) {
         let (index, isTooFar) = outputIndex.addingReportingOverflow(self.settledItemCount)
         guard !isTooFar else { return }
+        for kind in ReplaySlot.Kind.allCases {
+            let item = ReplaySlot(kind, outputIndex: index)
+            if let open = self.openOutput(ofItem: item) { self.before[item] = open }
+        }
         for slot in self.closed where slot.outputIndex == index { self.supplied[slot] = nil }
         self.closedTexts = self.closedTexts.filter { $0.key.outputIndex != index }
         self.closed = self.closed.filter { $0.outputIndex != index }
         for (channel, sequence) in self.channels.enumerated() where sequence.cursor > sequence.settledCount {
             self.restarts[channel][index] = sequence.cursor
         }
+    }
+
+    /// The attempt's output of an item that no text has closed.
+    private func openOutput(ofItem item: ReplaySlot) -> Range<Int>? {
+        let output = self.output(ofItem: item)
+        let start = max(output.lowerBound, self.closedTexts[item]?.last.upperBound ?? 0)
+        let channel = self.channels[LedgerChannel(item.kind).rawValue]
+        let own = channel.delivered[output].map(\.slot).max { $0.partIndex < $1.partIndex }
+        return start < output.upperBound && own.map(self.hasClosed) != true ? start..<output.upperBound : nil
+    }
+
+    /// A text that has all of what no text had closed when another item was begun at the index, which has nothing.
+    private mutating func closeBefore(_ text: [UInt8], in slot: ReplaySlot) -> ReplayLedger.Closing? {
+        let channel = self.channels[LedgerChannel(slot.kind).rawValue]
+        guard let before = self.before[slot.item], self.output(ofItem: slot).isEmpty,
+            text.starts(with: channel.delivered[before].map(\.byte))
+        else { return nil }
+        if text.count == before.count { return .whole }
+        guard before.upperBound == channel.cursor else { return nil }
+        let end = before.lowerBound + text.count
+        self.before[slot.item] = before.lowerBound..<end
+        self.restarts[LedgerChannel(slot.kind).rawValue][slot.outputIndex] = end
+        return .rest(from: before.count)
     }
 
     /// The part of a text that has come.
@@ -147,6 +174,7 @@ extension LedgerModel {
     /// The text that a slot is closed with: what the slot has, or else what its item has.
     mutating func close(_ text: [UInt8], in slot: ReplaySlot) -> ReplayLedger.Closing {
         guard let slot = self.absolute(slot) else { return .differs }
+        if let closing = self.closeBefore(text, in: slot) { return closing }
         let channel = self.channels[LedgerChannel(slot.kind).rawValue]
         let start = self.restarts[LedgerChannel(slot.kind).rawValue][slot.outputIndex] ?? channel.settledCount
         let own = (start..<max(start, channel.cursor)).filter { channel.delivered[$0].slot == slot }
@@ -157,6 +185,15 @@ extension LedgerModel {
         if held == nil, text.starts(with: all) { held = Held(count: all.count, isRewritten: true, isStopped: false) }
         guard let held else { return self.closeItem(text, in: slot) ?? .differs }
         let isInPlace = !own.isEmpty && channel.newestSlot ?? slot == slot
+        if held.count < text.count, isInPlace {
+            if let open = self.openOutput(ofItem: slot.item), open.count > held.count,
+                text.starts(with: channel.delivered[open].map(\.byte)), let closing = self.closeItem(text, in: slot)
+            {
+                return closing
+            }
+            let outputs = [self.output(ofItem: slot), self.closedTexts[slot.item]?.last ?? 0..<0]
+            if outputs.contains(where: { text.elementsEqual(channel.delivered[$0].map(\.byte)) }) { return .whole }
+        }
         if held.count < text.count, !isInPlace {
             if let closing = self.closeItem(text, in: slot) { return closing }
             if let newest = channel.newestSlot {

@@ -61,6 +61,8 @@ struct LedgerModel {
     var closed: Set<ReplaySlot> = []
     /// The output that texts have closed in that attempt, by the item's first slot: by the last one, and across slots.
     var closedTexts: [ReplaySlot: (last: Range<Int>, acrossSlots: Range<Int>?)] = [:]
+    /// The output that no text had closed when another item was begun at its index, by the item's first slot.
+    var before: [ReplaySlot: Range<Int>] = [:]
     /// The text that closing texts have brought and no delta has repeated, by slot, with its end in the channel.
     var supplied: [ReplaySlot: (rest: [UInt8], end: Int)] = [:]
     private(set) var calls = Sequence<LedgerCall>()
@@ -145,6 +147,7 @@ struct LedgerModel {
         }
         self.closed = []
         self.closedTexts = [:]
+        self.before = [:]
         self.supplied = [:]
         self.calls.cursor = self.calls.settledCount
     }

@@ -23,7 +23,7 @@ import PlatformC
     /// The ranges of each slot's output, except for the last run.
     var extents = SlotExtents()
     /// The slot of the last byte; before the first, one that no output has.
-    private(set) var lastSlot = ReplaySlot(.text, outputIndex: -1)
+    private(set) var lastSlot = ReplaySlot(.text, outputIndex: .min / 2)
     /// The start of the run of the last byte.
     private(set) var lastRunStart = 0
     /// The offset in the delivered output at which a replay begins, because the items before it are settled.

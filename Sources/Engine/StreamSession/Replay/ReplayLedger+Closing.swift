@@ -63,7 +63,13 @@ extension ReplayLedger {
         switch held {
         case .prefix(let count, _, _) where count == text.count:
             return self.closed(held, by: text, in: slot)
-        case .prefix where channel.hasOutput(of: slot) && channel.newestSlot ?? slot == slot:
+        case .prefix(let count, _, _) where channel.hasOutput(of: slot) && channel.newestSlot ?? slot == slot:
+            // Where the slot's output and more of the item begin the text, the longer beginning is it.
+            let open = self.openOutput(ofItem: slot)
+            let isLonger = open.map { $0.count > count && channel.begins(text, with: $0) } ?? false
+            if isLonger, let closing = self.closeItem(text, in: slot) { return closing }
+            let outputs = [channel.attemptOutput(ofItem: slot), self.closingTexts[slot.item]?.closed?.last ?? 0..<0]
+            if outputs.contains(where: { $0.count == text.count && channel.begins(text, with: $0) }) { return .whole }
             return self.closed(held, by: text, in: slot)
         case .prefix:
             if let closing = self.closeItem(text, in: slot) { return closing }

@@ -266,6 +266,20 @@ import Testing
         #expect(Self.close(ledger, all: ["abc", "123"]) == .outOfPlace)
     }
 
+    /// A server counts the index up with each delta, and the last one is how the text begins.
+    @Test(arguments: [["**", "Paris", "**"], ["ha", "ha"], ["a", "b", "a"], ["a", "a", "a"]], 0..<4)
+    func aTextThatTheNewestPartBeginsClosesTheWholeItem(_ deltas: [String], part: Int) {
+        var ledger = ReplayLedger()
+        for (index, delta) in deltas.enumerated() {
+            #expect(ledger.admit(delta, in: .text(0, part: index)) == .deliver(from: 0))
+        }
+        let text = deltas.joined()
+        let slot = Self.place(ledger, text, .text(0, part: part))
+        #expect(Self.close(ledger, text + "!", slot) == .rest(from: text.utf8.count))
+        // The end of the part, and of the text.
+        for _ in 0..<2 { #expect(ledger.close(Array(text.utf8).span, in: slot) == .whole) }
+    }
+
     @Test func itemsThatTheEndLeavesOutArePassedOver() {
         let ledger = Self.ledger(("one", .text(0)), (" two", .text(1)))
         #expect(Self.close(ledger, all: ["one"], itemCount: 1) == .rewritten)
