@@ -152,8 +152,9 @@ EDITS
         closing-contradiction) # Closing events may say something else than the deltas.
             cat <<'EDITS'
 >>> Sources/Engine/ChappieTransport/Events/Reader/EventReader+Closing.swift
-            self.fail(.contradictoryEvents(.closingDiffers, at: slot))
+            self.fail(.contradictoryEvents(isNamedOtherwise ? .otherResponse : word, at: slot))
 ---
+            _ = (isNamedOtherwise, word)
             return true
 <<<
 EDITS
@@ -191,7 +192,7 @@ EDITS
             cat <<'EDITS'
 >>> Sources/Engine/ChappieTransport/Events/Reader/EventReader+Closing.swift
         for call in calls {
-            self.receivedUnfinished(call.members.replayed(at: call.outputIndex), attempt: attempt) {
+            self.receivedUnfinished(call.call, at: call.outputIndex, attempt: attempt) {
                 String(decoding: call.json, as: UTF8.self)
             }
             guard self.end == nil else { return false }
@@ -220,7 +221,7 @@ EDITS
         restarted-response) # A response may begin once more behind its output.
             cat <<'EDITS'
 >>> Sources/Engine/StreamSession/Order/ResponseOrder.swift
-            guard !self.hasOutput else { return .violation(.responseRestarted) }
+            guard !self.hasOutput, self.added.isEmpty else { return .violation(.responseRestarted) }
 ---
 <<<
 EDITS

@@ -280,10 +280,9 @@ extension LedgerModel {
     func suppliedRest(of slot: ReplaySlot) -> [UInt8] { self.absolute(slot).flatMap { self.supplied[$0]?.rest } ?? [] }
 
     /// The texts of one kind that the response is closed with.
-    func close(_ texts: [[UInt8]], ofKind kind: ReplaySlot.Kind, itemCount: Int) -> ReplayLedger.Closing {
+    func close(_ texts: [[UInt8]], ofKind kind: ReplaySlot.Kind) -> ReplayLedger.Closing {
         let channel = self.channels[LedgerChannel(kind).rawValue]
         let own = channel.delivered[channel.settledCount..<channel.cursor].filter { $0.slot.kind == kind }
-        let end = self.settledItemCount + itemCount
         let total = texts.reduce(0) { $0 + $1.count }
         var last = self.slots(of: own).last
         let isOpen = last.map { !self.hasClosed($0) } ?? true
@@ -291,15 +290,6 @@ extension LedgerModel {
         if held == nil, let inOrder = self.compare(texts, with: own, isOpen: isOpen, inOrderOfArrival: true) {
             held = (inOrder.count, true)
             last = own.last?.slot
-        }
-        if held == nil, own.contains(where: { $0.slot.outputIndex >= end }) {
-            // Items that the end does not name.
-            let named = own.filter { $0.slot.outputIndex < end }
-            held =
-                self.compare(texts, with: named, isOpen: isOpen)
-                ?? self.compare(texts, with: named, isOpen: isOpen, inOrderOfArrival: true)
-            guard held?.count == total else { return .differs }
-            held?.isRewritten = true
         }
         guard let held else { return .differs }
         guard held.count < total else { return held.isRewritten ? .rewritten : .whole }

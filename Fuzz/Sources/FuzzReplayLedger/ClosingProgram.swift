@@ -72,7 +72,7 @@ extension LedgerProgram {
         guard !texts.isEmpty else { return [] }
         let index = choice / 4 % texts.count
         texts[index].1 = self.changed(texts[index].1)
-        return [.closeKind(kind, texts, itemCount: self.byte() % 6)]
+        return [.closeKind(kind, texts)]
     }
 
     /// A text with a change, or without.

@@ -17,7 +17,7 @@ enum LedgerOperation {
     /// A delta that may come behind the text that has closed its slot; it has at least one byte.
     case late(ReplaySlot, [UInt8])
     /// All texts of a kind are closed in the same way.
-    case closeKind(ReplaySlot.Kind, [(slot: ReplaySlot, bytes: [UInt8])], itemCount: Int)
+    case closeKind(ReplaySlot.Kind, [(slot: ReplaySlot, bytes: [UInt8])])
 }
 
 /// Reads operations from bytes; any bytes are valid.

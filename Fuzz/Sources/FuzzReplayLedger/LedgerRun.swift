@@ -41,7 +41,7 @@ struct LedgerRun {
             self.model.beginItem(outputIndex)
         case .close(let slot, let bytes): self.close(bytes, in: slot)
         case .late(let slot, let bytes): self.late(bytes, in: slot)
-        case .closeKind(let kind, let texts, let itemCount): self.close(texts, ofKind: kind, itemCount: itemCount)
+        case .closeKind(let kind, let texts): self.close(texts, ofKind: kind)
         }
         self.compare()
     }
@@ -74,14 +74,12 @@ struct LedgerRun {
         if late == .isNew { self.admit(bytes, in: slot) }
     }
 
-    private mutating func close(
-        _ texts: [(slot: ReplaySlot, bytes: [UInt8])], ofKind kind: ReplaySlot.Kind, itemCount: Int
-    ) {
-        guard !self.model.hasDiverged, self.model.settledItemCount <= Int.max - itemCount else { return }
+    private mutating func close(_ texts: [(slot: ReplaySlot, bytes: [UInt8])], ofKind kind: ReplaySlot.Kind) {
+        guard !self.model.hasDiverged else { return }
         let memories = texts.map { self.copy(of: $0.bytes) }
         defer { memories.forEach { $0.deallocate() } }
-        let closing = self.ledger.close(memories.map { UnsafeBufferPointer($0) }, ofKind: kind, itemCount: itemCount)
-        let expected = self.model.close(texts.map(\.bytes), ofKind: kind, itemCount: itemCount)
+        let closing = self.ledger.close(memories.map { UnsafeBufferPointer($0) }, ofKind: kind)
+        let expected = self.model.close(texts.map(\.bytes), ofKind: kind)
         require(closing == expected, "\(texts) closes \(kind): \(closing), not \(expected)")
         guard case .rest(var offset) = closing else { return }
         for (slot, bytes) in texts {

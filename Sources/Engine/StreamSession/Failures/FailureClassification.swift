@@ -18,7 +18,7 @@ extension AttemptFailure {
         // The delivered output contradicts the response itself: no other attempt can repeat it.
         case .contradictoryEvents(.closingDiffers, _), .contradictoryEvents(.closingOutOfPlace, _),
             .contradictoryEvents(.outOfOrder, _), .contradictoryEvents(.agentChanged, _),
-            .contradictoryEvents(.itemsInterleaved, _), .contradictoryEvents(.responsesMixed, _):
+            .contradictoryEvents(.itemsInterleaved, _):
             .fatal
         case .timeout(.total), .responseIncomplete: .fatal
         case .endedEarly, .unexpectedContentType, .binaryMessage, .undecodableEvent, .contradictoryEvents, .sequenceGap,

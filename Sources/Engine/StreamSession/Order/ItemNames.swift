@@ -27,9 +27,6 @@ struct ItemNames: Sendable {
     /// Indicates whether no item has a name.
     var isEmpty: Bool { self.items.isEmpty }
 
-    /// Indicates whether an item has a place that is not its index.
-    var haveMoved: Bool { !self.moved.isEmpty }
-
     /// The name of the item at a place; nil when it has none.
     subscript(place: Int) -> UInt64? { self.items[place]?.name }
 

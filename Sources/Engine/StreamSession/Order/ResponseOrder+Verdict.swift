@@ -56,8 +56,6 @@ extension ResponseOrder {
         case otherResponse = "other-response"
         /// Output was attributed to an earlier response of the connection, and the response has none of its own.
         case itemUnknown = "item-unknown"
-        /// Output of an item that was not announced as this response's came, and the end of another response.
-        case responsesMixed = "responses-mixed"
         /// A closing event differs from the content before it.
         case closingDiffers = "closing-differs"
         /// A closing event has more content of a slot after later output has come.
@@ -74,10 +72,6 @@ extension ResponseOrder {
     package var areIndicesShared: Bool {
         [Oddity.itemAddedAgain, .itemDoneAgain, .itemContinued].contains(where: self.hasSeen)
     }
-
-    /// Indicates whether an item that is not done may be one that an earlier response of the connection has announced
-    /// late.
-    var mayHaveLateItem: Bool { self.earlier.hasResponses && self.hasOpenItem }
 
     /// Indicates whether a jump in the numbers of events is a sign of another response.
     package var expectsEveryNumber: Bool { self.earlier.countsByOne }

@@ -24,15 +24,8 @@
 /// | a delta of a slot that a text has closed | as any other: the ledger knows whether the text had it |
 /// | deltas of text of two named items of one index alternately | violation: two answers are written at once |
 /// | an item with output is said to be another agent's | violation: its text was taken for the root's |
-/// | an end with another response identifier, no item open | tolerated, it ends the response: some change identifiers |
-/// | such an end with further content, while no identifier has changed before | violation: it is another response's |
-/// | such an end in the middle of an item that was added | foreign: the response it names is another one |
-/// | the same, after an event of an item that was not added under its name | violation: it was the other's |
-/// | the same, where the end lists items that are done, and no open one | the same |
-/// | such an end that lists added items, and omits one with text under its name | the same |
-/// | such an end that lists none, after output of an item that was not added, which only a closing event had | the same |
-/// | the same, after output of an item under a new name, whose deltas had its name before | the same |
-/// | such an end while an item with output, which was never added, is not done | violation: it may be another one's |
+/// | an end with another response identifier, while none has changed before | tolerated: its list has to be what came |
+/// | such an end without a list, in the middle of an item that was added | foreign: the response it names is another one |
 /// | output before the response is created, on a connection whose responses were created | foreign |
 /// | an end, or news, of the previous response on this connection | foreign |
 /// | any event after the end: a second end, another response | foreign |
@@ -129,9 +122,8 @@ package struct ResponseOrder: Sendable {
     private var asides = ItemIndexSet()
     /// Items that have the name of another one.
     private var repeats = ItemIndexSet()
-    private(set) var strange = StrangeOutput()
     /// Indicates whether the response has ended under an identifier that no event before had, where identifiers do not
-    /// change: content that only the end has may belong to another one.
+    /// change: only what the end lists can show that it is this response's.
     package private(set) var endsUnderAnotherName = false
     /// The oddities that were seen, one bit each.
     private var seenOddities: UInt8 = 0
@@ -168,12 +160,6 @@ package struct ResponseOrder: Sendable {
     /// Returns whether an item has been announced under the same name at the same index.
     func isAnnounced(_ name: UInt64, at index: Int) -> Bool { self.itemNames.isAnnounced(name, at: index) }
 
-    /// Indicates whether an item has been announced under the same name at two indices.
-    package var hasRepeats: Bool { !self.repeats.isEmpty }
-
-    /// Indicates whether items of one index have places of their own, as they have names.
-    var haveMovedItems: Bool { self.itemNames.haveMoved }
-
     /// Returns the place of the item that an event with this name and index belongs to.
     package func place(of name: UInt64, at outputIndex: Int) -> Int {
         guard outputIndex >= 0 else { return outputIndex }
@@ -185,7 +171,7 @@ package struct ResponseOrder: Sendable {
     /// it announced none with says nothing.
     package func evidence(of name: UInt64, at outputIndex: Int) -> ReplayLedger.ItemEvidence {
         let isAdded = self.added.contains(outputIndex)
-        let isOwn = isAdded ? self.itemNames[outputIndex] == name : !self.hasAnnounced || self.strange.hasAnnounced(name)
+        let isOwn = isAdded ? self.itemNames[outputIndex] == name : !self.hasAnnounced
         return name != 0 && isOwn ? .name : isAdded ? .announcement : .index
     }
 
@@ -312,7 +298,6 @@ package struct ResponseOrder: Sendable {
                 if isKnown, order.hasRootOutput(at: place) { return .violation(.agentChanged) }
             } else {
                 order.hasAnnounced = true
-                order.strange.announced(name)
             }
             let isAgain = order.added.contains(place)
             if isAgain {
@@ -372,11 +357,6 @@ package struct ResponseOrder: Sendable {
             if let verdict = order.judge(name, at: place) { return verdict }
             order.hasOutput = true
             _ = order.written.insert(place)
-            if order.added.contains(place) {
-                order.strange.wrote(name, known: order.itemNames[place], kind: slot.kind, at: place)
-            } else if order.hasAnnounced {
-                order.strange.mustList(slot.kind)
-            }
             guard !order.takesTurns(name, in: slot, at: place) else { return .violation(.itemsInterleaved) }
             guard !order.begunAgain.contains(place) else { return .violation(.responseRestarted) }
             guard !order.done.contains(place) else { return order.continued(place) }
@@ -429,13 +409,11 @@ package struct ResponseOrder: Sendable {
                 return .foreign
             }
         case .tolerated, .foreign:
-            if self.isMixed(with: end) { return .violation(.responsesMixed) }
-            if self.hasOpenItem {
+            if self.hasOpenItem, end == .failure || end == .complete(names: []) {
                 // It is no evidence that this response's identifiers change.
                 self.seenOddities = oddities
                 return .foreign
             }
-            if self.written.hasIndex(beyond: self.done) { return .violation(.otherResponse) }
             self.endsUnderAnotherName = true
         }
         if self.hasDroppedOutput, !self.hasOwnOutput, !isError { return .violation(.itemUnknown) }
@@ -445,33 +423,11 @@ package struct ResponseOrder: Sendable {
         return verdict
     }
 
-    /// Returns whether output of another response has come, if the end names one; no evidence is needed of a failure
-    /// behind all items, as the turn does not complete.
-    private func isMixed(with end: End) -> Bool {
-        var listed: [UInt64] = []
-        if case .complete(let names) = end { listed = names }
-        if self.hasOpenItem {
-            // Many such ends may come, so only what this one lists is searched.
-            let items = listed.compactMap(self.itemNames.place(of:)).filter(self.added.contains)
-            return self.strange.hasCome || !items.isEmpty && items.allSatisfy(self.done.contains)
-        }
-        guard case .complete = end else { return false }
-        let names = Set(listed)
-        let isOwn = self.itemNames.containsItem { self.added.contains($0) && names.contains($1) }
-        return isOwn ? self.strange.hasMessage(beside: names) : self.strange.isEvidence
-    }
-
-    /// Records that a closing event with an item's name has all of a slot's output: where the item was not announced, or
-    /// has written under another name, it may be another response's.
-    mutating func suppliedAll(of slot: ReplaySlot, name: UInt64) {
-        let isUnannounced = self.hasAnnounced && !self.added.contains(slot.outputIndex)
-        let known = self.itemNames[slot.outputIndex]
-        let isReplaced = self.strange.isReplaced(by: name, known: known, at: slot.outputIndex)
-        if isUnannounced || isReplaced { self.strange.cameInClosing(slot.kind) }
-    }
-
     /// Indicates whether an item was added that is not done.
     var hasOpenItem: Bool { self.openItemCount > 0 }
+
+    /// Indicates whether an item that was added, or has output, is not done.
+    package var hasUnfinishedItem: Bool { self.hasOpenItem || self.written.hasIndex(beyond: self.done) }
 
     /// Returns whether the identifier is the previous response's, and not also that of the one that is read.
     private func isPrevious(_ responseID: String?) -> Bool {
@@ -551,8 +507,6 @@ package struct ResponseOrder: Sendable {
             return .foreign
         }
         self.hasOwnOutput = self.hasOwnOutput || name != 0 || !self.earlier.namesItems
-        let isRenamed = name != 0 && known.map { $0 != name } == true
-        if self.hasAnnounced, isRenamed || !self.added.contains(outputIndex) { self.strange.came() }
         guard name != 0 else { return nil }
         if known == nil {
             self.itemNames.announce(name, at: outputIndex, isDone: isDone)

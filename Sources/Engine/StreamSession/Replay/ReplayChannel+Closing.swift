@@ -69,33 +69,16 @@ extension ReplayChannel {
 
     /// Compares all texts of a kind, in the order of their positions, with all output of that kind.
     ///
-    /// Output at positions that the end omits, from `end` on, is ignored where it came last and the rest is equal.
     /// - Returns: the number of bytes of the concatenated texts that have come.
-    func hold(
-        _ texts: [UnsafeBufferPointer<UInt8>], ofKind kind: ReplaySlot.Kind, positionsBelow end: Int, isOpen: Bool
-    ) -> Held {
+    func hold(_ texts: [UnsafeBufferPointer<UInt8>], ofKind kind: ReplaySlot.Kind, isOpen: Bool) -> Held {
         let slots = self.slots(of: kind)
-        let held = unsafe self.hold(texts, against: slots, isOpen: isOpen)
-        guard held == .contradiction, slots.contains(where: { $0.outputIndex >= end }) else { return held }
-        let listed = slots.filter { $0.outputIndex < end }
-        let omitted = self.pieces(of: slots.filter { $0.outputIndex >= end })
-        let newest = listed.map { self.end(of: $0) }.max() ?? 0
-        guard omitted.allSatisfy({ $0.lowerBound >= newest }) else { return .contradiction }
-        let named = unsafe self.hold(texts, against: listed, isOpen: isOpen)
-        guard case .prefix(let count, _, let last) = named, unsafe count == texts.reduce(0, { $0 + $1.count }) else {
-            return .contradiction
-        }
-        return .prefix(count, .rewritten, last: last)
+        return unsafe self.hold(texts, against: slots, in: self.pieces(of: slots), isOpen: isOpen)
     }
 
     /// Compares all texts of an item and kind with all of the item's output of that kind.
     func hold(_ texts: [UnsafeBufferPointer<UInt8>], ofItem item: ReplaySlot, isOpen: Bool) -> Held {
         let slots = self.slots(ofItem: item)
         return unsafe self.hold(texts, against: slots, in: slots.flatMap { self.pieces(of: $0) }, isOpen: isOpen)
-    }
-
-    private func hold(_ texts: [UnsafeBufferPointer<UInt8>], against slots: [ReplaySlot], isOpen: Bool) -> Held {
-        unsafe self.hold(texts, against: slots, in: self.pieces(of: slots), isOpen: isOpen)
     }
 
     /// Compares texts with pieces of slots, in the order of their positions, or else in the order in which they came:

@@ -205,17 +205,10 @@ extension ReplayLedger {
     ///
     /// They need not name their slots, as a consumer concatenates them. The offset of a rest counts from the first byte
     /// of the first text.
-    ///
-    /// `itemCount` is the number of items that the response lists at its end: output of further ones is ignored.
-    package func close(
-        _ texts: [UnsafeBufferPointer<UInt8>], ofKind kind: ReplaySlot.Kind, itemCount: Int
-    ) -> Closing {
+    package func close(_ texts: [UnsafeBufferPointer<UInt8>], ofKind kind: ReplaySlot.Kind) -> Closing {
         let channel = self.channels[kind]
-        let (end, hasOverflown) = self.settledItemCount.addingReportingOverflow(itemCount)
         let isOpen = channel.slots(of: kind).last.map { !self.hasClosed($0) } ?? true
-        switch unsafe channel.hold(
-            texts, ofKind: kind, positionsBelow: hasOverflown ? .max : end, isOpen: isOpen)
-        {
+        switch unsafe channel.hold(texts, ofKind: kind, isOpen: isOpen) {
         case .contradiction:
             return .differs
         case .prefix(let count, let likeness, let last):

@@ -163,16 +163,17 @@ package struct Delivery: ~Copyable, Sendable {
 
     // MARK: Closing events
 
-    /// Returns whether content that only the response's end has may belong to another response.
+    /// Returns whether only what the response's end lists can show that it is this response's.
     package mutating func endsUnderAnotherName() -> Bool { self.order.endsUnderAnotherName }
 
-    /// Compares the closing text of a slot, whose event optionally has the item's name, with the slot's output.
+    /// Returns whether an item that was announced, or has output, is not done.
+    package mutating func hasUnfinishedItem() -> Bool { self.order.hasUnfinishedItem }
+
+    /// Compares the closing text of a slot with the slot's output.
     ///
     /// A rest is output like any other: `TurnStateMachine.deltaReceived` is called with it next.
-    package mutating func closing(_ text: Span<UInt8>, in slot: ReplaySlot, name: UInt64) -> ReplayLedger.Closing {
-        let closing = self.ledger.close(text, in: slot)
-        if closing == .rest(from: 0) { self.order.suppliedAll(of: slot, name: name) }
-        return closing
+    package mutating func closing(_ text: Span<UInt8>, in slot: ReplaySlot) -> ReplayLedger.Closing {
+        self.ledger.close(text, in: slot)
     }
 
     /// Compares all closing texts of a kind that an item's end has, in order, with the item's output of that kind;
@@ -181,9 +182,7 @@ package struct Delivery: ~Copyable, Sendable {
         _ texts: [UnsafeBufferPointer<UInt8>], ofItem slot: ReplaySlot, name: UInt64
     ) -> ReplayLedger.Closing {
         let evidence = self.order.evidence(of: name, at: slot.outputIndex)
-        let closing = unsafe self.ledger.close(texts, ofItem: slot, evidence: evidence)
-        if closing == .rest(from: 0) { self.order.suppliedAll(of: slot, name: name) }
-        return closing
+        return unsafe self.ledger.close(texts, ofItem: slot, evidence: evidence)
     }
 
     /// Records that closing texts bring the next bytes of a slot, which are output like any other.
@@ -221,17 +220,10 @@ package struct Delivery: ~Copyable, Sendable {
 
     /// Compares all closing texts of a kind, in order, with the kind's output.
     package mutating func closing(
-        _ texts: [UnsafeBufferPointer<UInt8>], ofKind kind: ReplaySlot.Kind, itemCount: Int
+        _ texts: [UnsafeBufferPointer<UInt8>], ofKind kind: ReplaySlot.Kind
     ) -> ReplayLedger.Closing {
-        // The end may list an item once that was announced at two indices, and an open item, or one that was never
-        // announced, may be another response's: in these cases all output is compared.
-        let isListed =
-            self.order.hasRepeats || self.order.haveMovedItems || self.order.mayHaveLateItem || self.mustBeListed(kind)
-        return unsafe self.ledger.close(texts, ofKind: kind, itemCount: isListed ? .max : itemCount)
+        unsafe self.ledger.close(texts, ofKind: kind)
     }
-
-    /// Returns whether output of a kind has to be in the response's list of items, if there is one.
-    package mutating func mustBeListed(_ kind: ReplaySlot.Kind) -> Bool { self.order.strange.mustBeListed(kind) }
 
     /// Returns the slot that more output of a kind continues; nil when the kind has no output.
     package mutating func newestSlot(of kind: ReplaySlot.Kind) -> ReplaySlot? { self.ledger.newestSlot(of: kind) }

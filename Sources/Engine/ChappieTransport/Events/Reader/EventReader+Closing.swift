@@ -8,12 +8,12 @@ extension EventReader {
     /// - Returns: false when that ends the attempt.
     @discardableResult
     mutating func close(_ slot: ReplaySlot, with text: BorrowedText, name: UInt64, attempt: Int) -> Bool {
-        guard self.machine.delivery.isClosed(slot.outputIndex), self.machine.isReadingInPlace(attempt) else {
-            return self.end == nil
-        }
+        // An empty text says nothing (reported: maximhq/bifrost issues 5149 and 5259).
+        guard !text.isEmpty, self.machine.delivery.isClosed(slot.outputIndex), self.machine.isReadingInPlace(attempt)
+        else { return self.end == nil }
         let slot = unsafe self.machine.delivery.place(of: text.utf8.span, in: slot, name: name)
         if self.half?.slot == slot { self.half = nil }
-        let closing = unsafe self.machine.delivery.closing(text.utf8.span, in: slot, name: name)
+        let closing = unsafe self.machine.delivery.closing(text.utf8.span, in: slot)
         guard case .rest(let offset) = closing else { return self.follow(closing, at: slot) }
         self.received(text.dropping(first: offset), in: slot, attempt: attempt)
         return self.end == nil
@@ -63,6 +63,12 @@ extension EventReader {
     ///
     /// - Returns: false when that ends the attempt.
     mutating func complete(_ summary: ResponseSummary, attempt: Int) -> Bool {
+        // Such an end is this response's if it lists what came, or nothing, behind all items.
+        let isNamedOtherwise = self.machine.delivery.endsUnderAnotherName()
+        if isNamedOtherwise, summary.output.isEmpty, self.machine.delivery.hasUnfinishedItem() {
+            self.fail(.contradictoryEvents(.otherResponse))
+            return false
+        }
         guard self.closeOutput(summary, attempt: attempt), self.closeCalls(summary) else { return false }
         if self.machine.delivery.isOutOfOrder(), summary.output.allSatisfy(\.parts.isEmpty) {
             self.fail(.contradictoryEvents(.outOfOrder))
@@ -89,8 +95,8 @@ extension EventReader {
         }
         let hasNothing = summary.output.isEmpty && self.record.isEmpty && !self.machine.delivery.hasDelivered
         let calls = self.completed(summary)
-        // Such an end shows neither that a call is this response's, nor that this response has nothing to say.
-        if !calls.isEmpty || hasNothing, self.machine.delivery.endsUnderAnotherName() {
+        // Nor does it show that a call is this response's, or that this response has nothing to say.
+        if isNamedOtherwise, !calls.isEmpty || hasNothing {
             self.fail(.contradictoryEvents(.otherResponse))
             return false
         }
@@ -113,7 +119,7 @@ extension EventReader {
         ) { calls.members(completing: $0, at: $1, isPlaceShared: isPlaceShared) }
     }
 
-    /// Compares a complete response, which repeats all texts of all items.
+    /// Compares a complete response, which repeats all texts of all items, if it lists any; some servers omit reasoning.
     ///
     /// Its items may be numbered differently than before, so each kind of text is compared as a whole.
     /// - Returns: false when that ends the attempt.
@@ -124,10 +130,13 @@ extension EventReader {
                 guard self.close(parts, of: summary, attempt: attempt) else { return false }
                 continue
             }
-            guard let slot = ReplaySlot(kind, outputIndex: 0, partIndex: 0), !summary.output.isEmpty,
-                self.machine.delivery.mustBeListed(slot.kind)
+            let mustBeListed =
+                kind == .text || kind == .refusal || self.machine.delivery.endsUnderAnotherName()
+            guard mustBeListed, !summary.output.isEmpty,
+                let slot = ReplaySlot(kind, outputIndex: 0, partIndex: 0),
+                let newest = self.machine.delivery.newestSlot(of: slot.kind)
             else { continue }
-            return self.follow(.differs, at: self.machine.delivery.newestSlot(of: slot.kind) ?? slot)
+            return self.follow(.differs, at: newest)
         }
         return true
     }
@@ -182,17 +191,16 @@ extension EventReader {
     private mutating func compare(
         _ parts: [EndPart], of summary: ResponseSummary
     ) -> (closing: ReplayLedger.Closing, parts: [EndPart]) {
-        let closing = self.closing(parts, of: summary)
+        let closing = self.closing(parts)
         if closing == .whole || closing == .rewritten { return (closing, parts) }
         let others = self.withoutRepeatedItems(parts, of: summary)
         guard !others.isEmpty, others.count < parts.count else { return (closing, parts) }
-        let other = self.closing(others, of: summary)
+        let other = self.closing(others)
         return other == .differs || other == .outOfPlace ? (closing, parts) : (other, others)
     }
 
-    private mutating func closing(_ parts: [EndPart], of summary: ResponseSummary) -> ReplayLedger.Closing {
-        unsafe self.machine.delivery.closing(
-            parts.map { unsafe $0.text.utf8 }, ofKind: parts[0].slot.kind, itemCount: summary.output.count)
+    private mutating func closing(_ parts: [EndPart]) -> ReplayLedger.Closing {
+        unsafe self.machine.delivery.closing(parts.map { unsafe $0.text.utf8 }, ofKind: parts[0].slot.kind)
     }
 
     /// Handles an incomplete response: content of its end beyond the deltas is output like theirs.
@@ -250,10 +258,10 @@ extension EventReader {
                 self.report(ChappieDiagnostic(kind: .contentRewritten, transport: self.transport))
             }
             return true
-        case .differs:
-            self.fail(.contradictoryEvents(.closingDiffers, at: slot))
-        case .outOfPlace:
-            self.fail(.contradictoryEvents(.closingOutOfPlace, at: slot))
+        case .differs, .outOfPlace:
+            let word: ResponseOrder.Violation = closing == .differs ? .closingDiffers : .closingOutOfPlace
+            let isNamedOtherwise = self.machine.delivery.endsUnderAnotherName()
+            self.fail(.contradictoryEvents(isNamedOtherwise ? .otherResponse : word, at: slot))
         }
         return false
     }

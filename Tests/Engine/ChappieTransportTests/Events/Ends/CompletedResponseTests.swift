@@ -158,14 +158,24 @@ import Testing
         #expect(response?.itemTexts == [WireItem.message("x"), WireItem.call("a")])
     }
 
-    /// The list of the end may omit items, such as reasoning: its positions are others then.
-    @Test(arguments: [#"{"id":"rs_0","type":"reasoning","summary":[]}"#, WireItem.sentMessage("x")])
-    func callListedOnlyAtTheEndRunsBesideAnItemWithItsIndex(item: String) async {
+    /// The list of the end may omit reasoning: its positions are others then.
+    @Test func callListedOnlyAtTheEndRunsBesideReasoningWithItsIndex() async {
         let (outcome, response) = await Self.complete(
-            [Event.done(item, at: 0), Event.completed("r1", #","output":[\#(WireItem.sentCall("a"))]"#)],
-            runsCalls: true)
+            [
+                Event.done(#"{"id":"rs_0","type":"reasoning","summary":[]}"#, at: 0),
+                Event.completed("r1", #","output":[\#(WireItem.sentCall("a"))]"#),
+            ], runsCalls: true)
         #expect(outcome.error == nil)
         #expect(response?.calls.map(\.callID) == ["a"])
+    }
+
+    @Test func aMessageThatTheEndOmitsContradicts() async {
+        let (outcome, _) = await Self.complete(
+            [
+                Event.done(WireItem.sentMessage("x"), at: 0),
+                Event.completed("r1", #","output":[\#(WireItem.sentCall("a"))]"#),
+            ], runsCalls: true)
+        #expect(outcome.transportFailure?.code == .contradictoryEvents)
     }
 
     /// The list omits reasoning, which shifts the positions: a call that came under the same `call_id`, or that is the
