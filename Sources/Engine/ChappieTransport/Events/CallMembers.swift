@@ -17,6 +17,8 @@ struct CallMembers {
     var payload = ""
     /// Indicates whether the model was cut off within the call.
     var isIncomplete = false
+    /// Indicates whether the model is still writing the call.
+    var isInProgress = false
 
     private static var texts: [WritableKeyPath<Self, String>] { [\.callID, \.name, \.namespace, \.payload] }
 
@@ -56,7 +58,7 @@ struct CallMembers {
     var call: FinishedCall {
         FinishedCall(
             self.kind, callID: self.callID, name: self.name, namespace: self.namespace, payload: self.payload,
-            isIncomplete: self.isIncomplete)
+            isIncomplete: self.isIncomplete || self.isInProgress && self.payload.isEmpty)
     }
 }
 
@@ -65,7 +67,8 @@ extension CallMembers {
     init(_ item: ItemSummary) {
         self.init(
             kind: item.callKind, callID: item.callID ?? "", name: item.name ?? "", namespace: item.namespace ?? "",
-            payload: item.payload ?? "", isIncomplete: item.status == "incomplete")
+            payload: item.payload ?? "", isIncomplete: item.status == "incomplete",
+            isInProgress: item.status == "in_progress")
     }
 
     /// Creates the statement that has all of a call.

@@ -83,6 +83,8 @@ struct CallStatements {
 
     private let byteCountLimit: Int
     private var drafts: [Int: Draft] = [:]
+    /// Calls that were announced and not finished before another one was announced at their position.
+    private var earlierDrafts: [(outputIndex: Int, draft: Draft)] = []
     private var byteCount = 0
     private var finishedCalls: [Finished] = []
     /// The numbers of the finished calls that have a `call_id`, and those of all by their places.
@@ -101,7 +103,12 @@ struct CallStatements {
 
     /// Records the announcement of a call.
     mutating func announced(_ item: ItemSummary, at outputIndex: Int) -> Verdict {
-        self.forgetDraft(at: outputIndex)
+        if let earlier = self.forgetDraft(at: outputIndex), earlier.json != nil, !earlier.members.callID.isEmpty,
+            !earlier.members.callID.isExactly(item.callID ?? "")
+        {
+            self.earlierDrafts.append((outputIndex, earlier))
+            self.byteCount += earlier.byteCount
+        }
         let json = unsafe Array(item.json.utf8)
         self.byteCount += json.count
         self.drafts[outputIndex] = Draft(members: CallMembers(item), json: json, itemName: item.fingerprint)
@@ -141,6 +148,7 @@ struct CallStatements {
             isSame = isPlaceShared || draft.allows(whole, kind) && draft.members.namesAgree(with: members)
             draft.members = draft.members.completed(by: members)
             if !whole.isEmpty { draft.text = whole }
+            if itemName != 0 { draft.writer = draft.writer ?? itemName }
             draft.isMixed = draft.isMixed && whole.isEmpty
             draft.isClosed = true
             draft.hasClosingText = draft.hasClosingText || !whole.isEmpty
@@ -164,7 +172,9 @@ struct CallStatements {
         let own = CallMembers(item)
         let known = draft.flatMap { $0.completes(item, isPlaceShared: isPlaceShared) ? $0.whole : nil }
         let members = own.completed(by: known)
-        let isAllowed = isPlaceShared || draft?.allows(own) ?? true
+        // Without arguments of its own, those that were written are its, or nothing shows whose they are.
+        let areUnclear = members.payload.isEmpty && draft?.text.isEmpty == false
+        let isAllowed = !areUnclear && (isPlaceShared || draft?.allows(own) ?? true)
         let call = members.call
         let place =
             call.key.map { Place.callID($0, outputIndex: outputIndex) }
@@ -173,7 +183,7 @@ struct CallStatements {
         // that was announced, without a `call_id`.
         let isOther = call.key == nil && draft?.json != nil
         if !isOther, let number = self.numbersByCall[call] ?? self.numbersByPlace[place] {
-            guard isAllowed, self.finishedCalls[number].call.isIncomplete == members.isIncomplete else {
+            guard isAllowed, self.finishedCalls[number].call.isIncomplete == call.isIncomplete else {
                 return .differs
             }
             let verdict = self.finished(number, isStatedBy: members, isPlaceShared: false)
@@ -218,7 +228,7 @@ struct CallStatements {
     /// The position of a call that was announced and whose end nothing has shown; nil when there is none.
     var placeOfCutCall: Int? {
         let finished = self.finishedCallIDs
-        return self.drafts.filter { !$1.isClosed && $1.isLeft(beside: finished) }.keys.min()
+        return self.allDrafts.filter { !$1.isClosed && $1.isLeft(beside: finished) }.map(\.outputIndex).min()
     }
 
     /// Returns the position of a call whose arguments only deltas have, so that nothing shows whether one was lost; nil
@@ -230,17 +240,17 @@ struct CallStatements {
             $0.openPayload?.isEmpty == false && !($0.call.key.map(listed.contains) ?? false)
         }
         let names = self.finishedCallIDs
-        let drafts = self.drafts.filter { _, draft in
+        let drafts = self.allDrafts.filter { _, draft in
             draft.isLeft(beside: names) && !draft.text.isEmpty && !draft.hasClosingText
                 && !listed.contains(ExactText(draft.members.callID))
         }
-        return (finished.map(\.outputIndex) + drafts.keys).min()
+        return (finished.map(\.outputIndex) + drafts.map(\.outputIndex)).min()
     }
 
     /// Returns the calls without a finished item: each was announced, and its arguments were closed.
     func unfinished() -> [Unfinished] {
         let finished = self.finishedCallIDs
-        return self.drafts.sorted { $0.key < $1.key }.compactMap { outputIndex, draft in
+        return self.allDrafts.compactMap { outputIndex, draft in
             draft.isClosed && draft.isLeft(beside: finished) ? draft.unfinished(at: outputIndex) : nil
         }
     }
@@ -256,7 +266,12 @@ struct CallStatements {
     /// or else with the draft at its position.
     private func allows(_ item: ItemSummary, at index: Int, _ finished: Finished?, isPlaceShared: Bool) -> Bool {
         let members = CallMembers(item)
-        guard let finished else { return isPlaceShared || self.drafts[index]?.allows(members) ?? true }
+        guard let finished else {
+            guard let draft = self.drafts[index] else { return true }
+            let isWhole = !members.payload.isEmpty || draft.text.isEmpty
+            guard isWhole || !draft.isMixed && draft.completes(item, isPlaceShared: isPlaceShared) else { return false }
+            return isPlaceShared || draft.allows(members)
+        }
         let hasItsName = item.callID.map(finished.call.callID.isExactly) ?? false
         return finished.agrees(with: members) || isPlaceShared && !hasItsName
     }
@@ -282,14 +297,21 @@ struct CallStatements {
     /// Returns the position of an announced call without a finished item that the list omits; nil when there is none.
     private func draftLeftOut(of list: [ItemSummary], _ listed: Set<ExactText>) -> Int? {
         let finished = self.finishedCallIDs
-        return self.drafts.filter { outputIndex, draft in
+        return self.allDrafts.filter { outputIndex, draft in
             guard draft.isLeft(beside: finished) else { return false }
             // The call in its place is the same one under another `call_id`, unless that one was finished elsewhere.
             let isInPlace =
                 list.indices.contains(outputIndex) && list[outputIndex].isCall
                 && list[outputIndex].callID.map { !finished.contains(ExactText($0)) } ?? true
             return !isInPlace && !listed.contains(ExactText(draft.members.callID))
-        }.keys.min()
+        }.map(\.outputIndex).min()
+    }
+
+    /// The calls without a finished item, in the order of their positions and, at one position, of their announcements.
+    private var allDrafts: [(outputIndex: Int, draft: Draft)] {
+        let all = self.earlierDrafts + self.drafts.map { (outputIndex: $0.key, draft: $0.value) }
+        let places = all.indices.sorted { (all[$0].outputIndex, $0) < (all[$1].outputIndex, $1) }
+        return places.map { all[$0] }
     }
 
     private var finishedCallIDs: Set<ExactText> { Set(self.finishedCalls.compactMap(\.call.key)) }
@@ -308,12 +330,15 @@ struct CallStatements {
     @discardableResult
     private mutating func forgetDraft(at outputIndex: Int) -> Draft? {
         guard let draft = self.drafts.removeValue(forKey: outputIndex) else { return nil }
-        self.byteCount -= draft.text.count + (draft.json?.count ?? 0)
+        self.byteCount -= draft.byteCount
         return draft
     }
 }
 
 extension CallStatements.Draft {
+    /// The size of what is kept of the call.
+    fileprivate var byteCount: Int { self.text.count + (self.json?.count ?? 0) }
+
     /// The members of the call that are known, the deltas included.
     fileprivate var whole: CallMembers {
         guard !self.text.isEmpty, !self.isMixed else { return self.members }
@@ -324,7 +349,8 @@ extension CallStatements.Draft {
 
     /// Returns whether what is known completes an item at the same position.
     fileprivate func completes(_ item: ItemSummary, isPlaceShared: Bool) -> Bool {
-        guard self.json != nil, self.members.kind == item.callKind else { return false }
+        guard self.json != nil else { return item.fingerprint != 0 && self.writer == item.fingerprint }
+        guard self.members.kind == item.callKind else { return false }
         return !isPlaceShared || self.itemName != 0 && self.itemName == item.fingerprint
     }
 
@@ -340,7 +366,7 @@ extension CallStatements.Draft {
         guard let json = self.json, var item = try? JSONObjectText(json) else { return nil }
         item["status"] = nil
         var whole = self.whole
-        whole.isIncomplete = false
+        (whole.isIncomplete, whole.isInProgress) = (false, false)
         return CallStatements.Unfinished(
             call: whole.call, outputIndex: outputIndex, json: whole.completing(item.json), isNamed: self.itemName != 0)
     }

@@ -32,10 +32,13 @@ package struct InputItem: Equatable, Sendable {
         guard var item = try? JSONObjectText(Array(json)) else { return nil }
         let type = item.string("type")?.word
         if type == "reasoning", item.string("encrypted_content") == nil { return nil }
-        let isIncomplete = item.string("status")?.isExactly("incomplete") == true
+        let status = item.string("status")?.word
         if !Self.typesWithIdentifier.contains(type ?? "") { item["id"] = nil }
         if type != "tool_search_output" { item["status"] = nil }
         item.removeNulls()
+        // A call without arguments that is in progress has not been written to its end.
+        let hasArguments = item.string("arguments").map { !$0.isEmpty } ?? (item["arguments"] != nil)
+        let isCut = status == "in_progress" && type == "function_call" && !hasArguments
         // Servers omit them for functions without parameters, and accept no call without them.
         if type == "function_call", item["arguments"] == nil { item["arguments"] = JSONText.string("{}")[...] }
         if item.string("role")?.isExactly("assistant") == true, let content = item["content"],
@@ -44,7 +47,8 @@ package struct InputItem: Equatable, Sendable {
             item["content"] = JSONArrayText.json(parts.elements.map { Self.messagePart($0.json) })[...]
         }
         self.json = item.json
-        self.part = call.map { .call($0) } ?? Self.part(of: item, type: type, isIncomplete: isIncomplete)
+        self.part =
+            call.map { .call($0) } ?? Self.part(of: item, type: type, isIncomplete: isCut || status == "incomplete")
     }
 
     /// The call that the item is; nil for any other item.

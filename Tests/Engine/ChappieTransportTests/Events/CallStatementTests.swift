@@ -65,6 +65,42 @@ private enum Statement {
         #expect(response?.calls.map(\.payload) == payloads, "\(events)")
     }
 
+    // MARK: Arguments and calls that nothing ties together
+
+    /// The arguments are the call's if they have its item's identifier.
+    @Test(arguments: [false, true])
+    func argumentsOfACallThatIsNotAnnounced(areClosed: Bool) async {
+        let written = areClosed ? Statement.argumentsDone(Self.one) : Statement.delta(Self.one)
+        for id in ["fc", "other", nil] {
+            let item = Statement.item("", id: id)
+            for end in [[Event.done(item), Event.completed("r")], [Statement.end(item)]] {
+                if id == "fc" {
+                    await Self.expectCalls([#"{"a":1}"#], [written] + end)
+                } else {
+                    await Self.expectContradiction([written] + end)
+                }
+            }
+        }
+    }
+
+    /// Two calls have one index and no identifiers of items.
+    @Test func callsAtOneIndexHaveTheirOwnArguments() async {
+        let (first, second) = (Statement.item("", callID: "c", id: nil), Statement.item("", callID: "d", id: nil))
+        await Self.expectCalls(
+            [#"{"a":1}"#, #"{"a":2}"#],
+            [
+                Statement.added(first), Statement.argumentsDone(Self.one), Statement.added(second),
+                Statement.argumentsDone(Self.two), Event.completed("r"),
+            ])
+        let announced = [Statement.added(first), Statement.added(second)]
+        await Self.expectContradiction(announced + [Statement.argumentsDone(Self.one), Event.completed("r")])
+        await Self.expectContradiction(
+            announced + [
+                Statement.argumentsDone(Self.one), Statement.argumentsDone(Self.two), Event.done(first),
+                Event.done(second), Event.completed("r"),
+            ])
+    }
+
     // MARK: Calls that are cut
 
     @Test(arguments: [[], [Statement.delta(#"{\"a\""#)], [Statement.delta(Self.one)]])

@@ -96,6 +96,14 @@ import Testing
             FinishedCall(callID: "c", name: "f", payload: "")
         ),
         (
+            #"{"type":"function_call","call_id":"c","name":"f","arguments":"","status":"in_progress"}"#,
+            FinishedCall(callID: "c", name: "f", payload: "", isIncomplete: true)
+        ),
+        (
+            #"{"type":"function_call","call_id":"c","name":"f","arguments":"{}","status":"in_progress"}"#,
+            FinishedCall(callID: "c", name: "f", payload: "{}")
+        ),
+        (
             #"{"type":"custom_tool_call","call_id":"c","name":"f","status":"incomplete"}"#,
             FinishedCall(.custom, callID: "c", name: "f", payload: "", isIncomplete: true)
         ),
