@@ -121,7 +121,6 @@ lint: ## Check format, doc comments, file sizes and shell scripts
 	@Scripts/bench.sh check
 	PYTHONDONTWRITEBYTECODE=1 python3 -m unittest discover --start-directory Scripts
 	@python3 Scripts/release.py check
-	@python3 Scripts/scenarios.py check
 
 runner-tests: ### Test what makes results and reports of the benchmarks' figures
 	PYTHONPATH=Benchmarks PYTHONDONTWRITEBYTECODE=1 python3 -m unittest discover --start-directory Benchmarks/Runner/tests \

@@ -17,7 +17,8 @@ enum DeadPeer {
         let server = try Cores.onServerCore {
             try ChappieTestServer(
                 configuration: .init(
-                    model: .scripted(.text(byteCount: 600)), faults: [.init(.stall(afterByte: 1_000, origin: .body))]))
+                    model: .scripted(.text(byteCount: 600)),
+                    faults: [.init(action: .stall(afterByte: 1_000, origin: .body))]))
         }
         defer { server.stop() }
         let configuration = try ChappieTransportConfiguration.loopback(server.baseURL) { configuration in

@@ -85,7 +85,7 @@ enum FirstText {
         let bound = try await context.roundTrip().median + self.allowance
         var figures: [Figure] = []
         for (name, action) in kinds {
-            let server = try self.server([.init(action, transport: .webSocket)])
+            let server = try self.server([.init(action: action, transport: .webSocket)])
             defer { server.stop() }
             let times = try await self.times(.loopback(server.baseURL), server, runs: context.runs)
             try self.requireFallback(server, turns: context.runs)

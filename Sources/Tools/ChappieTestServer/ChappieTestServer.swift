@@ -9,7 +9,7 @@ public import PlatformFoundation
 ///
 /// ```swift
 /// var configuration = ChappieTestServer.Configuration()
-/// configuration.faults = [.init(.cut(afterByte: 700, with: .reset), attempts: 1...1)]
+/// configuration.faults = [.init(.cut(afterByte: 700), attempts: 1...1)]
 /// let server = try ChappieTestServer(configuration: configuration)
 /// defer { server.stop() }
 /// // … point a client at server.baseURL …
@@ -19,12 +19,12 @@ public import PlatformFoundation
 /// Both transports are on one port: `GET …/responses` with `Upgrade: websocket` and `POST …/responses`, below `/v1`
 /// and below `/backend-api/codex`. A response with `background`, `stream` and `store` goes on without its connection,
 /// and `GET /v1/responses/{id}?stream=true&starting_after=N` streams the rest of it. `GET …/models` lists
-/// `modelNames`, and `GET /health` is answered 200 without a credential, as gateways expect it of an inference server.
-/// It uses blocking sockets, a thread for each connection, and a protocol layer of its own, so that it shares no code
-/// with the clients that it tests.
+/// the model `scripted`, and `GET /health` is answered 200 without a credential, as gateways expect it of an inference
+/// server. It uses blocking sockets, a thread for each connection, and a protocol layer of its own, so that it shares
+/// no code with the clients that it tests.
 public final class ChappieTestServer: Sendable {
     /// The reason for which a server did not start.
-    public enum StartError: Error, Hashable, Sendable {
+    package enum StartError: Error, Hashable, Sendable {
         /// No socket could be bound and listened on; the value is `errno`.
         case cannotListen(code: Int32)
         /// Keys or certificates could not be made.
@@ -39,7 +39,7 @@ public final class ChappieTestServer: Sendable {
     /// The TCP port.
     public let port: Int
 
-    /// Binds, listens and starts to serve; throws `StartError`.
+    /// Binds, listens and starts to serve; throws when a socket, a thread or a certificate cannot be had.
     public init(configuration: Configuration = Configuration()) throws {
         let parts = try ServerParts(configuration)
         self.parts = parts
@@ -62,9 +62,6 @@ public final class ChappieTestServer: Sendable {
         return url
     }
 
-    /// The base URL of the path with the ChatGPT backend's rules.
-    public var chatGPTBaseURL: String { "\(self.origin)/backend-api/codex" }
-
     /// The address of the server itself, such as `http://127.0.0.1:8080`, which is the issuer for clients.
     public var origin: String { "\(self.parts.identity == nil ? "http" : "https")://127.0.0.1:\(self.port)" }
 
@@ -72,12 +69,12 @@ public final class ChappieTestServer: Sendable {
     public var caPEM: String? { self.parts.identity?.caPEM }
 
     /// The server's certificate, as PEM text; nil without TLS.
-    public var certificatePEM: String? { self.parts.identity?.certificatePEM }
+    package var certificatePEM: String? { self.parts.identity?.certificatePEM }
 
     /// A client's certificate of the same CA and its key, as PEM texts; nil when none is required.
-    public var clientCertificate: (certificatePEM: String, keyPEM: String)? { self.parts.identity?.client }
+    package var clientCertificate: (certificatePEM: String, keyPEM: String)? { self.parts.identity?.client }
 
-    /// The records of the attempts; the oldest are dropped beyond `Configuration.maximumRecordCount`.
+    /// The records of the newest 10,000 attempts.
     public var log: [RequestRecord] { self.parts.log.records }
 
     /// The number of TCP connections that the server has accepted.
@@ -104,7 +101,7 @@ public final class ChappieTestServer: Sendable {
     ///
     /// It is for threads of a test; tasks use `reached(_:)`.
     @discardableResult
-    public func waitBlocking(for milestone: Milestone) -> Bool {
+    package func waitBlocking(for milestone: Milestone) -> Bool {
         self.parts.log.milestones.waitBlocking(for: milestone)
     }
 }

@@ -10,7 +10,7 @@ extension ChappieTestServer {
         /// The source of a response's events.
         public var model: Model = .scripted(ScriptedModel())
         /// The model names that `GET …/models` lists.
-        public var modelNames = ["scripted"]
+        package var modelNames = ["scripted"]
         /// The faults, each for some attempts.
         ///
         /// All that match an attempt apply together.
@@ -19,52 +19,52 @@ extension ChappieTestServer {
         public var tls: TLSOptions?
         /// The number of connections that are dropped before any byte is read, from the first on; during the TLS
         /// handshake if there is one.
-        public var droppedConnections = 0
+        package var droppedConnections = 0
         /// The number of events per second; nil sends them as fast as the client reads.
         public var eventsPerSecond: Double?
         /// The answer to a WebSocket client's offer of permessage-deflate (RFC 7692).
-        public var messageCompression: MessageCompression = .off
+        package var messageCompression: MessageCompression = .off
         /// The content coding of an event stream, used when the client accepts it.
-        public var contentCoding: ContentCoding = .identity
+        package var contentCoding: ContentCoding = .identity
         /// The division of events into writes.
         public var writeMode: WriteMode = .batched
         /// The line ends of an event stream.
-        public var lineEnding: LineEnding = .lineFeed
+        package var lineEnding: LineEnding = .lineFeed
         /// Indicates whether a request without a bearer token is answered 401.
-        public var requiresAuthorization = false
+        package var requiresAuthorization = false
         /// The accepted bearer tokens, any other being answered 401; nil is all.
         public var acceptedTokens: [String]?
         /// The interval of `keepalive` events while a response waits; nil is never.
         public var keepaliveInterval: Duration?
         /// The interval of comments while an event stream waits; nil is never.
-        public var commentInterval: Duration?
+        package var commentInterval: Duration?
         /// The interval of pings on a WebSocket, between responses too; nil is never.
-        public var pingInterval: Duration?
+        package var pingInterval: Duration?
         /// The time limit for the answer to such a ping, after which the WebSocket is closed with 1011; nil is no
         /// limit.
-        public var pongTimeout: Duration?
+        package var pongTimeout: Duration?
         /// The age after which a background response cannot be streamed again.
-        public var resumeLifetime: Duration = .seconds(300)
+        package var resumeLifetime: Duration = .seconds(300)
         /// The age after which a background response is removed.
-        public var responseLifetime: Duration = .seconds(600)
+        package var responseLifetime: Duration = .seconds(600)
         /// The age after which a WebSocket's next request is refused, as services do after an hour; nil is never.
-        public var connectionLifetime: Duration?
+        package var connectionLifetime: Duration?
         /// The largest message that a WebSocket client may send, in bytes; a larger one is closed with 1009.
-        public var maximumMessageByteCount = 16 * 1024 * 1024
+        package var maximumMessageByteCount = 16 * 1024 * 1024
         /// The connections on which `codex.rate_limits` and `response.metadata` precede a response.
-        public var limitEvents: LimitEvents = .onChatGPTPath
+        package var limitEvents: LimitEvents = .onChatGPTPath
         /// Indicates whether `response.steer` adds input to a response on a WebSocket.
-        public var supportsSteering = true
+        package var supportsSteering = true
         /// The outcome of input that `response.steer` adds to a response without calls.
         ///
         /// Input for a response with calls waits for the request that brings their outputs.
-        public var steeringOutcome: SteeringOutcome = .endsResponse
+        package var steeringOutcome: SteeringOutcome = .endsResponse
         /// The configuration of sign-ins.
         public var signIn = SignIn()
         /// Fields added to every answer of the two endpoints, the 101 included.
         public var additionalFields: [Field] = []
         /// The number of records that `log` keeps; older ones are dropped.
-        public var maximumRecordCount = 10_000
+        package var maximumRecordCount = 10_000
         /// Receives one JSON object for each event, on the thread where it occurs.
         public var logLine: (@Sendable (String) -> Void)?
 
@@ -132,15 +132,15 @@ extension ChappieTestServer {
         /// The attempt that carries the request.
         public var attempt: Int
         /// The response's number over all attempts, from 1, warm-ups not counted.
-        public var response: Int
+        package var response: Int
         /// The transport that it arrived on.
-        public var transport: Transport
+        package var transport: Transport
         /// The JSON text of the request.
         public var bodyText: String
     }
 
     /// The two transports of a response.
-    public enum Transport: String, Codable, Hashable, Sendable, CaseIterable {
+    public enum Transport: String, Codable, Sendable {
         /// A WebSocket (RFC 6455).
         case webSocket
         /// An HTTP POST that is answered with an event stream.
@@ -148,7 +148,7 @@ extension ChappieTestServer {
     }
 
     /// A field of an HTTP message.
-    public struct Field: Codable, Hashable, Sendable {
+    public struct Field: Codable, Equatable, Sendable {
         /// The field name.
         public var name: String
         /// The field value.
@@ -162,24 +162,24 @@ extension ChappieTestServer {
     }
 
     /// The server's parameters for permessage-deflate (RFC 7692 section 7.1).
-    public struct DeflateParameters: Hashable, Sendable {
+    package struct DeflateParameters: Hashable, Sendable {
         /// Indicates whether every message is compressed on its own.
-        public var serverNoContextTakeover = false
+        package var serverNoContextTakeover = false
         /// Indicates whether the client is asked to compress every message on its own.
-        public var clientNoContextTakeover = false
+        package var clientNoContextTakeover = false
         /// The server's window, 9 to 15.
-        public var serverMaxWindowBits: Int?
+        package var serverMaxWindowBits: Int?
         /// The client's window, 8 to 15; answered only to a client that offers the parameter.
-        public var clientMaxWindowBits: Int?
+        package var clientMaxWindowBits: Int?
         /// The size below which messages are sent uncompressed.
-        public var minimumByteCount = 0
+        package var minimumByteCount = 0
 
         /// Creates parameters with context takeover in both directions and the largest windows.
-        public init() {}
+        package init() {}
     }
 
     /// The answer to an offer of permessage-deflate.
-    public enum MessageCompression: Hashable, Sendable {
+    package enum MessageCompression: Hashable, Sendable {
         /// Ignore it.
         case off
         /// Accept it with these parameters.
@@ -187,7 +187,7 @@ extension ChappieTestServer {
     }
 
     /// A content coding (RFC 9110 section 8.4.1).
-    public enum ContentCoding: String, Codable, Hashable, Sendable, CaseIterable {
+    package enum ContentCoding: String, Codable, Hashable, Sendable, CaseIterable {
         /// None.
         case identity
         /// gzip.
@@ -197,7 +197,7 @@ extension ChappieTestServer {
     }
 
     /// The division of events into writes and, over HTTP, into chunks.
-    public enum WriteMode: Hashable, Sendable {
+    public enum WriteMode: Sendable {
         /// A chunk an event, many in one write.
         case batched
         /// A chunk and a write an event.
@@ -209,7 +209,7 @@ extension ChappieTestServer {
     }
 
     /// The line ends of an event stream; a reader has to accept all three.
-    public enum LineEnding: String, Codable, Hashable, Sendable, CaseIterable {
+    package enum LineEnding: String, Codable, Hashable, Sendable, CaseIterable {
         /// LF.
         case lineFeed = "lf"
         /// CR LF.
@@ -228,7 +228,7 @@ extension ChappieTestServer {
     }
 
     /// The outcome of input that is added to a running response.
-    public enum SteeringOutcome: String, Codable, Hashable, Sendable, CaseIterable {
+    package enum SteeringOutcome: String, Codable, Hashable, Sendable, CaseIterable {
         /// The response ends at its next event, as `incomplete` for the reason `steered`, and a successor follows.
         case endsResponse
         /// The response is completed, and a successor follows.
@@ -240,7 +240,7 @@ extension ChappieTestServer {
     }
 
     /// The connections on which usage-limit events are sent.
-    public enum LimitEvents: String, Codable, Hashable, Sendable {
+    package enum LimitEvents: String, Codable, Hashable, Sendable {
         /// None.
         case never
         /// On `/backend-api/codex/responses` only, as the services do.

@@ -27,19 +27,7 @@ final class RequestLog: Sendable {
         var signInRecords: [Int: ChappieTestServer.SignInRecord] = [:]
         var totals = Totals()
 
-        func reaches(_ milestone: ChappieTestServer.Milestone) -> Bool {
-            switch milestone {
-            case .connections(let count): self.totals.connections >= count
-            case .attempts(let count): self.totals.attempts >= count
-            case .bodies(let count): self.totals.bodies >= count
-            case .pings(let count): self.totals.pings >= count
-            case .pongs(let count): self.totals.pongs >= count
-            case .closes(let count): self.totals.closes >= count
-            case .completedResponses(let count): self.totals.completedResponses >= count
-            case .finishedAttempts(let count): self.totals.finishedAttempts >= count
-            case .signInRequests(let endpoint, let count): self.totals.signInRequests[endpoint, default: 0] >= count
-            }
-        }
+        func reaches(_ milestone: ChappieTestServer.Milestone) -> Bool { milestone.isReached(self.totals) }
     }
 
     /// The counts, and the callers that wait for them.

@@ -4,9 +4,9 @@
 
 extension ChappieTestServer {
     /// The TLS options of a test server.
-    public struct TLSOptions: Hashable, Sendable {
+    public struct TLSOptions: Sendable {
         /// The validity of the certificate for a client that trusts `ChappieTestServer.caPEM`.
-        public enum Certificate: String, Codable, Hashable, Sendable, CaseIterable {
+        package enum Certificate: String, Codable, Hashable, Sendable, CaseIterable {
             /// Valid for localhost, 127.0.0.1 and ::1.
             case valid
             /// The right names, but expired.
@@ -30,7 +30,7 @@ extension ChappieTestServer {
         }
 
         /// A version of TLS.
-        public enum Version: String, Codable, Hashable, Sendable, CaseIterable {
+        package enum Version: String, Codable, Hashable, Sendable, CaseIterable {
             /// TLS 1.1 (RFC 4346).
             case tls11
             /// TLS 1.2 (RFC 5246).
@@ -40,23 +40,27 @@ extension ChappieTestServer {
         }
 
         /// The certificate to present.
-        public var certificate: Certificate
+        package var certificate: Certificate
         /// Its subject alternative names in OpenSSL's form, such as `DNS:*.example.com` and `IP:::1`; nil for the
         /// certificate's own.
-        public var names: [String]?
+        package var names: [String]?
         /// Its common name; nil for the certificate's own.
-        public var commonName: String?
+        package var commonName: String?
         /// The common name of the CA that signs it; nil for the default.
-        public var issuerName: String?
+        package var issuerName: String?
         /// The authority that signs it in place of the CA; nil for none.
         package var intermediate: Intermediate?
         /// The only version that is accepted; nil is 1.2 and 1.3.
-        public var version: Version?
+        package var version: Version?
         /// Indicates whether a client without a certificate of that CA is refused; the server makes one
         /// (`ChappieTestServer.clientCertificate`).
-        public var requiresClientCertificate = false
+        package var requiresClientCertificate = false
 
-        /// Makes the options.
-        public init(certificate: Certificate = .valid) { self.certificate = certificate }
+        /// Makes the options of a valid certificate for localhost, 127.0.0.1 and ::1, signed by
+        /// `ChappieTestServer.caPEM`.
+        public init() { self.init(certificate: .valid) }
+
+        /// Makes the options of a certificate.
+        package init(certificate: Certificate) { self.certificate = certificate }
     }
 }

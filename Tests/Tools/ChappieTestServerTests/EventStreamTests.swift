@@ -65,14 +65,14 @@ import Testing
         let whole = try self.stream(fields: fields) { $0.contentCoding = .gzip }.body
         let truncated = try self.stream(fields: fields) {
             $0.contentCoding = .gzip
-            $0.faults = [.init(.truncateContent)]
+            $0.faults = [.init(action: .truncateContent)]
         }.body
         #expect(truncated.count < whole.count)
         #expect(whole.starts(with: truncated))
     }
 
     @Test func textInTheMiddleOfABodyStandsOutsideOfTheChunks() throws {
-        try withServer({ $0.faults = [.init(.interruptWithText(text: "<b>", afterEvent: 1))] }) { server in
+        try withServer({ $0.faults = [.init(action: .interruptWithText(text: "<b>", afterEvent: 1))] }) { server in
             let client = try RawClient(port: server.port)
             try client.post(plainRequest)
             #expect(try client.readHead().status == 200)
@@ -84,7 +84,7 @@ import Testing
 
     @Test func textInTheMiddleOfABodyStandsInAChunkOfItsOwn() throws {
         let fault = ChappieTestServer.Fault.Action.interruptWithText(afterEvent: 1, inChunk: true)
-        let (_, body) = try self.stream { $0.faults = [.init(fault)] }
+        let (_, body) = try self.stream { $0.faults = [.init(action: fault)] }
         let text = String(decoding: body, as: UTF8.self)
         #expect(text.ranges(of: "data: ").count == 1)
         #expect(text.contains("\n\nHTTP/1.0 502 Bad Gateway\r\n"))

@@ -161,7 +161,7 @@ import Testing
 
     /// The client's unread bytes reset the connection when it closes its socket, while the server is still writing.
     @Test func closeFrameBeforeAResetIsInTheLog() throws {
-        try withServer({ $0.faults = [.init(.largeDelta(byteCount: 16 << 20))] }) { server in
+        try withServer({ $0.faults = [.init(action: .largeDelta(byteCount: 16 << 20))] }) { server in
             do {
                 let client = try RawClient(port: server.port)
                 try client.upgrade()

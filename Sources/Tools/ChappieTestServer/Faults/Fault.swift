@@ -7,31 +7,40 @@ extension ChappieTestServer {
     ///
     /// An *attempt* is one request of the responses endpoint: a POST or a WebSocket's opening handshake. Attempts count
     /// from 1 over the server's life. Several faults may apply to one attempt.
-    public struct Fault: Codable, Hashable, Sendable {
+    public struct Fault: Codable, Equatable, Sendable {
         /// The first attempt that it applies to; nil is 1.
-        public var firstAttempt: Int?
+        package var firstAttempt: Int?
         /// The last attempt that it applies to; nil is all later ones.
-        public var lastAttempt: Int?
+        package var lastAttempt: Int?
         /// The transport that it applies to; nil is both.
-        public var transport: Transport?
+        package var transport: Transport?
         /// The response of a WebSocket in which events are counted, from 1, warm-ups not counted; nil is the first.
-        public var response: Int?
+        package var response: Int?
         /// The action of the fault.
-        public var action: Action
+        package var action: Action
 
         /// Creates a fault for some attempts.
         public init(
-            _ action: Action, attempts: ClosedRange<Int>, transport: Transport? = nil, response: Int? = nil
+            _ fault: Self, attempts: ClosedRange<Int>, transport: Transport? = nil, response: Int? = nil
         ) {
-            self.action = action
-            self.firstAttempt = attempts.lowerBound
-            self.lastAttempt = attempts.upperBound
-            self.transport = transport
-            self.response = response
+            self.init(action: fault.action, attempts: attempts, transport: transport, response: response)
         }
 
         /// Creates a fault for an attempt and all later ones; for every one when `first` is not given.
-        public init(_ action: Action, from first: Int = 1, transport: Transport? = nil, response: Int? = nil) {
+        public init(_ fault: Self, from first: Int = 1, transport: Transport? = nil, response: Int? = nil) {
+            self.init(action: fault.action, from: first, transport: transport, response: response)
+        }
+
+        /// Creates a fault of any action for some attempts.
+        package init(
+            action: Action, attempts: ClosedRange<Int>, transport: Transport? = nil, response: Int? = nil
+        ) {
+            self.init(action: action, from: attempts.lowerBound, transport: transport, response: response)
+            self.lastAttempt = attempts.upperBound
+        }
+
+        /// Creates a fault of any action for an attempt and all later ones.
+        package init(action: Action, from first: Int = 1, transport: Transport? = nil, response: Int? = nil) {
             self.action = action
             self.firstAttempt = first
             self.transport = transport
@@ -39,16 +48,60 @@ extension ChappieTestServer {
         }
 
         /// Returns whether the fault applies to an attempt.
-        public func applies(toAttempt attempt: Int, transport: Transport) -> Bool {
+        package func applies(toAttempt attempt: Int, transport: Transport) -> Bool {
             attempt >= self.firstAttempt ?? 1 && attempt <= self.lastAttempt ?? Int.max
                 && (self.transport == nil || self.transport == transport)
         }
     }
 }
 
+// The faults that tests of programs need, each of every attempt. A scenario has all actions.
+extension ChappieTestServer.Fault {
+    /// Cuts the connection after a number of bytes of the answer, of which its head is a part.
+    public static func cut(afterByte byte: Int) -> Self { Self(action: .cut(afterByte: byte)) }
+    /// Cuts the connection after an event; 0 is before the first one.
+    public static func cutAfterEvent(event: Int) -> Self { Self(action: .cutAfterEvent(event: event)) }
+    /// Neither reads nor writes after a number of bytes of the answer, and keeps the connection open.
+    public static func stall(afterByte byte: Int) -> Self { Self(action: .stall(afterByte: byte)) }
+    /// Sends only signs of life after an event, as configured; pings are answered.
+    public static func hang(afterEvent event: Int) -> Self { Self(action: .hang(afterEvent: event)) }
+    /// Pauses after an event, and then continues; signs of life are sent meanwhile as configured.
+    public static func pause(afterEvent event: Int, seconds: Double) -> Self {
+        Self(action: .pause(afterEvent: event, seconds: seconds))
+    }
+    /// Writes slowly, at this rate.
+    public static func throttle(bytesPerSecond: Double) -> Self {
+        Self(action: .throttle(bytesPerSecond: bytesPerSecond))
+    }
+    /// Answers a POST, or refuses an upgrade, with a status, fields and a body; an error of the status without one.
+    public static func answer(
+        status: Int, fields: [ChappieTestServer.Field] = [], body: String? = nil
+    ) -> Self {
+        Self(action: .answer(status: status, fields: fields, body: body))
+    }
+    /// Sends a Close frame after an event, or right after the 101 when there is none; no code is an empty frame.
+    public static func closeWebSocket(code: Int? = nil, reason: String? = nil, afterEvent event: Int? = nil) -> Self {
+        Self(action: .closeWebSocket(code: code, reason: reason, afterEvent: event))
+    }
+    /// Sends another text from a Unicode scalar of the text on.
+    public static func divergeText(fromScalar scalar: Int) -> Self { Self(action: .divergeText(fromScalar: scalar)) }
+    /// Sends a payload of any kind, JSON or not, before an event; `$response` in it is the response's id.
+    public static func insert(payload: String, beforeEvent event: Int) -> Self {
+        Self(action: .insert(payload: payload, beforeEvent: event))
+    }
+    /// Ends the stream in order after an event, or just before the terminal one when none is given.
+    public static func endWithoutTerminal(afterEvent event: Int? = nil) -> Self {
+        Self(action: .endWithoutTerminal(afterEvent: event))
+    }
+    /// Sends `response.failed` after an event, instead of the rest.
+    public static func fail(code: String, message: String? = nil, afterEvent event: Int) -> Self {
+        Self(action: .fail(code: code, message: message, afterEvent: event))
+    }
+}
+
 extension ChappieTestServer.Fault {
     /// The byte from which bytes are counted.
-    public enum ByteOrigin: String, Codable, Hashable, Sendable {
+    package enum ByteOrigin: String, Codable, Hashable, Sendable {
         /// The first byte written after the request was read.
         case response
         /// The first byte after the header section: a WebSocket's first frame, a body's first chunk.
@@ -56,7 +109,7 @@ extension ChappieTestServer.Fault {
     }
 
     /// The way in which a connection is cut.
-    public enum ConnectionCut: String, Codable, Hashable, Sendable, CaseIterable {
+    package enum ConnectionCut: String, Codable, Hashable, Sendable, CaseIterable {
         /// In TCP's order, without a message of the protocols above: FIN.
         case end
         /// At once: RST.
@@ -66,9 +119,9 @@ extension ChappieTestServer.Fault {
     }
 
     /// An error that is sent as an event.
-    public struct ErrorEvent: Codable, Hashable, Sendable {
+    package struct ErrorEvent: Codable, Equatable, Sendable {
         /// The two shapes that such an event has.
-        public enum Shape: String, Codable, Hashable, Sendable {
+        package enum Shape: String, Codable, Hashable, Sendable {
             /// `code` and `message` at top level.
             case flat
             /// An `error` object, with the status and fields of an HTTP answer beside it.
@@ -76,22 +129,22 @@ extension ChappieTestServer.Fault {
         }
 
         /// The shape.
-        public var shape: Shape
+        package var shape: Shape
         /// The status beside a nested error.
-        public var status: Int?
+        package var status: Int?
         /// The name of the status member; nil is `status`.
-        public var statusName: String?
+        package var statusName: String?
         /// The error's type; nil is `invalid_request_error`.
-        public var type: String?
+        package var type: String?
         /// The error's code.
-        public var code: String?
+        package var code: String?
         /// The message.
-        public var message: String?
+        package var message: String?
         /// The fields of the HTTP answer that the event represents.
-        public var fields: [ChappieTestServer.Field]?
+        package var fields: [ChappieTestServer.Field]?
 
         /// Creates an error.
-        public init(
+        package init(
             shape: Shape, status: Int? = nil, statusName: String? = nil, type: String? = nil, code: String? = nil,
             message: String? = nil, fields: [ChappieTestServer.Field]? = nil
         ) {
@@ -109,7 +162,7 @@ extension ChappieTestServer.Fault {
     ///
     /// Events count from 1 within a response, in the order in which they are sent, usage limits and metadata included.
     /// `afterEvent: 0` is before the first one. Text changes and large deltas are the scripted model's.
-    public enum Action: Codable, Hashable, Sendable {
+    package enum Action: Codable, Equatable, Sendable {
         /// Cut the connection after this number of bytes; `origin` is `response` and `with` is `end` by default.
         ///
         /// Header fields, chunk framing and frame headers count. TLS's own bytes do not.

@@ -34,8 +34,6 @@ extension ChappieTestServer {
     }
 
     /// The built-in scenarios, by the names that the command line takes.
-    ///
-    /// Each is a property of `Scenario` too: `replay-same` is `Scenario.replaySame`.
     public static let builtInScenarios: [Scenario] = builtInScenarioFamilies.flatMap(\.scenarios)
 
     /// Returns the built-in scenario of that name; nil when there is none.

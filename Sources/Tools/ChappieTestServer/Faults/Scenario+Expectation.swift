@@ -6,34 +6,34 @@ extension ChappieTestServer.Scenario {
     /// The expected observations of both sides when the last turn is over.
     ///
     /// Members that are left out are not checked.
-    public struct Expectation: Codable, Hashable, Sendable {
+    package struct Expectation: Codable, Equatable, Sendable {
         /// The expected result of each turn, in order; a scenario without turns has one.
-        public var turns: [TurnExpectation]
+        package var turns: [TurnExpectation]
         /// The attempts as the server saw them, in order.
-        public var attempts: [AttemptKind]?
+        package var attempts: [AttemptKind]?
         /// The status code of each attempt's answer.
-        public var statuses: [Int]?
+        package var statuses: [Int]?
         /// The requests that the server read, in order, over all attempts.
-        public var requests: [RequestExpectation]?
+        package var requests: [RequestExpectation]?
         /// The number of TCP connections that the client has opened.
-        public var connections: Int?
+        package var connections: Int?
         /// The classification of the failure.
-        public var failureClass: FailureClass?
+        package var failureClass: FailureClass?
         /// Indicates whether every ping of the server was answered with its own payload, in order.
-        public var answersPings: Bool?
+        package var answersPings: Bool?
         /// Indicates whether the client pings.
-        public var sendsPings: Bool?
+        package var sendsPings: Bool?
         /// Indicates whether the client offers an extension.
-        public var agreesOnExtension: Bool?
+        package var agreesOnExtension: Bool?
         /// The number of times that the client has asked for a token.
-        public var tokensAskedFor: Int?
+        package var tokensAskedFor: Int?
 
         /// Creates an expectation of turns.
-        public init(turns: [TurnExpectation]) { self.turns = turns }
+        package init(turns: [TurnExpectation]) { self.turns = turns }
     }
 
     /// The kind of an attempt, as the server sees it.
-    public enum AttemptKind: String, Codable, Hashable, Sendable {
+    package enum AttemptKind: String, Codable, Hashable, Sendable {
         /// A WebSocket's opening handshake.
         case webSocket
         /// A POST.
@@ -43,7 +43,7 @@ extension ChappieTestServer.Scenario {
     }
 
     /// The classification of a failure, which determines the client's next step.
-    public enum FailureClass: String, Codable, Hashable, Sendable, CaseIterable {
+    package enum FailureClass: String, Codable, Hashable, Sendable, CaseIterable {
         /// A WebSocket cannot work here: HTTP at once, and for good.
         case definite
         /// A WebSocket probably cannot work here: one more attempt, then HTTP for good.
@@ -67,9 +67,9 @@ extension ChappieTestServer.Scenario {
     }
 
     /// The expected result of one turn.
-    public struct TurnExpectation: Codable, Hashable, Sendable {
+    package struct TurnExpectation: Codable, Equatable, Sendable {
         /// The delivered part of the text.
-        public enum Delivery: String, Codable, Hashable, Sendable {
+        package enum Delivery: String, Codable, Hashable, Sendable {
             /// All of it, once.
             case whole
             /// A non-empty beginning of it.
@@ -79,70 +79,70 @@ extension ChappieTestServer.Scenario {
         }
 
         /// The delivered part of the text.
-        public var delivers: Delivery
+        package var delivers: Delivery
         /// The whole text; nil is the scripted model's.
-        public var text: String?
+        package var text: String?
         /// The size of the whole text in bytes, in place of the text.
-        public var textByteCount: Int?
+        package var textByteCount: Int?
         /// The exact delivered text, when `delivers` is `prefix`.
-        public var deliveredText: String?
+        package var deliveredText: String?
         /// `completed`, or the stable tag of the error.
-        public var ends: String
+        package var ends: String
         /// The error's category.
-        public var category: String?
+        package var category: String?
         /// The outcomes that the client reports for each attempt: `completed`, or the stable tag of the error.
-        public var outcomes: [String]?
+        package var outcomes: [String]?
         /// The kinds of the diagnostics, in order, except those of new connections.
-        public var diagnostics: [String]?
+        package var diagnostics: [String]?
         /// Kinds of diagnostics that must occur.
-        public var reports: [String]?
+        package var reports: [String]?
         /// The number of tool calls that are delivered.
-        public var toolCalls: Int?
+        package var toolCalls: Int?
         /// Types of events beside the text that must be delivered.
-        public var passesOn: [String]?
+        package var passesOn: [String]?
         /// The percentages of the usage windows, in the order of their delivery.
-        public var usageLimits: [UsageWindows]?
+        package var usageLimits: [UsageWindows]?
         /// The transport that carries the turn in the end.
-        public var transport: AttemptKind?
+        package var transport: AttemptKind?
         /// The shortest duration of the turn, in seconds.
-        public var atLeast: Double?
+        package var atLeast: Double?
         /// The longest duration of the turn, in seconds.
-        public var atMost: Double?
+        package var atMost: Double?
 
         /// Creates an expectation of a turn.
-        public init(delivers: Delivery, ends: String) {
+        package init(delivers: Delivery, ends: String) {
             self.delivers = delivers
             self.ends = ends
         }
     }
 
     /// The two usage windows of one snapshot, in per cent.
-    public struct UsageWindows: Codable, Hashable, Sendable {
+    package struct UsageWindows: Codable, Equatable, Sendable {
         /// The short window.
-        public var primary: Double?
+        package var primary: Double?
         /// The long window.
-        public var secondary: Double?
+        package var secondary: Double?
 
         /// Creates windows.
-        public init(primary: Double?, secondary: Double?) {
+        package init(primary: Double?, secondary: Double?) {
             self.primary = primary
             self.secondary = secondary
         }
     }
 
     /// The expected properties of one request.
-    public struct RequestExpectation: Codable, Hashable, Sendable {
+    package struct RequestExpectation: Codable, Equatable, Sendable {
         /// The attempt that carries it.
-        public var attempt: Int
+        package var attempt: Int
         /// Indicates whether it continues a response, that is, whether it has a `previous_response_id`.
-        public var continues: Bool?
+        package var continues: Bool?
         /// The number of items of its input.
-        public var inputItems: Int?
+        package var inputItems: Int?
         /// The number after which a GET resumes; nil when it requests the response from its beginning.
-        public var startingAfter: Int?
+        package var startingAfter: Int?
 
         /// Creates an expectation of a request of an attempt.
-        public init(attempt: Int, continues: Bool? = nil, inputItems: Int? = nil, startingAfter: Int? = nil) {
+        package init(attempt: Int, continues: Bool? = nil, inputItems: Int? = nil, startingAfter: Int? = nil) {
             self.attempt = attempt
             self.continues = continues
             self.inputItems = inputItems

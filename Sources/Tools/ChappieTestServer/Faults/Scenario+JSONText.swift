@@ -4,23 +4,23 @@
 
 extension ChappieTestServer.Scenario {
     /// Any JSON value of a scenario file.
-    public struct JSONText: Codable, Hashable, Sendable {
+    package struct JSONText: Codable, Equatable, Sendable {
         /// The JSON text; members of objects are in the order of their names.
-        public let text: String
+        package let text: String
 
         /// Creates a value of a JSON text; nil when it is not JSON.
-        public init?(_ text: String) {
+        package init?(_ text: String) {
             guard let value = JSONValue(Array(text.utf8)) else { return nil }
             self.text = value.sorted.text
         }
 
         /// Reads any JSON value.
-        public init(from decoder: any Decoder) throws {
+        package init(from decoder: any Decoder) throws {
             self.text = try JSONValue(from: decoder).text
         }
 
         /// Writes the value unchanged.
-        public func encode(to encoder: any Encoder) throws {
+        package func encode(to encoder: any Encoder) throws {
             try (JSONValue(Array(self.text.utf8)) ?? .null).encode(to: encoder)
         }
     }

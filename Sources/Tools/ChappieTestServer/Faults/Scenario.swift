@@ -8,22 +8,22 @@ extension ChappieTestServer {
     ///
     /// A scenario is data: `Scenarios/README.md` describes its JSON form, which `Schemas/scenario.schema.json` states as
     /// a JSON schema, and the files of the folder `Scenarios` have the built-in ones.
-    public struct Scenario: Codable, Hashable, Sendable {
+    public struct Scenario: Codable, Equatable, Sendable {
         /// A short name.
         public var name: String
         /// A description in a sentence.
         public var summary: String
         /// The configuration of the server.
-        public var server: Server
+        package var server: Server
         /// The settings of the client that the expectation presumes; nil is none.
-        public var client: Client?
+        package var client: Client?
         /// The requests, in order, by one client; nil is one plain turn.
-        public var turns: [Turn]?
+        package var turns: [Turn]?
         /// The expected behaviour of a client.
-        public var expectation: Expectation?
+        package var expectation: Expectation?
 
         /// Creates a scenario of faults.
-        public init(
+        package init(
             name: String, summary: String, faults: [Fault], model: ScriptedModel? = nil, eventsPerSecond: Double? = nil
         ) {
             self.name = name
@@ -33,18 +33,18 @@ extension ChappieTestServer {
 
         /// Reads a scenario from its JSON text.
         ///
-        /// Throws `FormError` with all faults of the text where it is JSON, such as unknown members, and otherwise
-        /// `DecodingError`.
+        /// Throws an error that describes all faults of the text where it is JSON, such as unknown members, and
+        /// otherwise `DecodingError`.
         public init(jsonText: String) throws {
             try Self.checkForm(of: jsonText)
             self = try JSONDecoder().decode(Self.self, from: Data(jsonText.utf8))
         }
 
         /// The faults of the server.
-        public var faults: [Fault] { self.server.faults }
+        package var faults: [Fault] { self.server.faults }
 
         /// The scenario as JSON text.
-        public var jsonText: String {
+        package var jsonText: String {
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
             // Encoding fails only for a rate that is not a number.
@@ -57,50 +57,50 @@ extension ChappieTestServer.Scenario {
     /// The configuration of the server.
     ///
     /// Members that are left out have the defaults of `ChappieTestServer.Configuration`. Times are in seconds.
-    public struct Server: Codable, Hashable, Sendable {
+    package struct Server: Codable, Equatable, Sendable {
         /// The faults.
-        public var faults: [ChappieTestServer.Fault]
+        package var faults: [ChappieTestServer.Fault]
         /// The scripted model.
-        public var model: ChappieTestServer.ScriptedModel?
+        package var model: ChappieTestServer.ScriptedModel?
         /// The events of each response, in place of the scripted model's.
-        public var responses: [[JSONText]]?
+        package var responses: [[JSONText]]?
         /// The number of events per second.
-        public var eventsPerSecond: Double?
+        package var eventsPerSecond: Double?
         /// The certificate for TLS; nil without TLS.
-        public var certificate: ChappieTestServer.TLSOptions.Certificate?
+        package var certificate: ChappieTestServer.TLSOptions.Certificate?
         /// The number of connections that are dropped before any byte is read.
-        public var droppedConnections: Int?
+        package var droppedConnections: Int?
         /// Indicates whether an offer of permessage-deflate is accepted.
-        public var acceptsDeflate: Bool?
+        package var acceptsDeflate: Bool?
         /// The content coding of event streams.
-        public var contentCoding: ChappieTestServer.ContentCoding?
+        package var contentCoding: ChappieTestServer.ContentCoding?
         /// The size of each write.
-        public var bytesPerWrite: Int?
+        package var bytesPerWrite: Int?
         /// The number of events of one write.
-        public var eventsPerWrite: Int?
+        package var eventsPerWrite: Int?
         /// The line ends of event streams.
-        public var lineEnding: ChappieTestServer.LineEnding?
+        package var lineEnding: ChappieTestServer.LineEnding?
         /// The accepted bearer tokens; any other is answered 401.
-        public var acceptedTokens: [String]?
+        package var acceptedTokens: [String]?
         /// The interval of `keepalive` events while a response waits.
-        public var keepaliveInterval: Double?
+        package var keepaliveInterval: Double?
         /// The interval of comments while an event stream waits.
-        public var commentInterval: Double?
+        package var commentInterval: Double?
         /// The interval of pings on a WebSocket.
-        public var pingInterval: Double?
+        package var pingInterval: Double?
         /// The age after which a WebSocket's next request is refused.
-        public var connectionLifetime: Double?
+        package var connectionLifetime: Double?
         /// The largest message that a WebSocket takes.
-        public var maximumMessageByteCount: Int?
+        package var maximumMessageByteCount: Int?
         /// The connections on which usage limits and metadata precede a response.
-        public var limitEvents: ChappieTestServer.LimitEvents?
+        package var limitEvents: ChappieTestServer.LimitEvents?
         /// The age after which a background response cannot be streamed again.
-        public var resumeLifetime: Double?
+        package var resumeLifetime: Double?
         /// The age after which a background response is removed.
-        public var responseLifetime: Double?
+        package var responseLifetime: Double?
 
         /// Creates a server with faults.
-        public init(
+        package init(
             faults: [ChappieTestServer.Fault] = [], model: ChappieTestServer.ScriptedModel? = nil,
             eventsPerSecond: Double? = nil
         ) {
@@ -113,9 +113,9 @@ extension ChappieTestServer.Scenario {
     /// The client settings that an expectation presumes, independent of any client's API.
     ///
     /// Members that are left out have the client's defaults. Times are in seconds.
-    public struct Client: Codable, Hashable, Sendable {
+    package struct Client: Codable, Equatable, Sendable {
         /// The transport choice of a client.
-        public enum TransportChoice: String, Codable, Hashable, Sendable {
+        package enum TransportChoice: String, Codable, Hashable, Sendable {
             /// A WebSocket first, HTTP when that fails.
             case webSocketFirst
             /// A WebSocket only.
@@ -125,7 +125,7 @@ extension ChappieTestServer.Scenario {
         }
 
         /// The recovery that a client may attempt when output was delivered and the connection breaks.
-        public enum Recovery: String, Codable, Hashable, Sendable {
+        package enum Recovery: String, Codable, Hashable, Sendable {
             /// Resume where that is possible, otherwise send again and compare.
             case verify
             /// Resume, and never send again.
@@ -135,68 +135,68 @@ extension ChappieTestServer.Scenario {
         }
 
         /// The transport.
-        public var transport: TransportChoice?
+        package var transport: TransportChoice?
         /// Retries on a WebSocket.
-        public var webSocketRetries: Int?
+        package var webSocketRetries: Int?
         /// Retries over HTTP.
-        public var httpRetries: Int?
+        package var httpRetries: Int?
         /// The delay before the first retry, which doubles.
-        public var reconnectDelay: Double?
+        package var reconnectDelay: Double?
         /// Retries after 429.
-        public var rateLimitRetries: Int?
+        package var rateLimitRetries: Int?
         /// The delay before the first retry after 429.
-        public var rateLimitDelay: Double?
+        package var rateLimitDelay: Double?
         /// The longest delay after 429.
-        public var maximumRateLimitDelay: Double?
+        package var maximumRateLimitDelay: Double?
         /// The budget for name resolution, TCP, TLS and upgrade together.
-        public var connectBudget: Double?
+        package var connectBudget: Double?
         /// The budget from the request to the first event.
-        public var firstEventBudget: Double?
+        package var firstEventBudget: Double?
         /// The longest silence of the server, in which it sends no byte unprompted, pings included.
-        public var idleBudget: Double?
+        package var idleBudget: Double?
         /// The longest time without an event other than a sign of life.
-        public var progressBudget: Double?
+        package var progressBudget: Double?
         /// The time without progress after which a stall is reported.
-        public var stallNotice: Double?
+        package var stallNotice: Double?
         /// The budget of the whole turn.
-        public var totalBudget: Double?
+        package var totalBudget: Double?
         /// The quiet time after which a ping is sent.
-        public var pingInterval: Double?
+        package var pingInterval: Double?
         /// The time limit for the answer to a ping.
-        public var pongBudget: Double?
+        package var pongBudget: Double?
         /// The time after which HTTP is prepared beside an unanswered upgrade; 0 is no hedge.
-        public var hedgeDelay: Double?
+        package var hedgeDelay: Double?
         /// The age at which a WebSocket is replaced between turns.
-        public var maximumConnectionAge: Double?
+        package var maximumConnectionAge: Double?
         /// The permitted recovery.
-        public var recovery: Recovery?
+        package var recovery: Recovery?
         /// Indicates whether compression is offered.
-        public var offersCompression: Bool?
+        package var offersCompression: Bool?
         /// The bearer tokens: the first one initially, the next after each rejection; the last one is kept.
-        public var tokens: [String]?
+        package var tokens: [String]?
         /// Indicates whether the authority that signed the server's certificate is trusted.
-        public var trustsServer: Bool?
+        package var trustsServer: Bool?
 
         /// Creates a client with default settings.
-        public init() {}
+        package init() {}
     }
 
     /// One request to a client.
-    public struct Turn: Codable, Hashable, Sendable {
+    package struct Turn: Codable, Equatable, Sendable {
         /// The user's message.
-        public var prompt: String?
+        package var prompt: String?
         /// Replaces the message by one of this length in bytes.
-        public var promptByteCount: Int?
+        package var promptByteCount: Int?
         /// Members of the request's body.
         ///
         /// The strings `$response` and `$call` are replaced by the id of the previous turn's response and of its first
         /// tool call.
-        public var body: JSONText?
+        package var body: JSONText?
         /// The number of finished attempts that the server must have seen before the turn begins.
-        public var afterFinishedAttempts: Int?
+        package var afterFinishedAttempts: Int?
 
         /// Creates a plain turn.
-        public init(prompt: String? = nil, body: JSONText? = nil, afterFinishedAttempts: Int? = nil) {
+        package init(prompt: String? = nil, body: JSONText? = nil, afterFinishedAttempts: Int? = nil) {
             self.prompt = prompt
             self.body = body
             self.afterFinishedAttempts = afterFinishedAttempts

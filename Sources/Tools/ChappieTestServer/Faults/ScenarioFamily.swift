@@ -6,7 +6,7 @@ extension ChappieTestServer {
     /// Scenarios about one subject, from one file.
     ///
     /// `Scenarios/README.md` describes the JSON form.
-    package struct ScenarioFamily: Hashable, Sendable {
+    package struct ScenarioFamily: Sendable {
         /// A reason why a file cannot be read.
         enum ReadError: Error {
             /// The file is not JSON, or lacks the title, the description or the scenarios.

@@ -4,12 +4,12 @@
 
 extension ChappieTestServer.Scenario {
     /// A text that is JSON and no scenario: all of its faults.
-    public struct FormError: Error, Hashable, Sendable, CustomStringConvertible {
+    package struct FormError: Error, Hashable, Sendable, CustomStringConvertible {
         /// The faults in the order of the text, such as `server.faults[0].atempt is unknown; did you mean …?`.
-        public let faults: [String]
+        package let faults: [String]
 
         /// The faults in one line; of many the first 20, and the number of the others.
-        public var description: String {
+        package var description: String {
             let limit = 20
             let rest = self.faults.count - limit
             let sentences = self.faults.prefix(limit) + (rest > 0 ? ["There are \(rest) more"] : [])

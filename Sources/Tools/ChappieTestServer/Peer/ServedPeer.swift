@@ -53,7 +53,7 @@ package final class ServedPeer {
         let attempt = self.parts.log.begin(
             self.request, transport: .webSocket, connection: self.connection, on: self.stream)
         let faults = fragmentByteCount.map { byteCount in
-            ChappieTestServer.Fault(.fragment(byteCount: byteCount, pingsBetween: true))
+            ChappieTestServer.Fault(action: .fragment(byteCount: byteCount, pingsBetween: true))
         }
         let exchange = Exchange(
             parts: self.parts, stream: self.stream, writer: self.writer, request: self.request, attempt: attempt,

@@ -4,43 +4,43 @@
 
 extension FaultProxy {
     /// A TCP port of a host.
-    public struct Endpoint: Hashable, Sendable {
+    package struct Endpoint: Hashable, Sendable {
         /// A name, or a numeric address without brackets.
-        public var host: String
+        package var host: String
         /// The port.
-        public var port: Int
+        package var port: Int
 
         /// Creates an endpoint.
-        public init(host: String, port: Int) {
+        package init(host: String, port: Int) {
             self.host = host
             self.port = port
         }
     }
 
     /// The relaying of a proxy, and its faults.
-    public struct Configuration: Sendable {
+    package struct Configuration: Sendable {
         /// The server behind the proxy.
-        public var upstream: Endpoint
+        package var upstream: Endpoint
         /// The TCP port on 127.0.0.1; 0 takes any free one.
-        public var port: UInt16 = 0
+        package var port: UInt16 = 0
         /// The faults.
-        public var plan: Plan
+        package var plan: Plan
         /// The largest number of relayed connections; further ones are reset at once.
-        public var maximumConnectionCount = 1024
+        package var maximumConnectionCount = 1024
         /// The number of records that `connections` keeps; older ones are dropped.
-        public var maximumRecordCount = 10_000
+        package var maximumRecordCount = 10_000
         /// Receives one JSON object for each event, on the proxy's thread.
-        public var logLine: (@Sendable (String) -> Void)?
+        package var logLine: (@Sendable (String) -> Void)?
 
         /// Creates the defaults in front of a server.
-        public init(upstream: Endpoint, plan: Plan = Plan()) {
+        package init(upstream: Endpoint, plan: Plan = Plan()) {
             self.upstream = upstream
             self.plan = plan
         }
     }
 
     /// The reason for which a proxy did not start.
-    public enum StartError: Error, Hashable, Sendable {
+    package enum StartError: Error, Hashable, Sendable {
         /// No socket could be bound and listened on; the value is `errno`.
         case cannotListen(code: Int32)
         /// The system has no thread left.

@@ -4,29 +4,29 @@
 
 extension FaultProxy {
     /// The traffic of one direction.
-    public struct Traffic: Codable, Hashable, Sendable {
+    package struct Traffic: Codable, Hashable, Sendable {
         /// The bytes read from the sender; those after a cut are read and dropped.
-        public var receivedByteCount = 0
+        package var receivedByteCount = 0
         /// The bytes handed to the receiver's socket.
-        public var deliveredByteCount = 0
+        package var deliveredByteCount = 0
         /// The writes that it took.
-        public var writeCount = 0
+        package var writeCount = 0
         /// Indicates whether the receiver got the end of the stream, from the sender or from a cut.
-        public var isFinished = false
+        package var isFinished = false
     }
 
     /// A fault that was applied.
-    public struct Strike: Codable, Hashable, Sendable {
+    package struct Strike: Codable, Hashable, Sendable {
         /// The action that was applied.
-        public var action: Action
+        package var action: Action
         /// The direction in which bytes are counted; nil for an action on a connection as a whole.
-        public var direction: Direction?
+        package var direction: Direction?
         /// The number of bytes that had been delivered in that direction; nil as above.
-        public var byteOffset: Int?
+        package var byteOffset: Int?
     }
 
     /// The end of a connection.
-    public enum ConnectionEnd: Codable, Hashable, Sendable {
+    package enum ConnectionEnd: Codable, Hashable, Sendable {
         /// Both directions ended in order.
         case closed
         /// It was reset, by a fault or by a peer.
@@ -46,29 +46,29 @@ extension FaultProxy {
     }
 
     /// One connection as the proxy saw it.
-    public struct ConnectionRecord: Codable, Hashable, Sendable {
+    package struct ConnectionRecord: Codable, Hashable, Sendable {
         /// The connection's number, from 1.
-        public var number: Int
+        package var number: Int
         /// Indicates whether the server was connected to.
-        public var isConnected = false
+        package var isConnected = false
         /// The traffic from the client to the server.
-        public var toServer = Traffic()
+        package var toServer = Traffic()
         /// The traffic from the server to the client.
-        public var toClient = Traffic()
+        package var toClient = Traffic()
         /// The faults that were applied, in order.
-        public var strikes: [Strike] = []
+        package var strikes: [Strike] = []
         /// The end of the connection; nil while it is open.
-        public var end: ConnectionEnd?
+        package var end: ConnectionEnd?
 
         /// Returns the traffic of a direction.
-        public subscript(_ direction: Direction) -> Traffic {
+        package subscript(_ direction: Direction) -> Traffic {
             get { direction == .toServer ? self.toServer : self.toClient }
             set { if direction == .toServer { self.toServer = newValue } else { self.toClient = newValue } }
         }
     }
 
     /// An event to wait for, counted over the proxy's life.
-    public enum Milestone: Hashable, Sendable {
+    package enum Milestone: Hashable, Sendable {
         /// This number of connections was accepted, refused ones included.
         case connections(Int)
         /// This number of connections reached the server.

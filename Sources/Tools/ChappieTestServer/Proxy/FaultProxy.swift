@@ -18,18 +18,18 @@ import PlatformC
 /// It works on TCP's level and does not interpret the relayed bytes: HTTP, WebSocket and TLS pass unchanged. Each
 /// connection of a client is relayed over one to the server; bytes are counted in each direction from the first one.
 /// One thread serves all connections, and at most 64 KiB of each direction are buffered.
-public final class FaultProxy: Sendable {
+package final class FaultProxy: Sendable {
     private let log: ProxyLog
     private let mailbox: ProxyMailbox
     private let thread: Monitor<SystemThread?>
 
     /// The TCP port.
-    public let port: Int
+    package let port: Int
 
     /// Binds, listens and starts to relay; throws `StartError`, or `PlanError` for an impossible plan.
     ///
     /// The server need not be running yet: it is looked up and connected to for each connection.
-    public init(configuration: Configuration) throws {
+    package init(configuration: Configuration) throws {
         try configuration.plan.validate()
         let log = ProxyLog(maximumRecordCount: configuration.maximumRecordCount, logLine: configuration.logLine)
         let mailbox = try ProxyMailbox()
@@ -47,7 +47,7 @@ public final class FaultProxy: Sendable {
     }
 
     /// Starts a proxy with the defaults in front of a server; throws as `init(configuration:)` does.
-    public convenience init(upstream: Endpoint, port: UInt16 = 0, plan: Plan = Plan()) throws {
+    package convenience init(upstream: Endpoint, port: UInt16 = 0, plan: Plan = Plan()) throws {
         var configuration = Configuration(upstream: upstream, plan: plan)
         configuration.port = port
         try self.init(configuration: configuration)
@@ -56,27 +56,27 @@ public final class FaultProxy: Sendable {
     deinit { self.stop() }
 
     /// The authority of the proxy's URLs: `127.0.0.1:8080`.
-    public var authority: String { "127.0.0.1:\(self.port)" }
+    package var authority: String { "127.0.0.1:\(self.port)" }
 
     /// Returns the base URL for clients, such as `http://127.0.0.1:8080/v1`.
     ///
     /// Scheme and path are the server's: the proxy changes neither.
-    public func baseURL(scheme: String = "http", path: String = "/v1") -> String {
+    package func baseURL(scheme: String = "http", path: String = "/v1") -> String {
         "\(scheme)://\(self.authority)\(path)"
     }
 
     /// The records of the connections; the oldest are dropped beyond `Configuration.maximumRecordCount`.
-    public var connections: [ConnectionRecord] { self.log.records }
+    package var connections: [ConnectionRecord] { self.log.records }
 
     /// Removes the records.
     ///
     /// The counts of connections and milestones continue.
-    public func clearLog() { self.log.removeRecords() }
+    package func clearLog() { self.log.removeRecords() }
 
     /// Closes the listener and all connections, and returns when the thread has ended.
     ///
     /// May be called again.
-    public func stop() {
+    package func stop() {
         self.mailbox.stop()
         // A second caller waits for the lock, and so for the end of the thread.
         self.thread.withLock { thread in
@@ -88,11 +88,11 @@ public final class FaultProxy: Sendable {
 
     /// Suspends until a milestone is reached; returns false when the proxy stops or the task is cancelled first.
     @discardableResult
-    public func reached(_ milestone: Milestone) async -> Bool { await self.log.milestones.wait(for: milestone) }
+    package func reached(_ milestone: Milestone) async -> Bool { await self.log.milestones.wait(for: milestone) }
 
     /// Blocks until a milestone is reached; returns false when the proxy stops first.
     ///
     /// It is for threads of a test; tasks use `reached(_:)`.
     @discardableResult
-    public func waitBlocking(for milestone: Milestone) -> Bool { self.log.milestones.waitBlocking(for: milestone) }
+    package func waitBlocking(for milestone: Milestone) -> Bool { self.log.milestones.waitBlocking(for: milestone) }
 }

@@ -7,15 +7,15 @@ extension ChappieTestServer {
     ///
     /// A request that asks for JSON (`text.format`) is answered with JSON that fits its schema, unless the model has a
     /// text.
-    public struct ScriptedModel: Codable, Hashable, Sendable {
+    public struct ScriptedModel: Codable, Equatable, Sendable {
         /// The seed of the text.
-        public var seed: UInt64 = 1
+        package var seed: UInt64 = 1
         /// The text's length in bytes of UTF-8, at least.
         public var textByteCount = 3000
         /// A text that replaces the generated one.
         public var text: String?
         /// The largest text delta, in Unicode scalars.
-        public var maximumDeltaLength = 12
+        package var maximumDeltaLength = 12
         /// Indicates whether a reasoning summary precedes the answer.
         public var includesReasoning = true
         /// Indicates whether the caller's tools are called, functions and custom ones.
@@ -32,15 +32,15 @@ extension ChappieTestServer {
         /// here, no others are called.
         public var toolArguments: [String: String] = [:]
         /// Indicates whether every attempt cuts the text into deltas differently, as services do.
-        public var variesDeltas = true
+        package var variesDeltas = true
         /// Indicates whether characters outside ASCII are written as `\u` escapes.
-        public var escapesNonASCII = false
+        package var escapesNonASCII = false
 
         /// The defaults.
         public init() {}
 
         /// The defaults with a seed and a length.
-        public init(seed: UInt64, textByteCount: Int = 3000) {
+        package init(seed: UInt64, textByteCount: Int = 3000) {
             self.seed = seed
             self.textByteCount = textByteCount
         }

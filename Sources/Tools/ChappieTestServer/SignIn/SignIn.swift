@@ -10,7 +10,7 @@ extension ChappieTestServer {
     /// `GET /codex/device`. Refresh tokens rotate, and are valid for one use.
     public struct SignIn: Sendable {
         /// An endpoint, or an operation of an endpoint.
-        public enum Endpoint: String, Codable, Hashable, Sendable, CaseIterable {
+        package enum Endpoint: String, Codable, Hashable, Sendable, CaseIterable {
             /// A device's request for a code, in either flow.
             case deviceCode
             /// A device's poll, in either flow.
@@ -28,7 +28,7 @@ extension ChappieTestServer {
         }
 
         /// The faulty answer of an endpoint.
-        public enum Answer: Hashable, Sendable {
+        package enum Answer: Hashable, Sendable {
             /// A status code and a body; the operation is not performed.
             case refusal(statusCode: Int, body: String)
             /// The connection is closed before an answer; the operation is not performed.
@@ -46,16 +46,16 @@ extension ChappieTestServer {
         }
 
         /// A fault, and the requests that it applies to.
-        public struct Fault: Hashable, Sendable {
+        package struct Fault: Hashable, Sendable {
             /// The endpoint at fault.
-            public var endpoint: Endpoint
+            package var endpoint: Endpoint
             /// The requests to that endpoint that it applies to, counted from 1.
-            public var requests: ClosedRange<Int>
+            package var requests: ClosedRange<Int>
             /// The faulty answer.
-            public var answer: Answer
+            package var answer: Answer
 
             /// Creates a fault; of every request when none are named.
-            public init(_ endpoint: Endpoint, _ answer: Answer, requests: ClosedRange<Int> = 1...Int.max) {
+            package init(_ endpoint: Endpoint, _ answer: Answer, requests: ClosedRange<Int> = 1...Int.max) {
                 self.endpoint = endpoint
                 self.answer = answer
                 self.requests = requests
@@ -63,53 +63,53 @@ extension ChappieTestServer {
         }
 
         /// The account that signs in; it is written into the tokens.
-        public struct Account: Hashable, Sendable {
+        package struct Account: Hashable, Sendable {
             /// `chatgpt_account_id`; nil leaves it out.
-            public var accountID: String? = "acc_1"
+            package var accountID: String? = "acc_1"
             /// `chatgpt_plan_type`.
-            public var planType = "plus"
+            package var planType = "plus"
             /// `email`.
-            public var email = "person@example.com"
+            package var email = "person@example.com"
             /// `chatgpt_user_id`.
-            public var userID = "user_1"
+            package var userID = "user_1"
             /// `chatgpt_account_is_fedramp`.
-            public var isFedRAMP = false
+            package var isFedRAMP = false
 
             /// Creates the account above.
-            public init() {}
+            package init() {}
         }
 
         /// The account that signs in.
-        public var account = Account()
+        package var account = Account()
         /// The known clients; nil is any.
-        public var clientIDs: [String]?
+        package var clientIDs: [String]?
         /// The number of polls before the user's agreement.
         ///
         /// With nil, polls are pending until the button on the user's page is pressed.
         public var pendingPollCount: Int? = 1
         /// The status code of such a poll, 403 or 404 (RFC 8628's endpoint answers 400).
-        public var pendingStatusCode = 403
+        package var pendingStatusCode = 403
         /// The interval between two polls that the server asks for, in seconds.
-        public var pollInterval = 1
+        package var pollInterval = 1
         /// Indicates whether the endpoints of RFC 8628 answer `slow_down` to a poll that comes too early.
         ///
         /// A test whose client's clock runs faster than this server's has to turn it off.
-        public var refusesFastPolls = true
+        package var refusesFastPolls = true
         /// The seconds after which a device code expires.
-        public var deviceCodeLifetime = 900
+        package var deviceCodeLifetime = 900
         /// Indicates whether a browser is redirected at once, without a question.
-        public var approvesBrowsers = true
+        package var approvesBrowsers = true
         /// The seconds after which an access token expires.
-        public var accessTokenLifetime = 3_600
+        package var accessTokenLifetime = 3_600
         /// Indicates whether the endpoints of responses, models and usage accept only valid access tokens of this
         /// server.
         public var guardsRequests = false
         /// The faults.
         ///
         /// The first that matches a request is used.
-        public var faults: [Fault] = []
+        package var faults: [Fault] = []
 
         /// Creates a server without faults.
-        public init() {}
+        package init() {}
     }
 }

@@ -26,7 +26,7 @@ import Testing
                 ? Self.call(1, "Paris", saying: text.before) : Self.call(2, "Rome", saying: text.after)
         }
         return ChappieTestServer.Configuration(
-            model: model, faults: [.init(.cutBeforeTerminal(), attempts: 1...1)])
+            model: model, faults: [.init(action: .cutBeforeTerminal(), attempts: 1...1)])
     }
 
     private static func outcome(

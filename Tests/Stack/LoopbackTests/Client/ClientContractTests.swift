@@ -61,8 +61,8 @@ import Testing
     ])
     func aFailureIsTheSameOverBothTransports(_ action: ChappieTestServer.Fault.Action) async throws {
         let isReplay = action == .divergeText(fromScalar: 1)
-        var faults = [ChappieTestServer.Fault(action)]
-        if isReplay { faults = [.init(.cutAfterEvent(event: 20), attempts: 1...1), .init(action, from: 2)] }
+        var faults = [ChappieTestServer.Fault(action: action)]
+        if isReplay { faults = [.init(.cutAfterEvent(event: 20), attempts: 1...1), .init(action: action, from: 2)] }
         var errors: [ChappieClientError?] = []
         for wire in Wire.allCases {
             try await withServer(.init(model: .scripted(LoopbackTurn.model), faults: faults)) { server in

@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test func newSocketReceivesTheWholeConversation() async throws {
-        let configuration = Self.server(Self.plain, .init(.closeAfterResponse(), attempts: 1...1, response: 2))
+        let configuration = Self.server(Self.plain, .init(action: .closeAfterResponse(), attempts: 1...1, response: 2))
         try await withServer(configuration) { server in
             let client = Chappie.client(configuration: .loopback(server))
             #expect(await Self.steer(client, behind: "One. ").outcome.text == "One. Two.")
@@ -184,7 +184,7 @@ import Testing
     /// The message is no longer the server's when its socket is closed: it goes with the outputs, on another one.
     @Test func outputsOnAnotherSocketComeWithTheMessage() async throws {
         let responses = [Self.called[0], responseEvents(2, [], text: "Done.")]
-        let close = ChappieTestServer.Fault(.closeAfterResponse(), attempts: 1...1, response: 1)
+        let close = ChappieTestServer.Fault(action: .closeAfterResponse(), attempts: 1...1, response: 1)
         try await withServer(Self.server(responses, hangingIn: [1], close)) { server in
             let client = Chappie.client(configuration: .loopback(server) { $0.tools = [Self.tool(ToolRecord())] })
             let (outcome, _) = await Self.steer(client, behind: "Wait. ")

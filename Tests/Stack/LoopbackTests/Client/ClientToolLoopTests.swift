@@ -92,7 +92,7 @@ import Testing
             attempt += 1 + (wire == .httpSSE ? generator.next(below: 5) : 0)
             let reach = wire == .httpSSE ? 2_400 : 9_000
             return ChappieTestServer.Fault(
-                .cut(
+                action: .cut(
                     afterByte: 1 + generator.next(below: reach), origin: .body,
                     with: generator.next(below: 2) == 0 ? .end : .reset),
                 attempts: attempt...attempt)

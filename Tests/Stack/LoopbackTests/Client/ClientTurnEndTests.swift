@@ -87,7 +87,7 @@ import Testing
     func failedCarriedCallIsDeliveredBeforeTheError(readsBatches: Bool) async throws {
         struct Broken: LocalizedError { var errorDescription: String? { "no" } }
         var configuration = scripted([responseEvents(1, [functionCall("a", "t")])])
-        configuration.faults = [.init(.cutBeforeTerminal(), attempts: 1...1)]
+        configuration.faults = [.init(action: .cutBeforeTerminal(), attempts: 1...1)]
         try await withServer(configuration) { server in
             let client = Chappie.client(
                 configuration: .loopback(server) {
@@ -129,7 +129,7 @@ import Testing
     @Test func timeLimitDoesNotWaitForACarriedCall() async throws {
         let never = Happening()
         var configuration = scripted([responseEvents(1, [functionCall("a", "t")])])
-        configuration.faults = [.init(.cutBeforeTerminal(), attempts: 1...1)]
+        configuration.faults = [.init(action: .cutBeforeTerminal(), attempts: 1...1)]
         try await withServer(configuration) { server in
             let client = Chappie.client(
                 configuration: .loopback(server) {

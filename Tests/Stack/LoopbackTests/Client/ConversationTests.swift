@@ -96,7 +96,9 @@ import Testing
 
     @Test(arguments: [1, 5, 20])
     func wholeInputIsSentToANewSocketAfterACut(event: Int) async throws {
-        let faults = [ChappieTestServer.Fault(.cutAfterEvent(event: event, with: .reset), attempts: 1...1, response: 2)]
+        let faults = [
+            ChappieTestServer.Fault(action: .cutAfterEvent(event: event, with: .reset), attempts: 1...1, response: 2)
+        ]
         try await withServer(.init(model: .scripted(LoopbackTurn.model), faults: faults)) { server in
             let transport = ChappieStreamingTransport(configuration: .loopback(server.baseURL))
             let (_, text, _) = try await Self.toolTurn(transport)

@@ -17,7 +17,7 @@ import Testing
         ])
     func anAnswerThatIsNotHTTPIsTriedTwice(over wire: Wire, text: String?) async throws {
         let turn = try await LoopbackTurn.run(
-            [.init(.answerWithoutHTTP(text: text))], client: { $0.policy = wire.alone })
+            [.init(action: .answerWithoutHTTP(text: text))], client: { $0.policy = wire.alone })
         turn.outcome.expectFailure(
             ExpectedFailure(
                 code: .notHTTP, tag: "http.not-http", phase: .upgrade, attempts: 2,
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test func anUpgradeThatIsNotAnsweredWithHTTPMakesTheTurnFallBack() async throws {
-        let turn = try await LoopbackTurn.run([.init(.answerWithoutHTTP(), transport: .webSocket)])
+        let turn = try await LoopbackTurn.run([.init(action: .answerWithoutHTTP(), transport: .webSocket)])
         turn.outcome.expectWhole()
         #expect(turn.transports.last == .http)
     }
@@ -66,7 +66,7 @@ import Testing
     func invalidOpeningHandshakeNamesItsInvalidPart(_ action: ChappieTestServer.Fault.Action, part: String)
         async throws
     {
-        let turn = try await LoopbackTurn.run([.init(action)], client: { $0.policy = Wire.webSocket.alone })
+        let turn = try await LoopbackTurn.run([.init(action: action)], client: { $0.policy = Wire.webSocket.alone })
         turn.outcome.expectFailure(
             ExpectedFailure(
                 code: .openingHandshakeInvalid, tag: "ws.opening-handshake", phase: .upgrade, attempts: 1,
@@ -77,7 +77,7 @@ import Testing
     @Test(arguments: Wire.allCases)
     func aHeaderSectionOverTheLimitIsNotRetried(over wire: Wire) async throws {
         let turn = try await LoopbackTurn.run(
-            [.init(.largeHeaderSection(byteCount: 256 << 10))], client: { $0.policy = wire.alone })
+            [.init(action: .largeHeaderSection(byteCount: 256 << 10))], client: { $0.policy = wire.alone })
         turn.outcome.expectFailure(
             ExpectedFailure(
                 code: .headerSectionTooLarge, tag: "http.header-section-too-large", phase: .upgrade, attempts: 1,
@@ -88,7 +88,7 @@ import Testing
     @Test(arguments: Wire.allCases)
     func aHeaderSectionBelowTheLimitIsRead(over wire: Wire) async throws {
         let turn = try await LoopbackTurn.run(
-            [.init(.largeHeaderSection(byteCount: 8 << 10))], client: { $0.policy = wire.alone })
+            [.init(action: .largeHeaderSection(byteCount: 8 << 10))], client: { $0.policy = wire.alone })
         turn.outcome.expectWhole()
     }
 
@@ -97,7 +97,7 @@ import Testing
     @Test(arguments: [1, 20])
     func aBinaryMessageIsTriedTwice(asEvent event: Int) async throws {
         let turn = try await LoopbackTurn.run(
-            [.init(.binaryEvent(event: event))], client: { $0.policy = Wire.webSocket.alone })
+            [.init(action: .binaryEvent(event: event))], client: { $0.policy = Wire.webSocket.alone })
         turn.outcome.expectFailure(
             ExpectedFailure(
                 code: .binaryMessage, tag: "ws.binary-message", phase: event == 1 ? .firstEvent : .stream,
@@ -147,7 +147,7 @@ import Testing
 
     @Test func aCompressedBodyThatIsCutOffIsRetried() async throws {
         let turn = try await LoopbackTurn.run(
-            [.init(.truncateContent), .init(.endWithoutTerminal(afterEvent: 20))], over: .httpSSE,
+            [.init(action: .truncateContent), .init(.endWithoutTerminal(afterEvent: 20))], over: .httpSSE,
             server: { $0.contentCoding = .gzip })
         turn.outcome.expectFailure(
             ExpectedFailure(

@@ -9,7 +9,7 @@ import Testing
     private static func withLargeAnswer<Result>(
         _ body: (ChappieTestServer, TemporaryDirectory) async throws -> Result
     ) async throws -> Result {
-        let faults = [ChappieTestServer.Fault(.largeDelta(byteCount: 1 << 20))]
+        let faults = [ChappieTestServer.Fault(action: .largeDelta(byteCount: 1 << 20))]
         return try await withServer(.init(model: .scripted(.init()), faults: faults)) {
             try await body($0, TemporaryDirectory())
         }

@@ -9,7 +9,7 @@ import Testing
     private static func run(
         _ action: ChappieTestServer.Fault.Action, _ options: [String] = [], key: String? = Self.key
     ) async throws -> (output: String, errors: String, status: Int32) {
-        try await withServer(.init(model: .scripted(.init()), faults: [.init(action)])) { server in
+        try await withServer(.init(model: .scripted(.init()), faults: [.init(action: action)])) { server in
             let home = try TemporaryDirectory()
             let result = try await ChildProcess.run(
                 "/bin/sh",

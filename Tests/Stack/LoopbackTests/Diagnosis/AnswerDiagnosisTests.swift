@@ -188,7 +188,7 @@ import Testing
             (.cut(afterByte: 0), "http.cut"), (.stall(afterByte: 0), "http.no-answer"),
         ] as [(ChappieTestServer.Fault.Action, String)])
     func failedPostWithWorkingWebSocketIsDegraded(action: ChappieTestServer.Fault.Action, name: String) async throws {
-        let report = try await Self.report(with: [.init(action, transport: .http)])
+        let report = try await Self.report(with: [.init(action: action, transport: .http)])
         Self.expect(name, .degraded, in: report)
         #expect(report.causes.count == 1 && report.sentence.hasPrefix("WebSockets work, but HTTP does not: "))
     }

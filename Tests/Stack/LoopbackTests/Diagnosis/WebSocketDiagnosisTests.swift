@@ -13,7 +13,7 @@ import Testing
             (.stall(afterByte: 0), "web-socket.no-answer"), (.closeWebSocket(code: 1011), "early-close.closed"),
         ] as [(ChappieTestServer.Fault.Action, String)])
     func aWebSocketThatFailsLeavesHTTP(action: ChappieTestServer.Fault.Action, name: String) async throws {
-        let report = try await Self.report(with: [.init(action, transport: .webSocket)])
+        let report = try await Self.report(with: [.init(action: action, transport: .webSocket)])
         Self.expect(name, .degraded, in: report)
         #expect(report.sentence.hasPrefix("HTTP works, but WebSockets do not: "))
         #expect(ChappieStreamingTransportPolicy(suggestedBy: report) == .httpSSEOnly)

@@ -71,7 +71,7 @@ import Testing
     @Test(arguments: Wire.allCases, Self.faults)
     func errorsAndReportsContainNoSecrets(over wire: Wire, fault: ChappieTestServer.Fault.Action) async throws {
         var configuration = ChappieTestServer.Configuration(
-            model: .scripted(Self.model), faults: [.init(fault)])
+            model: .scripted(Self.model), faults: [.init(action: fault)])
         // Some repeat it in the names that they give to a request.
         configuration.additionalFields = [
             .init(name: "x-request-id", value: "req-" + Self.token),
@@ -103,7 +103,8 @@ import Testing
     @Test(arguments: Wire.allCases)
     func rawEventsAndResponseNamesContainNoSecrets(over wire: Wire) async throws {
         let name = ChappieTestServer.Fault(
-            .changeMember(event: 1, through: 10_000, member: "response.id", value: #""resp-\#(Self.escapedToken)""#))
+            action: .changeMember(
+                event: 1, through: 10_000, member: "response.id", value: #""resp-\#(Self.escapedToken)""#))
         let other = ChappieTestServer.Fault(
             .insert(payload: #"{"type":"x.\#(Self.token)","a":["\#(Self.escapedToken)"]}"#, beforeEvent: 20))
         try await withServer(.init(model: .scripted(Self.model), faults: [name, other])) { server in
@@ -137,7 +138,7 @@ import Testing
         let words = ([Self.field, Self.login] + encoded).joined(separator: ", ")
         let fault = ChappieTestServer.Fault.Action.answer(
             status: 400, body: #"{"error":{"message":"Wrong: \#(words)"}}"#)
-        try await withServer(.init(model: .scripted(Self.model), faults: [.init(fault)])) { server in
+        try await withServer(.init(model: .scripted(Self.model), faults: [.init(action: fault)])) { server in
             let watched = WatchedTurns()
             let outcome = await ChappieStreamingTransport(
                 configuration: .loopback(server.baseURL) { client in
@@ -329,7 +330,7 @@ import Testing
     @Test(arguments: Wire.allCases)
     func divergenceCarriesTheDeliveredTextWithoutPrintingIt(over wire: Wire) async throws {
         let faults: [ChappieTestServer.Fault] = [
-            .init(.cutAfterEvent(event: 20), attempts: 1...1), .init(.shortenText(toScalar: 3), from: 2),
+            .init(.cutAfterEvent(event: 20), attempts: 1...1), .init(action: .shortenText(toScalar: 3), from: 2),
         ]
         try await withServer(.init(model: .scripted(Self.model), faults: faults)) { server in
             let outcome = await ChappieStreamingTransport(

@@ -19,7 +19,7 @@ import Testing
         (.closeWebSocket(code: 1008), "ws.close.1008"),
     ])
     func aWebSocketThatCannotWorkIsTriedOnce(_ action: ChappieTestServer.Fault.Action, tag: String) async throws {
-        let faults = [Fault(action, transport: .webSocket)]
+        let faults = [Fault(action: action, transport: .webSocket)]
         try await withServer(.init(model: .scripted(LoopbackTurn.model), faults: faults)) { server in
             let transport = ChappieStreamingTransport(configuration: .loopback(server.baseURL))
             let first = await transport.outcome()
@@ -45,7 +45,7 @@ import Testing
 
     @Test(arguments: [Fault.ConnectionCut.end, .reset])
     func spentRetriesAreFollowedByHTTPWithTheSameText(_ cut: Fault.ConnectionCut) async throws {
-        let faults = [Fault(.cutAfterEvent(event: 20, with: cut), transport: .webSocket)]
+        let faults = [Fault(action: .cutAfterEvent(event: 20, with: cut), transport: .webSocket)]
         try await withServer(.init(model: .scripted(LoopbackTurn.model), faults: faults)) { server in
             let transport = ChappieStreamingTransport(configuration: .loopback(server.baseURL))
             let outcome = await transport.outcome()
@@ -75,7 +75,7 @@ import Testing
     @Test(arguments: Wire.allCases, [Fault.Action.divergeText(fromScalar: 1), .shortenText(toScalar: 3)])
     func differentReplayEndsTheTurn(over wire: Wire, change: Fault.Action) async throws {
         let turn = try await LoopbackTurn.run(
-            [.init(.cutAfterEvent(event: 20), attempts: 1...1), .init(change, from: 2)], over: wire)
+            [.init(.cutAfterEvent(event: 20), attempts: 1...1), .init(action: change, from: 2)], over: wire)
         turn.outcome.expectBeginning(deliversText: true)
         #expect(turn.outcome.clientError == .streamingTransportReplayDiverged(turn.outcome.text))
         #expect(turn.outcome.completions == 0)
@@ -85,7 +85,7 @@ import Testing
     @Test(arguments: [Fault.Action.divergeText(fromScalar: 1), .shortenText(toScalar: 3)])
     func aReplayOnTheOtherTransportIsVerifiedToo(change: Fault.Action) async throws {
         let turn = try await LoopbackTurn.run([
-            .init(.cutAfterEvent(event: 20), transport: .webSocket), .init(change, transport: .http),
+            .init(.cutAfterEvent(event: 20), transport: .webSocket), .init(action: change, transport: .http),
         ])
         turn.outcome.expectBeginning(deliversText: true)
         #expect(turn.outcome.clientError == .streamingTransportReplayDiverged(turn.outcome.text))
@@ -115,14 +115,14 @@ import Testing
     // MARK: Frames
 
     @Test func fragmentsWithPingsBetweenThemAreOneMessage() async throws {
-        let turn = try await LoopbackTurn.run([.init(.fragment(byteCount: 7, pingsBetween: true))])
+        let turn = try await LoopbackTurn.run([.init(action: .fragment(byteCount: 7, pingsBetween: true))])
         turn.outcome.expectWhole()
         #expect(turn.log.count == 1)
     }
 
     @Test func everyPingIsAnswered() async throws {
         var configuration = ChappieTestServer.Configuration(
-            model: .scripted(LoopbackTurn.model), faults: [.init(.pingBeforeEvents)])
+            model: .scripted(LoopbackTurn.model), faults: [.init(action: .pingBeforeEvents)])
         configuration.writeMode = .perEvent
         try await withServer(configuration) { server in
             let transport = ChappieStreamingTransport(configuration: .loopback(server.baseURL))
@@ -134,7 +134,7 @@ import Testing
 
     @Test(arguments: Wire.allCases)
     func keepaliveEventsAreNotSeen(over wire: Wire) async throws {
-        let turn = try await LoopbackTurn.run([.init(.keepaliveBeforeEvents)], over: wire)
+        let turn = try await LoopbackTurn.run([.init(action: .keepaliveBeforeEvents)], over: wire)
         turn.outcome.expectWhole()
     }
 
@@ -169,7 +169,7 @@ import Testing
     }
 
     @Test func aSocketThatWasClosedBetweenTurnsCostsNoRetry() async throws {
-        let faults = [Fault(.closeAfterResponse(code: 1000))]
+        let faults = [Fault(action: .closeAfterResponse(code: 1000))]
         try await withServer(.init(model: .scripted(LoopbackTurn.model), faults: faults)) { server in
             let transport = ChappieStreamingTransport(
                 configuration: .loopback(server.baseURL) {

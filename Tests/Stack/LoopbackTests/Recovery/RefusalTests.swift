@@ -14,7 +14,7 @@ import Testing
     @Test(arguments: Wire.allCases)
     func status429IsRetriedAfterTheServersDelay(over wire: Wire) async throws {
         let answer = Fault.Action.answer(status: 429, fields: [Field(name: "retry-after", value: "0")])
-        let turn = try await LoopbackTurn.run([.init(answer, attempts: 1...2)], over: wire)
+        let turn = try await LoopbackTurn.run([.init(action: answer, attempts: 1...2)], over: wire)
         turn.outcome.expectWhole()
         #expect(turn.outcome.report.attempts.map(\.outcome) == ["http.429", "http.429", "completed"])
         #expect(Set(turn.transports).count == 1)
@@ -108,7 +108,7 @@ import Testing
     func aRefusedCredentialIsReplacedOnce(over wire: Wire, action: Fault.Action) async throws {
         let wallet = Wallet(fresh: ChappieCredential(bearerToken: "fresh", accountID: "second"))
         let turn = try await LoopbackTurn.run(
-            [.init(action, attempts: 1...1)], over: wire, client: { $0.credential = { wallet.answer($0) } })
+            [.init(action: action, attempts: 1...1)], over: wire, client: { $0.credential = { wallet.answer($0) } })
         turn.outcome.expectWhole()
         #expect(wallet.questions.withLock { $0 } == [.connecting, .rejected(Self.stale)])
         // The token itself is in no log; the account that goes with it is.
@@ -181,7 +181,7 @@ import Testing
     @Test(arguments: Wire.allCases)
     func anIncompleteResponseIsNotRetried(over wire: Wire) async throws {
         let turn = try await LoopbackTurn.run(
-            [.init(.incomplete(reason: "max_output_tokens", afterEvent: 20))], over: wire)
+            [.init(action: .incomplete(reason: "max_output_tokens", afterEvent: 20))], over: wire)
         self.expectTerminal(turn, status: "incomplete", code: nil, attempts: 1, deliversText: true)
         guard case .responseTerminalFailure(let response)? = turn.outcome.clientError else { return }
         #expect(response.incompleteReason == "max_output_tokens")
@@ -206,7 +206,7 @@ import Testing
     @Test(arguments: Wire.allCases)
     func anErrorEventWithAStatusIsAnHTTPError(over wire: Wire) async throws {
         let event = Fault.ErrorEvent(shape: .nested, status: 400, code: "invalid_prompt", message: "No.")
-        let turn = try await LoopbackTurn.run([.init(.error(event: event, afterEvent: 20))], over: wire)
+        let turn = try await LoopbackTurn.run([.init(action: .error(event: event, afterEvent: 20))], over: wire)
         turn.outcome.expectBeginning(deliversText: true)
         guard case .httpError(400, let body)? = turn.outcome.clientError else {
             Issue.record("\(String(describing: turn.outcome.error))")
@@ -219,7 +219,7 @@ import Testing
     @Test(arguments: Wire.allCases, [Fault.ErrorEvent.Shape.flat, .nested])
     func anErrorEventWithoutAStatusIsAFailedResponse(over wire: Wire, shape: Fault.ErrorEvent.Shape) async throws {
         let event = Fault.ErrorEvent(shape: shape, code: "server_error")
-        let turn = try await LoopbackTurn.run([.init(.error(event: event, afterEvent: 20))], over: wire)
+        let turn = try await LoopbackTurn.run([.init(action: .error(event: event, afterEvent: 20))], over: wire)
         self.expectTerminal(turn, status: "failed", code: "server_error", attempts: 6, deliversText: true)
     }
 
@@ -227,14 +227,14 @@ import Testing
     func anErrorEventOfTheServerIsRetried(over wire: Wire) async throws {
         let event = Fault.ErrorEvent(shape: .nested, status: 500, type: "server_error", code: "server_error")
         let turn = try await LoopbackTurn.run(
-            [.init(.error(event: event, afterEvent: 20), attempts: 1...1)], over: wire)
+            [.init(action: .error(event: event, afterEvent: 20), attempts: 1...1)], over: wire)
         turn.outcome.expectWhole()
         #expect(Set(turn.transports).count == 1)
     }
 
     @Test func aSocketThatHasToBeReplacedIsReplaced() async throws {
         let event = Fault.ErrorEvent(shape: .nested, status: 400, code: "websocket_connection_limit_reached")
-        let turn = try await LoopbackTurn.run([.init(.error(event: event, afterEvent: 0), attempts: 1...1)])
+        let turn = try await LoopbackTurn.run([.init(action: .error(event: event, afterEvent: 0), attempts: 1...1)])
         turn.outcome.expectWhole()
         #expect(turn.transports == [.webSocket, .webSocket])
     }
@@ -242,7 +242,7 @@ import Testing
     @Test func aSocketThatIsTooOldIsReplaced() async throws {
         var configuration = ChappieTestServer.Configuration(model: .scripted(LoopbackTurn.model))
         let event = Fault.ErrorEvent(shape: .nested, status: 400, code: "websocket_connection_limit_reached")
-        configuration.faults = [.init(.error(event: event, afterEvent: 0), attempts: 1...1, response: 2)]
+        configuration.faults = [.init(action: .error(event: event, afterEvent: 0), attempts: 1...1, response: 2)]
         try await withServer(configuration) { server in
             let transport = ChappieStreamingTransport(configuration: .loopback(server.baseURL))
             await transport.outcome().expectWhole()

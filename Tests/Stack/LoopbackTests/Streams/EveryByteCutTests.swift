@@ -71,7 +71,9 @@ import Testing
         -> (outcome: StreamOutcome, sentByteCount: Int)
     {
         var configuration = ChappieTestServer.Configuration(model: .custom { _ in Self.events })
-        if let offset { configuration.faults = [.init(.cut(afterByte: offset, with: variant.cut), attempts: 1...1)] }
+        if let offset {
+            configuration.faults = [.init(action: .cut(afterByte: offset, with: variant.cut), attempts: 1...1)]
+        }
         configuration.messageCompression = variant.isCompressed ? .deflate(.init()) : .off
         configuration.contentCoding = variant.isCompressed ? .gzip : .identity
         return try await withServer(configuration) { server in

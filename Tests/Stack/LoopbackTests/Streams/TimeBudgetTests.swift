@@ -102,7 +102,7 @@ import Testing
 
     @Test func aPeerThatAnswersNoPingsIsGivenUp() async throws {
         let turn = try await LoopbackTurn.run(
-            [.init(.stall(afterByte: 0, origin: .body), attempts: 1...1)],
+            [.init(action: .stall(afterByte: 0, origin: .body), attempts: 1...1)],
             client: {
                 $0.timeouts.pingInterval = .milliseconds(200)
                 $0.timeouts.pongTimeout = .milliseconds(300)
@@ -113,7 +113,7 @@ import Testing
 
     @Test func aPeerThatAnswersNoPingsIsAnErrorWithoutRetries() async throws {
         let turn = try await LoopbackTurn.run(
-            [.init(.stall(afterByte: 0, origin: .body))],
+            [.init(action: .stall(afterByte: 0, origin: .body))],
             client: { client in
                 Self.once(.webSocket)(&client)
                 client.timeouts.pingInterval = .milliseconds(200)

@@ -133,7 +133,7 @@ import Testing
 
     @Test(arguments: Wire.allCases, [ChappieTestServer.Fault.ConnectionCut.end, .alert, .reset])
     func aBrokenConnectionIsRecoveredFrom(over wire: Wire, cut: ChappieTestServer.Fault.ConnectionCut) async throws {
-        let server = try TLSServer(faults: [.init(.cutAfterEvent(event: 20, with: cut), attempts: 1...1)])
+        let server = try TLSServer(faults: [.init(action: .cutAfterEvent(event: 20, with: cut), attempts: 1...1)])
         let outcome = await server.turn(over: wire)
         outcome.expectWhole()
         let lost = wire == .webSocket ? "ws.close.1006" : "connection.lost"
@@ -145,7 +145,7 @@ import Testing
     func bytesBeforeTheBreakAreDelivered(cut: ChappieTestServer.Fault.ConnectionCut) async throws {
         let size = 1_200_000
         let server = try TLSServer(faults: [
-            .init(.largeDelta(byteCount: size)), .init(.cutBeforeTerminal(with: cut)),
+            .init(action: .largeDelta(byteCount: size)), .init(action: .cutBeforeTerminal(with: cut)),
         ])
         let connection = try server.connect()
         #expect(await connection.event() == .opened(200))

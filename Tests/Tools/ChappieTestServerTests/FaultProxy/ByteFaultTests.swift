@@ -33,7 +33,7 @@ private func headByteCount(of bytes: [UInt8]) -> Int {
     /// The same of a WebSocket, from the 101 on.
     private func socket(_ faults: [ChappieTestServer.Fault]) throws -> (bytes: [UInt8], end: ReadEnd) {
         var configuration = Self.configuration(faults)
-        configuration.faults.append(.init(.closeAfterResponse(code: 1000)))
+        configuration.faults.append(.init(action: .closeAfterResponse(code: 1000)))
         let server = try ChappieTestServer(configuration: configuration)
         defer { server.stop() }
         let client = try RawClient(port: server.port)
@@ -49,18 +49,18 @@ private func headByteCount(of bytes: [UInt8]) -> Int {
         let whole = try self.answer([]).bytes
         let offsets = Array(0..<20) + Array(stride(from: 20, to: whole.count, by: 37)) + [whole.count - 1, whole.count]
         for offset in offsets {
-            let (bytes, end) = try self.answer([.init(.cut(afterByte: offset, with: cut))])
+            let (bytes, end) = try self.answer([.init(action: .cut(afterByte: offset, with: cut))])
             #expect(bytes == Array(whole.prefix(offset)))
             #expect(end == (cut == .reset ? .reset : .endOfStream))
         }
-        #expect(try self.answer([.init(.cut(afterByte: whole.count + 1, with: cut))]).end == .endOfStream)
+        #expect(try self.answer([.init(action: .cut(afterByte: whole.count + 1, with: cut))]).end == .endOfStream)
     }
 
     @Test(arguments: ChappieTestServer.Fault.ConnectionCut.allCases)
     func aWebSocketIsCutAtAnyByte(_ cut: ChappieTestServer.Fault.ConnectionCut) throws {
         let whole = try self.socket([]).bytes
         for offset in Array(0..<20) + Array(stride(from: 20, to: whole.count, by: 37)) + [whole.count - 1] {
-            let (bytes, _) = try self.socket([.init(.cut(afterByte: offset, with: cut))])
+            let (bytes, _) = try self.socket([.init(action: .cut(afterByte: offset, with: cut))])
             #expect(bytes == Array(whole.prefix(offset)))
         }
     }
@@ -69,16 +69,16 @@ private func headByteCount(of bytes: [UInt8]) -> Int {
     func bytesMayCountFromTheBody(_ offset: Int) throws {
         let whole = try self.answer([]).bytes
         let head = headByteCount(of: whole)
-        let cut = try self.answer([.init(.cut(afterByte: offset, origin: .body))])
+        let cut = try self.answer([.init(action: .cut(afterByte: offset, origin: .body))])
         #expect(cut.bytes == Array(whole.prefix(head + offset)))
 
-        let frames = try self.socket([.init(.cut(afterByte: offset, origin: .body))]).bytes
+        let frames = try self.socket([.init(action: .cut(afterByte: offset, origin: .body))]).bytes
         #expect(frames.count - headByteCount(of: frames) == offset)
     }
 
     @Test func hugeOffsetDoesNotTrap() throws {
         let whole = try self.answer([]).bytes
-        #expect(try self.answer([.init(.cut(afterByte: Int.max, origin: .body))]).bytes == whole)
+        #expect(try self.answer([.init(action: .cut(afterByte: Int.max, origin: .body))]).bytes == whole)
         #expect(try self.answer([.init(.cut(afterByte: -1))]).bytes.isEmpty)
     }
 
@@ -98,7 +98,7 @@ private func headByteCount(of bytes: [UInt8]) -> Int {
 
     @Test(arguments: [ChappieTestServer.Fault.ByteOrigin.response, .body])
     func stalledConnectionStaysOpenAndSendsNoBytes(_ origin: ChappieTestServer.Fault.ByteOrigin) throws {
-        let faults = [ChappieTestServer.Fault(.stall(afterByte: 50, origin: origin))]
+        let faults = [ChappieTestServer.Fault(action: .stall(afterByte: 50, origin: origin))]
         let server = try ChappieTestServer(configuration: Self.configuration(faults))
         defer { server.stop() }
         let client = try RawClient(port: server.port, receiveTimeout: 1)

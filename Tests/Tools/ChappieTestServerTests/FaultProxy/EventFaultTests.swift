@@ -8,7 +8,7 @@ import Testing
 
     private func configuration(_ actions: [Action]) -> ChappieTestServer.Configuration {
         ChappieTestServer.Configuration(
-            model: .scripted(.init(seed: 2, textByteCount: 200)), faults: actions.map { .init($0) })
+            model: .scripted(.init(seed: 2, textByteCount: 200)), faults: actions.map { .init(action: $0) })
     }
 
     private func post(_ actions: [Action]) throws -> (head: AnswerHead, body: String) {
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test func answerFaultCanSendTextThatIsNotHTTP() throws {
-        try withServer({ $0.faults = [.init(.answerWithoutHTTP(text: "hello\r\n"))] }) { server in
+        try withServer({ $0.faults = [.init(action: .answerWithoutHTTP(text: "hello\r\n"))] }) { server in
             let client = try RawClient(port: server.port)
             try client.upgrade()
             let result = client.readToEnd()
@@ -115,7 +115,7 @@ import Testing
     @Test(arguments: [0, 1, 6])
     func aConnectionIsCutAfterAnEvent(_ count: Int) throws {
         #expect(try self.frames([.cutAfterEvent(event: count)]).count == count)
-        try withServer({ $0.faults = [.init(.cutAfterEvent(event: count, with: .reset))] }) { server in
+        try withServer({ $0.faults = [.init(action: .cutAfterEvent(event: count, with: .reset))] }) { server in
             let client = try RawClient(port: server.port)
             try client.post(plainRequest)
             let result = client.readToEnd()

@@ -182,7 +182,7 @@ import Testing
 
     @Test(arguments: [-3, 2, Int.min])
     func resumptionFaultShiftsTheFirstEvent(offset: Int) throws {
-        try self.withServer([.init(.resumeElsewhere(offset: offset), from: 2)]) { _, client in
+        try self.withServer([.init(action: .resumeElsewhere(offset: offset), from: 2)]) { _, client in
             let all = try self.post(client)
             let rest = try self.get(client, "\(self.id(all))?stream=true&starting_after=9").events
             #expect(rest == Array(all.dropFirst(max(0, 10 &+ max(-10, offset)))))
@@ -191,7 +191,7 @@ import Testing
 
     @Test func faultsStrikeAResumedStream() throws {
         let faults: [ChappieTestServer.Fault] = [
-            .init(.repeatEvent(event: 1), attempts: 2...2), .init(.cutAfterEvent(event: 4), attempts: 3...3),
+            .init(action: .repeatEvent(event: 1), attempts: 2...2), .init(.cutAfterEvent(event: 4), attempts: 3...3),
         ]
         try self.withServer(faults) { server, client in
             let all = try self.post(client)

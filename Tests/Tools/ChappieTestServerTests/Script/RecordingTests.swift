@@ -19,7 +19,7 @@ import Testing
     @Test func everyRecordingArrivesAsItIs() throws {
         for recording in try self.recordings() {
             var configuration = ChappieTestServer.Configuration(model: .recordings([recording]))
-            configuration.faults = [.init(.closeAfterResponse(code: 1000))]
+            configuration.faults = [.init(action: .closeAfterResponse(code: 1000))]
             let server = try ChappieTestServer(configuration: configuration)
             defer { server.stop() }
 

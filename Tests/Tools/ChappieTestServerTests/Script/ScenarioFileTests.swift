@@ -32,18 +32,6 @@ import Testing
         #expect(ChappieTestServer.builtInScenario(named: "nothing") == nil)
     }
 
-    /// `Scripts/scenarios.py check` compares the names of all with the files.
-    @Test func propertiesAreTheScenariosOfTheirNames() {
-        typealias Scenario = ChappieTestServer.Scenario
-        for (scenario, name) in [
-            (Scenario.ok, "ok"), (.cut5, "cut-5"), (.hs426, "hs-426"), (.replaySame, "replay-same"),
-            (.backgroundWebsocket, "background-websocket"),
-        ] {
-            #expect(scenario.name == name)
-            #expect(scenario == ChappieTestServer.builtInScenario(named: name))
-        }
-    }
-
     @Test func everyScenarioHasAnExpectationForEachTurn() {
         for scenario in ChappieTestServer.builtInScenarios {
             let count = scenario.expectation?.turns.count

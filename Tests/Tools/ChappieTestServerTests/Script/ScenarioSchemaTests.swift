@@ -166,7 +166,7 @@ import Testing
             Self.names("turnExpectation") == Self.names(of: Scenario.TurnExpectation(delivers: .whole, ends: "x")))
         #expect(Self.names("usageWindows") == Self.names(of: Scenario.UsageWindows(primary: 1, secondary: 1)))
         #expect(Self.names("requestExpectation") == Self.names(of: Scenario.RequestExpectation(attempt: 1)))
-        #expect(Self.names("fault") == Self.names(of: ChappieTestServer.Fault(.pingBeforeEvents)))
+        #expect(Self.names("fault") == Self.names(of: ChappieTestServer.Fault(action: .pingBeforeEvents)))
         #expect(Self.names("errorEvent") == Self.names(of: ChappieTestServer.Fault.ErrorEvent(shape: .flat)))
         #expect(Self.names("model") == Self.names(of: ChappieTestServer.ScriptedModel()))
         #expect(Self.names("field") == Self.names(of: ChappieTestServer.Field(name: "a", value: "b")))

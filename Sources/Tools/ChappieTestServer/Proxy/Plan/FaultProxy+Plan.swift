@@ -6,16 +6,16 @@ extension FaultProxy {
     /// The faults of a proxy.
     ///
     /// A connection's faults apply in the order of their bytes; at the same byte, in the order of the plan.
-    public struct Plan: Hashable, Sendable {
+    package struct Plan: Hashable, Sendable {
         /// The faults; empty for a proxy that only relays.
-        public var faults: [Fault]
+        package var faults: [Fault]
 
         /// Creates a plan of some faults.
-        public init(_ faults: [Fault] = []) { self.faults = faults }
+        package init(_ faults: [Fault] = []) { self.faults = faults }
     }
 
     /// The direction of bytes.
-    public enum Direction: String, Codable, Hashable, Sendable, CaseIterable {
+    package enum Direction: String, Codable, Hashable, Sendable, CaseIterable {
         /// From the client to the server.
         case toServer
         /// From the server to the client.
@@ -25,18 +25,18 @@ extension FaultProxy {
     /// One fault, and the connections that it applies to.
     ///
     /// Connections count from 1 over the proxy's life, in the order in which they are accepted.
-    public struct Fault: Hashable, Sendable {
+    package struct Fault: Hashable, Sendable {
         /// The first connection that it applies to.
-        public var firstConnection: Int
+        package var firstConnection: Int
         /// The last connection that it applies to; nil is all later ones.
-        public var lastConnection: Int?
+        package var lastConnection: Int?
         /// The direction in which bytes are counted; ignored for a fault that counts none.
-        public var direction: Direction
+        package var direction: Direction
         /// The action of the fault.
-        public var action: Action
+        package var action: Action
 
         /// Creates a fault for some connections.
-        public init(_ action: Action, connections: ClosedRange<Int>, direction: Direction = .toClient) {
+        package init(_ action: Action, connections: ClosedRange<Int>, direction: Direction = .toClient) {
             self.action = action
             self.firstConnection = connections.lowerBound
             self.lastConnection = connections.upperBound
@@ -44,14 +44,14 @@ extension FaultProxy {
         }
 
         /// Creates a fault for a connection and all later ones; for every one when `first` is not given.
-        public init(_ action: Action, from first: Int = 1, direction: Direction = .toClient) {
+        package init(_ action: Action, from first: Int = 1, direction: Direction = .toClient) {
             self.action = action
             self.firstConnection = first
             self.direction = direction
         }
 
         /// Returns whether the fault applies to a connection.
-        public func applies(toConnection number: Int) -> Bool {
+        package func applies(toConnection number: Int) -> Bool {
             number >= self.firstConnection && number <= self.lastConnection ?? Int.max
         }
     }
@@ -61,7 +61,7 @@ extension FaultProxy {
     /// Byte `n` is the one before which exactly `n` bytes were delivered in the fault's direction, counted from the
     /// connection's first. A fault at byte `n` applies as soon as those `n` are delivered; it does not wait for the
     /// next one. TLS's own bytes count: the proxy does not interpret what it relays.
-    public enum Action: Hashable, Sendable {
+    package enum Action: Hashable, Sendable {
         /// Deliver `atByte` bytes and then the end of the stream (FIN), in this direction only.
         ///
         /// The other direction continues. Further bytes of the sender are read and dropped, so that it is not blocked;
@@ -103,7 +103,7 @@ extension FaultProxy {
 
 extension FaultProxy.Action {
     /// The name in plans and logs.
-    public var name: String {
+    package var name: String {
         switch self {
         case .cut: "cut"
         case .reset: "reset"
@@ -119,7 +119,7 @@ extension FaultProxy.Action {
     }
 
     /// The number of bytes before the fault; nil for a fault of a connection as a whole.
-    public var byteOffset: Int? {
+    package var byteOffset: Int? {
         switch self {
         case .cut(let offset), .reset(let offset), .halfOpen(let offset), .stall(let offset, _),
             .slice(_, let offset), .throttle(_, let offset), .corrupt(let offset, _):

@@ -7,12 +7,12 @@ extension FaultProxy.Plan {
     /// Reads a plan from its JSON text.
     ///
     /// Throws all faults of the text, such as unknown members, for each of which the nearest known one is suggested.
-    public init(jsonText: String) throws(FaultProxy.PlanError) {
+    package init(jsonText: String) throws(FaultProxy.PlanError) {
         try self.init(Self.value(of: jsonText), at: "")
     }
 
     /// Reads the `proxy` member of a scenario file; nil when it has none.
-    public init?(scenarioText: String) throws(FaultProxy.PlanError) {
+    package init?(scenarioText: String) throws(FaultProxy.PlanError) {
         let value = try Self.value(of: scenarioText)
         guard value.isObject else { throw .init(member: "", problem: .wrongType(expected: "an object")) }
         guard let plan = value["proxy"], plan != .null else { return nil }
@@ -20,7 +20,7 @@ extension FaultProxy.Plan {
     }
 
     /// The plan as JSON text.
-    public var jsonText: String {
+    package var jsonText: String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
         // Encoding fails only for a rate that is not a number.
@@ -32,14 +32,14 @@ extension FaultProxy.Plan {
 
 extension FaultProxy.Plan: Codable {
     /// Reads a plan and checks it.
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let value = try JSONValue(from: decoder)
         try decoder.check(Self.faults(of: value))
         self.init(ofForm: value)
     }
 
     /// Writes the plan.
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         try JSONValue.members(["faults": .array(self.faults.map(\.json))]).encode(to: encoder)
     }
 
@@ -87,7 +87,7 @@ extension Decoder {
 
 extension FaultProxy.Fault: Codable {
     /// Reads a fault and checks it.
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let value = try JSONValue(from: decoder)
         let form = ScenarioSchema.current.faults(of: value, as: "proxyFault")
         try decoder.check(form.isEmpty ? Self.violatedRules(in: value) : form)
@@ -95,7 +95,7 @@ extension FaultProxy.Fault: Codable {
     }
 
     /// Writes the fault; default values are left out.
-    public func encode(to encoder: any Encoder) throws { try self.json.encode(to: encoder) }
+    package func encode(to encoder: any Encoder) throws { try self.json.encode(to: encoder) }
 
     /// Takes a value that fits the schema.
     fileprivate init(ofForm value: JSONValue) {
@@ -127,14 +127,14 @@ extension FaultProxy.Fault: Codable {
 
 extension FaultProxy.Action: Codable {
     /// Reads an action: an object with one member, named after it.
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let value = try JSONValue(from: decoder)
         try decoder.check(ScenarioSchema.current.faults(of: value, as: "proxyAction"))
         self.init(ofForm: value)
     }
 
     /// Writes the action.
-    public func encode(to encoder: any Encoder) throws { try self.json.encode(to: encoder) }
+    package func encode(to encoder: any Encoder) throws { try self.json.encode(to: encoder) }
 
     /// Takes a value that fits the schema: what it requires is there, and has its type.
     fileprivate init(ofForm value: JSONValue) {

@@ -4,9 +4,9 @@
 
 extension FaultProxy {
     /// A plan that cannot be carried out as it is.
-    public struct PlanError: Error, Hashable, Sendable, CustomStringConvertible {
+    package struct PlanError: Error, Hashable, Sendable, CustomStringConvertible {
         /// The problem of a member.
-        public enum Problem: Hashable, Sendable {
+        package enum Problem: Hashable, Sendable {
             /// The text is not JSON.
             case notJSON
             /// The member, or the word, is unknown.
@@ -22,15 +22,15 @@ extension FaultProxy {
         }
 
         /// The first member that is wrong, such as `faults[2].action.cut.atByte`; empty for the text as a whole.
-        public let member: String
+        package let member: String
         /// The problem of that member.
-        public let problem: Problem
+        package let problem: Problem
         /// All faults of the plan, each in a sentence that begins with its member, such as
         /// `faults[0].acton is unknown; did you mean action?`.
-        public let faults: [String]
+        package let faults: [String]
 
         /// Creates an error of one member.
-        public init(member: String, problem: Problem) { self.init(FormFault(member, problem), others: []) }
+        package init(member: String, problem: Problem) { self.init(FormFault(member, problem), others: []) }
 
         /// Creates an error of faults; nil when there are none.
         init?(_ faults: [FormFault]) {
@@ -45,7 +45,7 @@ extension FaultProxy {
         }
 
         /// The faults in one line; of many the first 20, and the number of the others.
-        public var description: String { ChappieTestServer.Scenario.FormError(faults: self.faults).description }
+        package var description: String { ChappieTestServer.Scenario.FormError(faults: self.faults).description }
     }
 }
 
@@ -67,7 +67,7 @@ extension FaultProxy.Plan {
     /// Checks every number of the plan; throws for those that are invalid.
     ///
     /// Reading a plan from JSON and starting a proxy do this by themselves.
-    public func validate() throws(FaultProxy.PlanError) {
+    package func validate() throws(FaultProxy.PlanError) {
         let faults = self.faults.enumerated().flatMap { index, fault in
             fault.violatedRules.map { $0.within("faults[\(index)]") }
         }

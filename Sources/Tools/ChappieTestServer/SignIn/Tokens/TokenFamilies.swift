@@ -4,19 +4,19 @@
 
 extension ChappieTestServer {
     /// Tokens as the server issues them.
-    public struct IssuedTokens: Hashable, Sendable {
+    public struct IssuedTokens: Sendable {
         /// A JWT.
         public var accessToken: String
         /// An opaque text.
         public var refreshToken: String
         /// A JWT.
-        public var idToken: String
+        package var idToken: String
         /// The lifetime of the access token in seconds.
-        public var expiresIn: Int
+        package var expiresIn: Int
     }
 
     /// The state of a token.
-    public enum TokenState: Hashable, Sendable {
+    package enum TokenState: Hashable, Sendable {
         /// It was not issued by this server.
         case unknown
         /// It is valid.
