@@ -17,13 +17,13 @@ extension FaultProxy.Plan {
 
     private static func action(
         _ random: inout SoakRandom, of connection: Int, _ byteCount: Int, hasPings: Bool
-    ) -> FaultProxy.Action {
+    ) -> ConnectionFault {
         // Mostly behind the handshakes, and in those of one connection at most: two broken ones in a row end a turn.
         let isEarly = random.chance(20) && connection == 1
         let offset = random.number(in: isEarly ? 0...2_000 : 2_000...2_000 + byteCount)
         switch random.number(in: 0...6) {
         case 0: return .cut(atByte: offset)
-        case 1: return .reset(atByte: offset)
+        case 1: return .cut(atByte: offset, with: .reset)
         case 2: return .stall(atByte: offset, for: .milliseconds(random.number(in: 1...1_500)))
         case 3: return .slice(byteCount: random.number(in: 1...100), fromByte: offset)
         case 4: return .throttle(bytesPerSecond: 400_000, fromByte: offset)

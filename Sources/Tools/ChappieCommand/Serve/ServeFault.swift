@@ -103,11 +103,11 @@ struct ServeFault {
             return fault
         }
 
-        private func action(_ name: String, _ parts: [Part: String]) throws(UsageError) -> FaultProxy.Action {
+        private func action(_ name: String, _ parts: [Part: String]) throws(UsageError) -> ConnectionFault {
             let byte = try self.number(parts, .byte) ?? 0
             switch name {
             case "cut": return .cut(atByte: byte)
-            case "reset": return .reset(atByte: byte)
+            case "reset": return .cut(atByte: byte, with: .reset)
             case "half-open": return .halfOpen(atByte: byte)
             case "stall": return .stall(atByte: byte, for: try self.duration(parts))
             case "slice": return .slice(byteCount: try self.number(parts, .value) ?? 1, fromByte: byte)

@@ -4,13 +4,6 @@
 
 /// The faults of one attempt.
 struct AttemptFaults: Sendable {
-    /// A place in the bytes where the connection ends.
-    struct ByteStrike: Sendable {
-        var afterByte: Int
-        var origin: ChappieTestServer.Fault.ByteOrigin
-        var end: ConnectionEnd
-    }
-
     /// An answer in place of the script.
     struct Answer: Sendable {
         var status: Int
@@ -30,22 +23,18 @@ struct AttemptFaults: Sendable {
         return nil
     }
 
-    /// Cuts and stalls at a byte.
-    var byteStrikes: [ByteStrike] {
+    /// Returns the faults of the connection whose bytes count from an origin.
+    func connectionFaults(from origin: ChappieTestServer.Fault.ByteOrigin) -> [ConnectionFault] {
         self.faults.compactMap { fault in
             switch fault.action {
-            case .cut(let byte, let origin, let cut):
-                ByteStrike(afterByte: byte, origin: origin ?? .response, end: .cut(cut ?? .end))
-            case .stall(let byte, let origin):
-                ByteStrike(afterByte: byte, origin: origin ?? .response, end: .stalled)
+            case .cut(let byte, let start, let cut) where start ?? .response == origin:
+                .cut(atByte: byte, with: cut ?? .end)
+            case .stall(let byte, let start) where start ?? .response == origin: .halfOpen(atByte: byte)
+            case .throttle(let rate) where origin == .response:
+                .throttle(bytesPerSecond: rate > ConnectionFault.lowestRate ? rate : ConnectionFault.lowestRate)
             default: nil
             }
         }
-    }
-
-    /// The rate of a throttled attempt.
-    var bytesPerSecond: Double? {
-        self.first { if case .throttle(let rate) = $0 { rate } else { nil } }
     }
 
     /// The answer in place of the script.

@@ -179,7 +179,7 @@ extension ChappieTestServer.Fault {
         case hang(afterEvent: Int)
         /// Pause after an event, and then continue; signs of life are sent meanwhile as configured.
         case pause(afterEvent: Int, seconds: Double)
-        /// Write one byte at a time, at this rate.
+        /// Write at this rate: the bytes of a hundredth of a second at a time, or one.
         case throttle(bytesPerSecond: Double)
 
         /// Answer a POST, or refuse an upgrade, with a status, fields and a body.

@@ -18,7 +18,7 @@ extension FaultProxy {
     /// A fault that was applied.
     package struct Strike: Codable, Hashable, Sendable {
         /// The action that was applied.
-        package var action: Action
+        package var action: ConnectionFault
         /// The direction in which bytes are counted; nil for an action on a connection as a whole.
         package var direction: Direction?
         /// The number of bytes that had been delivered in that direction; nil as above.

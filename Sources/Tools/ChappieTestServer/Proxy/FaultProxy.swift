@@ -9,7 +9,7 @@ import PlatformC
 /// let server = try ChappieTestServer()
 /// let proxy = try FaultProxy(
 ///     upstream: .init(host: "127.0.0.1", port: server.port),
-///     plan: .init([.init(.reset(atByte: 700), connections: 1...1)]))
+///     plan: .init([.init(.cut(atByte: 700, with: .reset), connections: 1...1)]))
 /// defer { proxy.stop() }
 /// // … point a client at proxy.baseURL() …
 /// _ = await proxy.reached(.strikes(1))

@@ -49,7 +49,7 @@ final class ProxyConnection {
 
     /// Takes an accepted socket and the faults that apply to it.
     init(_ descriptor: CInt, number: Int, faults: [FaultProxy.Fault], log: ProxyLog, now: Duration) {
-        func actions(_ direction: FaultProxy.Direction) -> [FaultProxy.Action] {
+        func actions(_ direction: FaultProxy.Direction) -> [ConnectionFault] {
             faults.filter { $0.direction == direction }.map(\.action).filter { $0.byteOffset != nil }
         }
         self.number = number
@@ -60,7 +60,7 @@ final class ProxyConnection {
         self.begin(faults.map(\.action).filter { $0.byteOffset == nil }, now: now)
     }
 
-    private func begin(_ actions: [FaultProxy.Action], now: Duration) {
+    private func begin(_ actions: [ConnectionFault], now: Duration) {
         let delay = actions.reduce(into: Duration.zero) { sum, action in
             if case .delay(let duration) = action { sum += duration }
         }
@@ -76,7 +76,7 @@ final class ProxyConnection {
         }
     }
 
-    private func strike(_ action: FaultProxy.Action) {
+    private func strike(_ action: ConnectionFault) {
         self.log.strike(self.number, .init(action: action, direction: nil, byteOffset: nil))
     }
 
@@ -201,7 +201,7 @@ final class ProxyConnection {
     ) -> ProxyRelay.Outcome {
         guard case .relaying = self.phase else { return .goesOn }
         let sink = direction == .toServer ? server : self.client
-        let report = { (action: FaultProxy.Action, traffic: FaultProxy.Traffic) in
+        let report = { (action: ConnectionFault, traffic: FaultProxy.Traffic) in
             self.logStrike(action, direction, traffic)
         }
         let outcome =
@@ -259,7 +259,7 @@ final class ProxyConnection {
     }
 
     private func logStrike(
-        _ action: FaultProxy.Action, _ direction: FaultProxy.Direction, _ traffic: FaultProxy.Traffic
+        _ action: ConnectionFault, _ direction: FaultProxy.Direction, _ traffic: FaultProxy.Traffic
     ) {
         // The relay is active: its own count is reported with the fault.
         switch direction {

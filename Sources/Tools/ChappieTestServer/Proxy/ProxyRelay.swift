@@ -44,7 +44,7 @@ struct ProxyRelay {
     private(set) var deadline: Duration?
 
     /// Creates a direction with its faults.
-    init(_ direction: FaultProxy.Direction, faults: [FaultProxy.Action]) {
+    init(_ direction: FaultProxy.Direction, faults: [ConnectionFault]) {
         self.direction = direction
         self.lane = FaultLane(faults)
     }
@@ -86,7 +86,7 @@ struct ProxyRelay {
 
     /// Delivers the bytes that are due; every fault that applies is passed to `report` with the traffic up to it.
     mutating func deliver(
-        to sink: ProxySocket, now: Duration, report: (FaultProxy.Action, FaultProxy.Traffic) -> Void
+        to sink: ProxySocket, now: Duration, report: (ConnectionFault, FaultProxy.Traffic) -> Void
     ) -> Outcome {
         guard !self.isOver else { return self.sourceEnd == .reset ? .sourceReset : .goesOn }
         self.isBlocked = false
@@ -145,12 +145,12 @@ struct ProxyRelay {
     }
 
     /// Performs the action of a fault; nil when the direction continues.
-    private mutating func perform(_ action: FaultProxy.Action, _ sink: ProxySocket) -> Outcome? {
+    private mutating func perform(_ action: ConnectionFault, _ sink: ProxySocket) -> Outcome? {
         switch action {
+        case .cut(_, .reset): return .reset
         case .cut:
             self.finish(sink)
             return .goesOn
-        case .reset: return .reset
         case .halfOpen: return .silence
         case .corrupt(_, let mask):
             self.buffer.corruptFirst(mask: mask)

@@ -122,7 +122,7 @@ final class ByteStream {
     }
 
     /// Waits for some seconds, or until the connection is gone.
-    func pause(seconds: Double) { _ = self.poll(0, Int(min(3600, max(0, seconds)) * 1000)) }
+    func pause(seconds: Double) { _ = self.poll(0, Int((min(3600, max(0, seconds)) * 1000).rounded(.up))) }
 
     private func poll(_ events: Int16, _ milliseconds: Int) -> Bool {
         var entry = pollfd(fd: self.descriptor, events: events, revents: 0)

@@ -3,22 +3,17 @@
 // Owned by the connection thread.
 /// Writes an attempt's bytes and applies its faults.
 final class WireWriter {
-    /// A byte position at which the connection is cut or falls silent.
-    private struct Limit {
-        var position: Int
-        var end: ConnectionEnd
-    }
-
     /// The number of bytes that are collected before they are written without a flush.
     private static let batchByteCount = 32 * 1024
 
     private let stream: ByteStream
     private var pending: [UInt8] = []
     private var unflushedEventCount = 0
-    private var limits: [Limit] = []
-    private var bodyLimits: [Limit] = []
-    private var sliceByteCount: Int?
-    private var bytesPerSecond: Double?
+    private var lane = FaultLane([])
+    /// The faults whose bytes count from the body, until it begins.
+    private var bodyFaults: [ConnectionFault] = []
+    /// The beginning of the lane's time.
+    private let start = ContinuousClock.now
     /// Indicates whether bytes are only collected, and whether a flush is due then.
     private var isHeld = false
     private var isFlushDue = false
@@ -40,12 +35,10 @@ final class WireWriter {
         self.sentByteCount = 0
         self.pending.removeAll(keepingCapacity: true)
         self.milestones = []
-        self.sliceByteCount = sliceByteCount
-        self.bytesPerSecond = faults.bytesPerSecond
-        let strikes = faults.byteStrikes
-        self.limits = strikes.filter { $0.origin == .response }.map { Limit(position: $0.afterByte, end: $0.end) }
-        self.bodyLimits = strikes.filter { $0.origin == .body }.map { Limit(position: $0.afterByte, end: $0.end) }
-        try self.strike()
+        let slices = sliceByteCount.map { [ConnectionFault.slice(byteCount: $0)] } ?? []
+        self.lane = FaultLane(slices + faults.connectionFaults(from: .response))
+        self.bodyFaults = faults.connectionFaults(from: .body)
+        try self.send([])
     }
 
     /// Adds bytes; they are written with the batch.
@@ -76,13 +69,9 @@ final class WireWriter {
 
     /// Declares that the header section is complete: faults that count from the body count from here.
     func beginBody() throws(ConnectionEnd) {
-        let position = self.position
-        for limit in self.bodyLimits {
-            let (sum, overflow) = limit.position.addingReportingOverflow(position)
-            if !overflow { self.limits.append(Limit(position: sum, end: limit.end)) }
-        }
-        self.bodyLimits = []
-        if self.limits.contains(where: { $0.position <= position }) { try self.flush() }
+        self.lane.add(self.bodyFaults, from: self.position)
+        self.bodyFaults = []
+        if self.lane.strikes(at: self.position) { try self.flush() }
     }
 
     /// Writes the collected bytes, once in `count` calls.
@@ -107,25 +96,38 @@ final class WireWriter {
     }
 
     private func send(_ bytes: [UInt8]) throws(ConnectionEnd) {
-        var start = 0
-        while start < bytes.count {
-            let next = self.limits.map(\.position).min() ?? Int.max
-            let slice = self.bytesPerSecond == nil ? self.sliceByteCount ?? Int.max : 1
-            let count = min(bytes.count - start, slice, max(0, next - self.sentByteCount))
-            while let next = self.milestones.first, self.sentByteCount + count >= next.position {
-                self.milestones.removeFirst()
-                next.reached()
+        var rest = bytes[...]
+        var earliest = Duration.zero
+        while true {
+            let now = max(earliest, ContinuousClock.now - self.start)
+            switch self.lane.next(available: rest.count, now: now) {
+            case .awaitInput, .hold: return
+            case .wait(let time):
+                // A peer that has gone ends the pause, and the next write finds it gone.
+                self.stream.pause(seconds: (time - now).inSeconds)
+                earliest = time
+            case .strike(let fault): if let end = ConnectionEnd(fault) { throw end }
+            case .deliver(let count):
+                while let next = self.milestones.first, self.sentByteCount + count >= next.position {
+                    self.milestones.removeFirst()
+                    next.reached()
+                }
+                try self.stream.write(rest.prefix(count))
+                self.sentByteCount += count
+                rest = rest.dropFirst(count)
+                self.lane.delivered(count, now: now)
             }
-            if count > 0 { try self.stream.write(bytes[start..<start + count]) }
-            self.sentByteCount += count
-            start += count
-            try self.strike()
-            if let rate = self.bytesPerSecond, rate > 0 { self.stream.pause(seconds: 1 / rate) }
         }
-        try self.strike()
     }
+}
 
-    private func strike() throws(ConnectionEnd) {
-        if let limit = self.limits.first(where: { $0.position <= self.sentByteCount }) { throw limit.end }
+extension ConnectionEnd {
+    /// The end that a fault of the connection is; nil for one that lets it go on.
+    fileprivate init?(_ fault: ConnectionFault) {
+        switch fault {
+        case .cut(_, let cut): self = .cut(cut)
+        case .halfOpen: self = .stalled
+        case .stall, .slice, .throttle, .corrupt, .refuse, .silence, .delay: return nil
+        }
     }
 }

@@ -66,7 +66,7 @@ import Testing
         let byteCount = try #require(try await self.run([], on: path).connections.first)[direction].deliveredByteCount
         #expect(byteCount > 200)
         for (index, offset) in Self.offsets(of: byteCount, count: EveryByteCutTests.stride == 1 ? 16 : 4).enumerated() {
-            let action: FaultProxy.Action = index.isMultiple(of: 2) ? .cut(atByte: offset) : .reset(atByte: offset)
+            let action = ConnectionFault.cut(atByte: offset, with: index.isMultiple(of: 2) ? .end : .reset)
             let turn = try await self.run([.init(action, connections: 1...1, direction: direction)], on: path)
             turn.outcome.expectWhole()
             let first = try #require(turn.connections.first)

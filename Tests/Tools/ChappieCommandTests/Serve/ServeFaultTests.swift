@@ -18,8 +18,8 @@ private func message(_ body: () throws -> Void) -> String? {
     @Test(arguments: [
         ("cut@1234", FaultProxy.Fault(.cut(atByte: 1234))),
         ("cut@0", .init(.cut(atByte: 0))),
-        ("reset@0:to-server#2", .init(.reset(atByte: 0), connections: 2...2, direction: .toServer)),
-        ("reset#2@0:to-server", .init(.reset(atByte: 0), connections: 2...2, direction: .toServer)),
+        ("reset@0:to-server#2", .init(.cut(atByte: 0, with: .reset), connections: 2...2, direction: .toServer)),
+        ("reset#2@0:to-server", .init(.cut(atByte: 0, with: .reset), connections: 2...2, direction: .toServer)),
         ("stall@500+2s", .init(.stall(atByte: 500, for: .seconds(2)))),
         ("stall@500", .init(.stall(atByte: 500))),
         ("stall@500+1.5m#3-", .init(.stall(atByte: 500, for: .seconds(90)), from: 3)),

@@ -12,7 +12,7 @@ import Testing
 
     /// A fault for connection 1 at byte 0, for connection 2 at byte 1, and so on to a byte beyond the last.
     private static func atEveryByte(
-        _ direction: FaultProxy.Direction, through last: Int, _ action: (Int) -> FaultProxy.Action
+        _ direction: FaultProxy.Direction, through last: Int, _ action: (Int) -> ConnectionFault
     ) -> [FaultProxy.Fault] {
         (0...last).map { .init(action($0), connections: $0 + 1...$0 + 1, direction: direction) }
     }
@@ -49,7 +49,7 @@ import Testing
 
     @Test(arguments: FaultProxy.Direction.allCases)
     func resetAtAByteResetsBothSidesAfterThatByte(_ direction: FaultProxy.Direction) throws {
-        try withProxy(Self.atEveryByte(direction, through: Self.count) { .reset(atByte: $0) }) { fixture in
+        try withProxy(Self.atEveryByte(direction, through: Self.count) { .cut(atByte: $0, with: .reset) }) { fixture in
             for offset in 0...Self.count {
                 let pair = try fixture.connect()
                 // A reset at byte 0 strikes at once, and a write would take its error from the read.
@@ -198,7 +198,7 @@ import Testing
     }
 
     @Test func severalFaultsStrikeInOrder() throws {
-        let actions: [FaultProxy.Action] = [
+        let actions: [ConnectionFault] = [
             .cut(atByte: 9), .corrupt(atByte: 2, mask: 1), .stall(atByte: 5, for: .milliseconds(2)),
             .slice(byteCount: 1, fromByte: 5),
         ]
@@ -218,7 +218,7 @@ import Testing
 
     @Test func aResetWaitsForAReaderThatLagsBehind() throws {
         let bytes = (0..<40_000).map { UInt8(truncatingIfNeeded: $0 / 7) }
-        try withProxy([.init(.reset(atByte: 30_000))]) { fixture in
+        try withProxy([.init(.cut(atByte: 30_000, with: .reset))]) { fixture in
             let client = try RawSocket(port: fixture.proxy.port, receiveBufferByteCount: 2048)
             let server = try fixture.listener.acceptConnection()
             try server.send(bytes)

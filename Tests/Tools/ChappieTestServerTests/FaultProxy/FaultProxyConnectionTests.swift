@@ -143,8 +143,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [FaultProxy.Action.halfOpen(atByte: 0), .silence, .stall(atByte: 0)])
-    func silentConnectionWithoutPeersIsReplacedAtTheLimit(_ action: FaultProxy.Action) throws {
+    @Test(arguments: [ConnectionFault.halfOpen(atByte: 0), .silence, .stall(atByte: 0)])
+    func silentConnectionWithoutPeersIsReplacedAtTheLimit(_ action: ConnectionFault) throws {
         try withProxy([.init(action, connections: 1...1)], { $0.maximumConnectionCount = 1 }) { fixture in
             var client: RawSocket? = try RawSocket(port: fixture.proxy.port)
             var server = action == .silence ? nil : try fixture.listener.acceptConnection()
@@ -159,8 +159,8 @@ import Testing
 
     @Test func twoThousandConnectionsLeaveNoDescriptors() throws {
         let before = try ProcessResources.current()
-        let actions: [FaultProxy.Action?] = [
-            nil, .cut(atByte: 3), .reset(atByte: 3), .corrupt(atByte: 3), .refuse, .slice(byteCount: 1),
+        let actions: [ConnectionFault?] = [
+            nil, .cut(atByte: 3), .cut(atByte: 3, with: .reset), .corrupt(atByte: 3), .refuse, .slice(byteCount: 1),
             .stall(atByte: 3), .halfOpen(atByte: 3),
         ]
         let faults = (0..<2000).compactMap { index in

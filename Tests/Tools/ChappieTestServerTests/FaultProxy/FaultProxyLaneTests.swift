@@ -1,4 +1,4 @@
-// The decisions of one direction of a fault proxy, without a socket.
+// The decisions of one direction of a connection, without a socket.
 import Testing
 
 @testable import ChappieTestServer
@@ -6,13 +6,13 @@ import Testing
 /// The result of bytes that passed a lane.
 private struct Passage: Equatable {
     var writes: [Int] = []
-    var strikes: [FaultProxy.Action] = []
+    var strikes: [ConnectionFault] = []
     var waits: [Duration] = []
     var end = FaultLane.Step.awaitInput
 }
 
 /// Passes bytes in pieces; a wait is over at once, on a clock that jumps.
-private func pass(_ byteCount: Int, inPiecesOf size: Int = .max, _ faults: [FaultProxy.Action]) -> Passage {
+private func pass(_ byteCount: Int, inPiecesOf size: Int = .max, _ faults: [ConnectionFault]) -> Passage {
     var lane = FaultLane(faults)
     var passage = Passage()
     var now = Duration.zero
@@ -39,8 +39,8 @@ private func pass(_ byteCount: Int, inPiecesOf size: Int = .max, _ faults: [Faul
 }
 
 @Suite struct FaultProxyLaneTests {
-    private static let ends: [@Sendable (Int) -> FaultProxy.Action] = [
-        { .cut(atByte: $0) }, { .reset(atByte: $0) }, { .halfOpen(atByte: $0) }, { .stall(atByte: $0) },
+    private static let ends: [@Sendable (Int) -> ConnectionFault] = [
+        { .cut(atByte: $0) }, { .cut(atByte: $0, with: .reset) }, { .halfOpen(atByte: $0) }, { .stall(atByte: $0) },
     ]
 
     @Test func withoutFaultsEverythingPassesAsItComes() {
@@ -79,7 +79,7 @@ private func pass(_ byteCount: Int, inPiecesOf size: Int = .max, _ faults: [Faul
     }
 
     @Test func aStallEndsAtItsTimeAndNotBefore() {
-        let action = FaultProxy.Action.stall(atByte: 2, for: .seconds(3))
+        let action = ConnectionFault.stall(atByte: 2, for: .seconds(3))
         var lane = FaultLane([action])
         lane.delivered(2, now: .seconds(1))
         #expect(lane.next(available: 5, now: .seconds(1)) == .strike(action))
@@ -91,7 +91,7 @@ private func pass(_ byteCount: Int, inPiecesOf size: Int = .max, _ faults: [Faul
     }
 
     @Test func aByteIsCorruptedWhenItIsThere() {
-        let action = FaultProxy.Action.corrupt(atByte: 4, mask: 1)
+        let action = ConnectionFault.corrupt(atByte: 4, mask: 1)
         for offset in 0...9 {
             #expect(pass(10, [.corrupt(atByte: offset)]).strikes.count == 1)
         }
@@ -100,13 +100,13 @@ private func pass(_ byteCount: Int, inPiecesOf size: Int = .max, _ faults: [Faul
     }
 
     @Test func aByteThatIsCutOffIsNotCorrupted() {
-        let faults: [FaultProxy.Action] = [.corrupt(atByte: 4), .cut(atByte: 4)]
+        let faults: [ConnectionFault] = [.corrupt(atByte: 4), .cut(atByte: 4)]
         #expect(pass(4, faults).strikes == [.cut(atByte: 4)])
         #expect(pass(10, faults).strikes == [.cut(atByte: 4)])
     }
 
     @Test func faultsStrikeInTheOrderOfTheirBytesAndThenOfThePlan() {
-        let faults: [FaultProxy.Action] = [
+        let faults: [ConnectionFault] = [
             .cut(atByte: 9), .stall(atByte: 5, for: .seconds(1)), .corrupt(atByte: 0),
             .slice(byteCount: 2, fromByte: 5),
             .corrupt(atByte: 5, mask: 3), .corrupt(atByte: 5, mask: 1),
@@ -125,7 +125,7 @@ private func pass(_ byteCount: Int, inPiecesOf size: Int = .max, _ faults: [Faul
     }
 
     @Test func aLaterSliceReplacesTheEarlierOne() {
-        let faults: [FaultProxy.Action] = [.slice(byteCount: 1), .slice(byteCount: 4, fromByte: 3)]
+        let faults: [ConnectionFault] = [.slice(byteCount: 1), .slice(byteCount: 4, fromByte: 3)]
         #expect(pass(12, faults).writes == [1, 1, 1, 4, 4, 1])
     }
 
@@ -166,6 +166,17 @@ private func pass(_ byteCount: Int, inPiecesOf size: Int = .max, _ faults: [Faul
         // One that comes very late is not.
         lane.delivered(10, now: .seconds(1))
         #expect(lane.next(available: 10, now: .seconds(1)) == .wait(until: .milliseconds(1010)))
+    }
+
+    @Test func addedFaultsCountFromTheirOrigin() {
+        var lane = FaultLane([.cut(atByte: 9)])
+        lane.delivered(2, now: .zero)
+        lane.add([.cut(atByte: .max), .halfOpen(atByte: 3)], from: 2)
+        #expect(!lane.strikes(at: 4))
+        #expect(lane.strikes(at: 5))
+        #expect(lane.next(available: 20, now: .zero) == .deliver(count: 3))
+        lane.delivered(3, now: .zero)
+        #expect(lane.next(available: 17, now: .zero) == .strike(.halfOpen(atByte: 3)))
     }
 
     @Test func offsetBeyondAllBytesNeverApplies() {

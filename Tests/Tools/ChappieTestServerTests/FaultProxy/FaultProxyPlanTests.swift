@@ -14,7 +14,7 @@ private func plan(action: String, _ rest: String = "") throws(FaultProxy.PlanErr
 
 @Suite struct FaultProxyPlanTests {
     private static let faults: [FaultProxy.Fault] = [
-        .init(.cut(atByte: 0)), .init(.reset(atByte: 7), connections: 1...1, direction: .toServer),
+        .init(.cut(atByte: 0)), .init(.cut(atByte: 7, with: .reset), connections: 1...1, direction: .toServer),
         .init(.halfOpen(atByte: 1 << 40), from: 3), .init(.stall(atByte: 5)),
         .init(.stall(atByte: 5, for: .milliseconds(1500))), .init(.slice(byteCount: 1)),
         .init(.slice(byteCount: 9, fromByte: 2), direction: .toServer), .init(.throttle(bytesPerSecond: 0.5)),
@@ -152,7 +152,7 @@ private func plan(action: String, _ rest: String = "") throws(FaultProxy.PlanErr
             }
         }
         #expect(
-            faults(FaultProxy.Action.self, #"{"slice":{"byteCont":1}}"#) == [
+            faults(ConnectionFault.self, #"{"slice":{"byteCont":1}}"#) == [
                 "slice.byteCont is unknown; did you mean byteCount?", "slice.byteCount is missing",
             ])
         #expect(

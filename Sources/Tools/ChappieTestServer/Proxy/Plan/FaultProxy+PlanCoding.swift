@@ -99,7 +99,7 @@ extension FaultProxy.Fault: Codable {
 
     /// Takes a value that fits the schema.
     fileprivate init(ofForm value: JSONValue) {
-        self.init(FaultProxy.Action(ofForm: value["action"] ?? .null), from: value["firstConnection"]?.integer ?? 1)
+        self.init(ConnectionFault(ofForm: value["action"] ?? .null), from: value["firstConnection"]?.integer ?? 1)
         self.lastConnection = value["lastConnection"]?.integer
         if let direction = value["direction"]?.string { self.direction = .init(rawValue: direction) ?? .toClient }
     }
@@ -125,7 +125,7 @@ extension FaultProxy.Fault: Codable {
 
 // MARK: Action
 
-extension FaultProxy.Action: Codable {
+extension ConnectionFault: Codable {
     /// Reads an action: an object with one member, named after it.
     package init(from decoder: any Decoder) throws {
         let value = try JSONValue(from: decoder)
@@ -144,7 +144,7 @@ extension FaultProxy.Action: Codable {
         let duration = members["seconds"]?.double.map { Duration.seconds($0) }
         switch member.name {
         case "cut": self = .cut(atByte: offset)
-        case "reset": self = .reset(atByte: offset)
+        case "reset": self = .cut(atByte: offset, with: .reset)
         case "halfOpen": self = .halfOpen(atByte: offset)
         case "stall": self = .stall(atByte: offset, for: duration)
         case "slice": self = .slice(byteCount: members["byteCount"]?.integer ?? 1, fromByte: offset)
@@ -161,7 +161,7 @@ extension FaultProxy.Action: Codable {
     fileprivate var json: JSONValue {
         let members: [JSONValue.Member] =
             switch self {
-            case .cut(let offset), .reset(let offset), .halfOpen(let offset): [.init("atByte", offset)]
+            case .cut(let offset, _), .halfOpen(let offset): [.init("atByte", offset)]
             case .stall(let offset, let duration):
                 [.init("atByte", offset)] + (duration.map { [.init("seconds", $0.inSeconds)] } ?? [])
             case .slice(let count, let offset):

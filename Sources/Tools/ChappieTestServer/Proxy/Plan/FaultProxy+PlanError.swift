@@ -89,7 +89,7 @@ extension FaultProxy.Fault {
             faults.append(Self.range("\(path).seconds", "from 0 to 31536000", isInRange))
         }
         switch self.action {
-        case .cut(let start), .reset(let start), .halfOpen(let start): offset("\(path).atByte", start)
+        case .cut(let start, _), .halfOpen(let start): offset("\(path).atByte", start)
         case .stall(let start, let length):
             offset("\(path).atByte", start)
             if let length { duration(length) }
@@ -97,8 +97,8 @@ extension FaultProxy.Fault {
             faults.append(Self.range("\(path).byteCount", "at least 1", count >= 1))
             offset("\(path).fromByte", start)
         case .throttle(let rate, let start):
-            let isInRange = rate.isFinite && rate >= Self.lowestRate
-            faults.append(Self.range("\(path).bytesPerSecond", "at least \(Self.lowestRate)", isInRange))
+            let isInRange = rate.isFinite && rate >= ConnectionFault.lowestRate
+            faults.append(Self.range("\(path).bytesPerSecond", "at least \(ConnectionFault.lowestRate)", isInRange))
             offset("\(path).fromByte", start)
         case .corrupt(let start, let mask):
             faults.append(Self.range("\(path).mask", "from 1 to 255", mask != 0))
@@ -108,9 +108,6 @@ extension FaultProxy.Fault {
         }
         return faults.compactMap(\.self)
     }
-
-    /// A byte in a thousand seconds: a lower rate is a stall.
-    private static let lowestRate = 0.001
 
     private static func range(_ member: String, _ expected: String, _ isInRange: Bool) -> FormFault? {
         isInRange ? nil : FormFault(member, .outOfRange(expected: expected))

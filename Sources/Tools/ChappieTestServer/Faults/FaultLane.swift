@@ -1,10 +1,10 @@
 // One direction of a connection: the places where its bytes stop, wait, or change.
 //
-// Pure. Time comes in as a value; the relay performs the steps.
+// Pure. Time comes in as a value; the relay of a proxy, or the writer of an attempt, performs the steps.
 
 /// Decides the next step of one direction.
 ///
-/// Its owner is the relay of that direction.
+/// Its owner is the relay or the writer of that direction.
 struct FaultLane: Sendable {
     /// The next step.
     enum Step: Equatable, Sendable {
@@ -16,8 +16,8 @@ struct FaultLane: Sendable {
         case wait(until: Duration)
         /// Wait without end.
         case hold
-        /// Apply a fault at the current byte; its effect outside of the lane is the relay's task.
-        case strike(FaultProxy.Action)
+        /// Apply a fault at the current byte; its effect outside of the lane is the owner's task.
+        case strike(ConnectionFault)
     }
 
     private enum State {
@@ -57,7 +57,7 @@ struct FaultLane: Sendable {
     }
 
     private var state = State.relaying
-    private var faults: ArraySlice<FaultProxy.Action>
+    private var faults: ArraySlice<(offset: Int, fault: ConnectionFault)> = []
     private var sliceByteCount = Int.max
     private var pace: Pace?
 
@@ -65,20 +65,30 @@ struct FaultLane: Sendable {
     private(set) var position = 0
 
     /// Creates a lane with the faults of one direction of a connection, in the order of the plan.
-    init(_ faults: [FaultProxy.Action]) {
+    init(_ faults: [ConnectionFault]) { self.add(faults) }
+
+    /// Adds faults whose bytes count from the byte at `origin`.
+    mutating func add(_ faults: [ConnectionFault], from origin: Int = 0) {
+        let added = faults.compactMap { fault -> (offset: Int, fault: ConnectionFault)? in
+            let (offset, overflow) = (fault.byteOffset ?? 0).addingReportingOverflow(origin)
+            return overflow ? nil : (offset, fault)
+        }
         // `sort` need not be stable; the index makes it so. A changed byte has to be available first, which no other
         // action waits for, so it comes last.
-        let sorted = faults.enumerated().sorted { first, second in
+        let sorted = (self.faults + added).enumerated().sorted { first, second in
             let (left, right) = (Self.key(first.element), Self.key(second.element))
             return left == right ? first.offset < second.offset : left < right
         }
         self.faults = sorted.map(\.element)[...]
     }
 
-    private static func key(_ action: FaultProxy.Action) -> (Int, Int) {
-        if case .corrupt(let offset, _) = action { return (offset, 1) }
-        return (action.byteOffset ?? 0, 0)
+    private static func key(_ entry: (offset: Int, fault: ConnectionFault)) -> (Int, Int) {
+        if case .corrupt = entry.fault { return (entry.offset, 1) }
+        return (entry.offset, 0)
     }
+
+    /// Returns whether a fault applies once the bytes up to a position are delivered.
+    func strikes(at position: Int) -> Bool { self.faults.first.map { $0.offset <= position } ?? false }
 
     /// Indicates whether the lane is in a stall or over, so that its input is not read.
     var isHolding: Bool {
@@ -97,7 +107,7 @@ struct FaultLane: Sendable {
             self.state = .relaying
         case .relaying: break
         }
-        if let fault = self.faults.first, let offset = fault.byteOffset, offset <= self.position {
+        if let (offset, fault) = self.faults.first, offset <= self.position {
             if case .corrupt = fault, available == 0 { return .awaitInput }
             self.faults.removeFirst()
             self.strike(fault, now: now)
@@ -108,14 +118,14 @@ struct FaultLane: Sendable {
             return .awaitInput
         }
         if let pace = self.pace, now < pace.next { return .wait(until: pace.next) }
-        let distance = self.faults.first?.byteOffset.map { $0 - self.position } ?? Int.max
+        let distance = self.faults.first.map { $0.offset - self.position } ?? Int.max
         let count = min(available, distance, self.sliceByteCount, self.pace?.pieceByteCount ?? Int.max)
         return .deliver(count: count)
     }
 
-    private mutating func strike(_ action: FaultProxy.Action, now: Duration) {
+    private mutating func strike(_ action: ConnectionFault, now: Duration) {
         switch action {
-        case .cut, .reset, .halfOpen: self.state = .over
+        case .cut, .halfOpen: self.state = .over
         case .stall(_, let duration): self.state = duration.map { .stalled(until: now + $0) } ?? .over
         case .slice(let count, _): self.sliceByteCount = count
         case .throttle(let rate, _): self.pace = Pace(bytesPerSecond: rate, now: now)
