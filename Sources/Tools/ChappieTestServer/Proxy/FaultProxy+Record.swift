@@ -4,7 +4,7 @@
 
 extension FaultProxy {
     /// The traffic of one direction.
-    package struct Traffic: Codable, Hashable, Sendable {
+    package struct Traffic: Hashable, Sendable {
         /// The bytes read from the sender; those after a cut are read and dropped.
         package var receivedByteCount = 0
         /// The bytes handed to the receiver's socket.
@@ -16,7 +16,7 @@ extension FaultProxy {
     }
 
     /// A fault that was applied.
-    package struct Strike: Codable, Hashable, Sendable {
+    package struct Strike: Hashable, Sendable {
         /// The action that was applied.
         package var action: ConnectionFault
         /// The direction in which bytes are counted; nil for an action on a connection as a whole.
@@ -26,7 +26,7 @@ extension FaultProxy {
     }
 
     /// The end of a connection.
-    package enum ConnectionEnd: Codable, Hashable, Sendable {
+    package enum ConnectionEnd: Hashable, Sendable {
         /// Both directions ended in order.
         case closed
         /// It was reset, by a fault or by a peer.
@@ -46,7 +46,7 @@ extension FaultProxy {
     }
 
     /// One connection as the proxy saw it.
-    package struct ConnectionRecord: Codable, Hashable, Sendable {
+    package struct ConnectionRecord: Hashable, Sendable {
         /// The connection's number, from 1.
         package var number: Int
         /// Indicates whether the server was connected to.

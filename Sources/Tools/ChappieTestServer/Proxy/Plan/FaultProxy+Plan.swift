@@ -15,7 +15,7 @@ extension FaultProxy {
     }
 
     /// The direction of bytes.
-    package enum Direction: String, Codable, Hashable, Sendable, CaseIterable {
+    package enum Direction: String, Hashable, Sendable, CaseIterable {
         /// From the client to the server.
         case toServer
         /// From the server to the client.

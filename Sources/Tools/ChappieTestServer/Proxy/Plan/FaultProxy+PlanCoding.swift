@@ -1,7 +1,6 @@
 // Plans as JSON: `{"faults":[{"action":{"cut":{"atByte":1234}},"direction":"toClient","firstConnection":2}]}`.
 //
 // Pure. The form is that of scenario files, and so is its check: unknown members are errors, and all of them are reported.
-import PlatformFoundation
 
 extension FaultProxy.Plan {
     /// Reads a plan from its JSON text.
@@ -17,30 +16,6 @@ extension FaultProxy.Plan {
         guard value.isObject else { throw .init(member: "", problem: .wrongType(expected: "an object")) }
         guard let plan = value["proxy"], plan != .null else { return nil }
         try self.init(plan, at: "proxy")
-    }
-
-    /// The plan as JSON text.
-    package var jsonText: String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-        // Encoding fails only for a rate that is not a number.
-        return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
-    }
-}
-
-// MARK: Plan
-
-extension FaultProxy.Plan: Codable {
-    /// Reads a plan and checks it.
-    package init(from decoder: any Decoder) throws {
-        let value = try JSONValue(from: decoder)
-        try decoder.check(Self.faults(of: value))
-        self.init(ofForm: value)
-    }
-
-    /// Writes the plan.
-    package func encode(to encoder: any Encoder) throws {
-        try JSONValue.members(["faults": .array(self.faults.map(\.json))]).encode(to: encoder)
     }
 
     /// Returns the faults of a plan that fit the schema, but violate a rule that it does not express.
@@ -74,29 +49,9 @@ extension FaultProxy.Plan: Codable {
     }
 }
 
-extension Decoder {
-    /// Throws the error of a part that has faults.
-    fileprivate func check(_ faults: [FormFault]) throws {
-        guard let error = FaultProxy.PlanError(faults) else { return }
-        throw DecodingError.dataCorrupted(
-            .init(codingPath: self.codingPath, debugDescription: error.description, underlyingError: error))
-    }
-}
-
 // MARK: Fault
 
-extension FaultProxy.Fault: Codable {
-    /// Reads a fault and checks it.
-    package init(from decoder: any Decoder) throws {
-        let value = try JSONValue(from: decoder)
-        let form = ScenarioSchema.current.faults(of: value, as: "proxyFault")
-        try decoder.check(form.isEmpty ? Self.violatedRules(in: value) : form)
-        self.init(ofForm: value)
-    }
-
-    /// Writes the fault; default values are left out.
-    package func encode(to encoder: any Encoder) throws { try self.json.encode(to: encoder) }
-
+extension FaultProxy.Fault {
     /// Takes a value that fits the schema.
     fileprivate init(ofForm value: JSONValue) {
         self.init(ConnectionFault(ofForm: value["action"] ?? .null), from: value["firstConnection"]?.integer ?? 1)
@@ -111,31 +66,11 @@ extension FaultProxy.Fault: Codable {
         let isApplicable = !hasDirection || fault.action.byteOffset != nil
         return fault.violatedRules + (isApplicable ? [] : [FormFault("direction", .notApplicable)])
     }
-
-    fileprivate var json: JSONValue {
-        var members: [JSONValue.Member] = []
-        if self.firstConnection != 1 { members.append(.init("firstConnection", self.firstConnection)) }
-        if let last = self.lastConnection { members.append(.init("lastConnection", last)) }
-        if self.action.byteOffset != nil {
-            members.append(.init(name: "direction", value: .string(self.direction.rawValue)))
-        }
-        return .object(members + [.init(name: "action", value: self.action.json)])
-    }
 }
 
 // MARK: Action
 
-extension ConnectionFault: Codable {
-    /// Reads an action: an object with one member, named after it.
-    package init(from decoder: any Decoder) throws {
-        let value = try JSONValue(from: decoder)
-        try decoder.check(ScenarioSchema.current.faults(of: value, as: "proxyAction"))
-        self.init(ofForm: value)
-    }
-
-    /// Writes the action.
-    package func encode(to encoder: any Encoder) throws { try self.json.encode(to: encoder) }
-
+extension ConnectionFault {
     /// Takes a value that fits the schema: what it requires is there, and has its type.
     fileprivate init(ofForm value: JSONValue) {
         guard case .object(let choice) = value, let member = choice.first else { preconditionFailure("no action") }
@@ -156,29 +91,6 @@ extension ConnectionFault: Codable {
         case "silence": self = .silence
         default: preconditionFailure("the schema has an action that is not read: \(member.name)")
         }
-    }
-
-    fileprivate var json: JSONValue {
-        let members: [JSONValue.Member] =
-            switch self {
-            case .cut(let offset, _), .halfOpen(let offset): [.init("atByte", offset)]
-            case .stall(let offset, let duration):
-                [.init("atByte", offset)] + (duration.map { [.init("seconds", $0.inSeconds)] } ?? [])
-            case .slice(let count, let offset):
-                [.init("byteCount", count)] + (offset == 0 ? [] : [.init("fromByte", offset)])
-            case .throttle(let rate, let offset):
-                [.init("bytesPerSecond", rate)] + (offset == 0 ? [] : [.init("fromByte", offset)])
-            case .corrupt(let offset, let mask): [.init("atByte", offset), .init("mask", mask)]
-            case .delay(let duration): [.init("seconds", duration.inSeconds)]
-            case .refuse, .silence: []
-            }
-        return .members([self.name: .object(members)])
-    }
-}
-
-extension JSONValue.Member {
-    fileprivate init(_ name: String, _ number: some Numeric) {
-        self.init(name: name, value: .number("\(number)"))
     }
 }
 
