@@ -51,9 +51,9 @@ enum ResourceShortage: Error, Equatable {
     init?(_ error: any Error) {
         switch error {
         case let shortage as Self: self = shortage
-        case ChappieTestServer.StartError.cannotListen(code: EMFILE), FaultProxy.StartError.cannotListen(code: EMFILE):
+        case ChappieTestServer.StartError.cannotListen(code: EMFILE):
             self = .descriptors(limit: Self.limit(of: .descriptors))
-        case ChappieTestServer.StartError.noThread, FaultProxy.StartError.noThread: self = .memory
+        case ChappieTestServer.StartError.noThread: self = .memory
         default: return nil
         }
     }

@@ -23,7 +23,7 @@ public import PlatformFoundation
 /// server. It uses blocking sockets, a thread for each connection, and a protocol layer of its own, so that it shares
 /// no code with the clients that it tests.
 public final class ChappieTestServer: Sendable {
-    /// The reason for which a server did not start.
+    /// The reason for which a server or a fault proxy did not start.
     package enum StartError: Error, Hashable, Sendable {
         /// No socket could be bound and listened on; the value is `errno`.
         case cannotListen(code: Int32)

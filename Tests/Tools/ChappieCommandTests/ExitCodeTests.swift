@@ -111,10 +111,9 @@ private let usageLimit = ChappieClientError.usageLimitReached(
     @Test(
         arguments: [
             (ChappieTestServer.StartError.cannotListen(code: EMFILE), "descriptors.exhausted"),
-            (FaultProxy.StartError.cannotListen(code: EMFILE), "descriptors.exhausted"),
             (ResourceShortage.descriptors(limit: 4), "descriptors.exhausted"),
             (ChappieTestServer.StartError.noThread, "memory.exhausted"),
-            (FaultProxy.StartError.noThread, "memory.exhausted"), (ResourceShortage.memory, "memory.exhausted"),
+            (ResourceShortage.memory, "memory.exhausted"),
         ] as [(any Error, String)])
     func missingResourcesHaveOneNameEach(error: any Error, tag: String) {
         let facts = FailureFacts(error)

@@ -101,7 +101,7 @@ struct ServeCommand {
     private func complain(_ error: any Error, port: UInt16) throws -> ExitCode {
         if let shortage = ResourceShortage(error) { throw shortage }
         switch error {
-        case ChappieTestServer.StartError.cannotListen(let code), FaultProxy.StartError.cannotListen(let code):
+        case ChappieTestServer.StartError.cannotListen(let code):
             let reason = DescriptorError.failed(code: code).message
             self.console.complain("cannot listen on port \(port): \(reason)")
         case ChappieTestServer.StartError.noCertificate: self.console.complain("cannot make a certificate")

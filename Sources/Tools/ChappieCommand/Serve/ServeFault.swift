@@ -94,11 +94,11 @@ struct ServeFault {
         func fault(_ form: Form, _ parts: [Part: String]) throws(UsageError) -> FaultProxy.Fault {
             var fault = FaultProxy.Fault(try self.action(form.name, parts), direction: try self.direction(parts))
             if let connections = parts[.connections] { try self.choose(connections, for: &fault) }
-            do throws(FaultProxy.PlanError) {
+            do throws(FormError) {
                 try FaultProxy.Plan([fault]).validate()
             } catch {
                 let member = error.member.split(separator: ".").last.map(String.init) ?? error.member
-                throw self.error(FaultProxy.PlanError(member: member, problem: error.problem).description)
+                throw self.error(FormError(member: member, problem: error.problem).description)
             }
             return fault
         }

@@ -97,12 +97,10 @@ struct ServeOptions {
     private static func plan(ofScenario name: String) throws(UsageError) -> FaultProxy.Plan? {
         guard ChappieTestServer.builtInScenario(named: name) == nil else { return nil }
         let text = String(decoding: try DescriptorReader.bytes(ofFile: name), as: UTF8.self)
-        do {
+        do throws(FormError) {
             // With --upstream the proxy's part of a scenario suffices.
             try ChappieTestServer.Scenario.checkForm(of: text, isWhole: false)
             return try FaultProxy.Plan(scenarioText: text)
-        } catch let error as FaultProxy.PlanError {
-            throw UsageError("\(name): \(error.description)")
         } catch {
             throw UsageError("\(name) is not a scenario: \(error)")
         }
@@ -121,7 +119,7 @@ struct ServeOptions {
         }
         do {
             return try ChappieTestServer.Scenario(jsonText: String(decoding: bytes, as: UTF8.self))
-        } catch let error as ChappieTestServer.Scenario.FormError {
+        } catch let error as FormError {
             throw UsageError("\(name) is not a scenario: \(error)")
         } catch let error as DecodingError {
             throw UsageError("\(name) is not a scenario: \(error.place)")

@@ -3,29 +3,13 @@
 // Pure values without an owner.
 
 extension ChappieTestServer.Scenario {
-    /// A text that is JSON and no scenario: all of its faults.
-    package struct FormError: Error, Hashable, Sendable, CustomStringConvertible {
-        /// The faults in the order of the text, such as `server.faults[0].atempt is unknown; did you mean …?`.
-        package let faults: [String]
-
-        /// The faults in one line; of many the first 20, and the number of the others.
-        package var description: String {
-            let limit = 20
-            let rest = self.faults.count - limit
-            let sentences = self.faults.prefix(limit) + (rest > 0 ? ["There are \(rest) more"] : [])
-            return sentences.reduce("") { text, sentence in
-                text + (text.isEmpty ? "" : text.hasSuffix("?") ? " " : ". ") + sentence
-            }
-        }
-    }
-
     /// Throws the faults of a text in the form of a scenario, or of the part of one where members are missing; nothing
     /// where it is not JSON.
     package static func checkForm(of text: String, isWhole: Bool = true) throws(FormError) {
         guard let value = JSONValue(Array(text.utf8)) else { return }
         let form = ScenarioSchema.current.faults(of: value, isWhole: isWhole)
         let rules = FaultProxy.Plan.violatedRules(in: value["proxy"] ?? .null, at: "proxy", besides: form)
-        guard form.isEmpty, rules.isEmpty else { throw FormError(faults: (form + rules).map(\.description)) }
+        if let error = FormError(form + rules) { throw error }
     }
 }
 
@@ -100,7 +84,7 @@ struct ScenarioSchema: Sendable {
             }
         }
         if isChoice, members.count != 1 {
-            let problem = FaultProxy.PlanError.Problem.wrongType(expected: "an object with one member")
+            let problem = FormFault.Problem.wrongType(expected: "an object with one member")
             faults.append(.init(place, problem, "needs exactly one member"))
         }
         guard requires else { return }

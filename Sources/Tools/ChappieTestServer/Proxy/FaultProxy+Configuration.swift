@@ -38,12 +38,4 @@ extension FaultProxy {
             self.plan = plan
         }
     }
-
-    /// The reason for which a proxy did not start.
-    package enum StartError: Error, Hashable, Sendable {
-        /// No socket could be bound and listened on; the value is `errno`.
-        case cannotListen(code: Int32)
-        /// The system has no thread left.
-        case noThread
-    }
 }

@@ -26,7 +26,7 @@ package final class FaultProxy: Sendable {
     /// The TCP port.
     package let port: Int
 
-    /// Binds, listens and starts to relay; throws `StartError`, or `PlanError` for an impossible plan.
+    /// Binds, listens and starts to relay; throws `ChappieTestServer.StartError`, or `FormError` for an impossible plan.
     ///
     /// The server need not be running yet: it is looked up and connected to for each connection.
     package init(configuration: Configuration) throws {
@@ -40,7 +40,7 @@ package final class FaultProxy: Sendable {
         }
         guard let thread else {
             listener.closeDescriptor()
-            throw StartError.noThread
+            throw ChappieTestServer.StartError.noThread
         }
         (self.log, self.mailbox, self.port) = (log, mailbox, listener.port)
         self.thread = Monitor(thread)

@@ -21,7 +21,7 @@ final class ProxyMailbox: Sendable {
     var reader: CInt { self.pipe.reader }
 
     /// Makes the pipe.
-    init() throws(FaultProxy.StartError) {
+    init() throws(ChappieTestServer.StartError) {
         guard let pipe = WakePipe() else { throw .cannotListen(code: errno) }
         self.pipe = pipe
     }

@@ -221,7 +221,7 @@ import Testing
 
     @Test func aPortThatIsTakenIsAStartError() throws {
         try withProxy { fixture in
-            #expect(throws: FaultProxy.StartError.cannotListen(code: EADDRINUSE)) {
+            #expect(throws: ChappieTestServer.StartError.cannotListen(code: EADDRINUSE)) {
                 try FaultProxy(upstream: .init(host: "127.0.0.1", port: 9), port: UInt16(fixture.proxy.port))
             }
         }

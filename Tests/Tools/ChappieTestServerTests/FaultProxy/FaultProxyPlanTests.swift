@@ -4,10 +4,9 @@ import Testing
 @testable import ChappieTestServer
 
 private typealias Plan = FaultProxy.Plan
-private typealias PlanError = FaultProxy.PlanError
 
 /// A plan of one fault, as JSON.
-private func plan(action: String, _ rest: String = "") throws(FaultProxy.PlanError) -> FaultProxy.Plan {
+private func plan(action: String, _ rest: String = "") throws(FormError) -> FaultProxy.Plan {
     try FaultProxy.Plan(jsonText: #"{"faults":[{"action":\#(action)\#(rest)}]}"#)
 }
 
@@ -55,11 +54,11 @@ private func plan(action: String, _ rest: String = "") throws(FaultProxy.PlanErr
         #expect(
             try Plan(scenarioText: #"{"name":"x","proxy":{"faults":[{"action":{"refuse":{}}}]}}"#)
                 == Plan([.init(.refuse)]))
-        #expect(throws: PlanError(member: "proxy.faults[0].action.cut.atByte", problem: .missing)) {
+        #expect(throws: FormError(member: "proxy.faults[0].action.cut.atByte", problem: .missing)) {
             try Plan(scenarioText: #"{"proxy":{"faults":[{"action":{"cut":{}}}]}}"#)
         }
         #expect(
-            throws: PlanError(
+            throws: FormError(
                 member: "proxy.faults[0].action.cut.atByte", problem: .outOfRange(expected: "at least 0"))
         ) { try Plan(scenarioText: #"{"proxy":{"faults":[{"action":{"cut":{"atByte":-1}}}]}}"#) }
     }
@@ -78,13 +77,13 @@ private func plan(action: String, _ rest: String = "") throws(FaultProxy.PlanErr
         (#"{"delay":{"seconds":-1}}"#, "delay.seconds"), (#"{"delay":{"seconds":31536001}}"#, "delay.seconds"),
     ])
     func impossibleNumbersAreRefusedByName(_ action: String, member: String) {
-        let error = #expect(throws: PlanError.self) { try plan(action: action) }
+        let error = #expect(throws: FormError.self) { try plan(action: action) }
         #expect(error?.member == "faults[0].action.\(member)")
         if case .outOfRange = error?.problem {} else { Issue.record("\(String(describing: error))") }
     }
 
     @Test(arguments: [
-        (#"{"cut":{}}"#, "", "action.cut.atByte", PlanError.Problem.missing),
+        (#"{"cut":{}}"#, "", "action.cut.atByte", FormFault.Problem.missing),
         (#"{"slice":{}}"#, "", "action.slice.byteCount", .missing),
         (#"{"throttle":{}}"#, "", "action.throttle.bytesPerSecond", .missing),
         (#"{"delay":{}}"#, "", "action.delay.seconds", .missing),
@@ -122,9 +121,9 @@ private func plan(action: String, _ rest: String = "") throws(FaultProxy.PlanErr
         (#"{"cut":{"atByte":1}}"#, #","connections":2"#, "connections", .unknown),
     ])
     func invalidPlanNamesItsMemberAndProblem(
-        _ action: String, rest: String, member: String, problem: FaultProxy.PlanError.Problem
+        _ action: String, rest: String, member: String, problem: FormFault.Problem
     ) {
-        let error = #expect(throws: PlanError.self) { try plan(action: action, rest) }
+        let error = #expect(throws: FormError.self) { try plan(action: action, rest) }
         #expect(error?.member == "faults[0].\(member)")
         #expect(error?.problem == problem)
         #expect(error?.faults.count == 1)
@@ -147,17 +146,17 @@ private func plan(action: String, _ rest: String = "") throws(FaultProxy.PlanErr
             "faults[0].lastConnection must be at least firstConnection",
             "faults[3].direction does not apply to this action",
         ]
-        let error = #expect(throws: PlanError.self) { try Plan(jsonText: text) }
+        let error = #expect(throws: FormError.self) { try Plan(jsonText: text) }
         #expect(error?.faults == faults)
         #expect(error?.member == "fauts")
         #expect(error?.problem == .unknown)
         #expect(error?.description.hasPrefix("fauts is unknown; did you mean faults? faults[1].acton") == true)
-        let ofScenario = #expect(throws: PlanError.self) { try Plan(scenarioText: #"{"proxy":\#(text)}"#) }
+        let ofScenario = #expect(throws: FormError.self) { try Plan(scenarioText: #"{"proxy":\#(text)}"#) }
         #expect(ofScenario?.faults == faults.map { "proxy.\($0)" })
     }
 
     @Test func impossiblePlanReportsAllItsNumbers() {
-        let error = #expect(throws: PlanError.self) {
+        let error = #expect(throws: FormError.self) {
             try Plan([.init(.corrupt(atByte: -1, mask: 0)), .init(.refuse, from: 0)]).validate()
         }
         #expect(
@@ -168,34 +167,34 @@ private func plan(action: String, _ rest: String = "") throws(FaultProxy.PlanErr
     }
 
     @Test func invalidPlanIsRejectedWithItsMember() {
-        #expect(throws: PlanError(member: "", problem: .notJSON)) { try Plan(jsonText: "cut@4") }
-        #expect(throws: PlanError(member: "", problem: .notJSON)) { try Plan(jsonText: "") }
-        #expect(throws: PlanError(member: "faults", problem: .missing)) { try Plan(jsonText: "{}") }
-        #expect(throws: PlanError(member: "", problem: .wrongType(expected: "an object"))) {
+        #expect(throws: FormError(member: "", problem: .notJSON)) { try Plan(jsonText: "cut@4") }
+        #expect(throws: FormError(member: "", problem: .notJSON)) { try Plan(jsonText: "") }
+        #expect(throws: FormError(member: "faults", problem: .missing)) { try Plan(jsonText: "{}") }
+        #expect(throws: FormError(member: "", problem: .wrongType(expected: "an object"))) {
             try Plan(scenarioText: "[]")
         }
-        #expect(throws: PlanError(member: "faults", problem: .wrongType(expected: "an array"))) {
+        #expect(throws: FormError(member: "faults", problem: .wrongType(expected: "an array"))) {
             try Plan(jsonText: #"{"faults":{}}"#)
         }
-        #expect(throws: PlanError(member: "faults[0].action", problem: .missing)) {
+        #expect(throws: FormError(member: "faults[0].action", problem: .missing)) {
             try Plan(jsonText: #"{"faults":[{}]}"#)
         }
     }
 
     @Test func errorDescriptionNamesTheMember() {
-        let error = PlanError(member: "faults[2].action.cut.atByte", problem: .outOfRange(expected: "at least 0"))
+        let error = FormError(member: "faults[2].action.cut.atByte", problem: .outOfRange(expected: "at least 0"))
         #expect(error.description == "faults[2].action.cut.atByte must be at least 0")
-        #expect(PlanError(member: "", problem: .notJSON).description == "the text is not JSON")
+        #expect(FormError(member: "", problem: .notJSON).description == "the text is not JSON")
     }
 
     @Test func aProxyDoesNotStartWithAnImpossiblePlan() {
         let plan = Plan([.init(.refuse), .init(.slice(byteCount: 0))])
         #expect(
-            throws: PlanError(
+            throws: FormError(
                 member: "faults[1].action.slice.byteCount", problem: .outOfRange(expected: "at least 1"))
         ) { try FaultProxy(upstream: .init(host: "127.0.0.1", port: 9), plan: plan) }
         for rate in [Double.nan, .infinity, 0] {
-            #expect(throws: PlanError.self) { try Plan([.init(.throttle(bytesPerSecond: rate))]).validate() }
+            #expect(throws: FormError.self) { try Plan([.init(.throttle(bytesPerSecond: rate))]).validate() }
         }
     }
 

@@ -10,7 +10,7 @@ import Testing
             _ = try ChappieTestServer.Scenario(jsonText: text)
             return []
         } catch {
-            return (error as? ChappieTestServer.Scenario.FormError)?.faults ?? ["\(error)"]
+            return (error as? FormError)?.faults ?? ["\(error)"]
         }
     }
 
@@ -94,9 +94,11 @@ import Testing
     }
 
     @Test func suggestionsEndTheirSentences() {
-        let faults = ["a is unknown; did you mean b?", "c is missing", "d is missing"]
+        let faults = [
+            FormFault("a", .unknown, "is unknown; did you mean b?"), FormFault("c", .missing), FormFault("d", .missing),
+        ]
         #expect(
-            ChappieTestServer.Scenario.FormError(faults: faults).description
+            FormError(faults)?.description
                 == "a is unknown; did you mean b? c is missing. d is missing")
     }
 
@@ -112,7 +114,7 @@ import Testing
         typealias Scenario = ChappieTestServer.Scenario
         try Scenario.checkForm(of: #"{"proxy":{"faults":[{"action":{"cut":{"atByte":1}}}]}}"#, isWhole: false)
         let text = #"{"proxi":1,"proxy":{"faults":[{"action":{"cutt":{"atByte":1}}},{"actoin":1}]}}"#
-        let error = #expect(throws: Scenario.FormError.self) { try Scenario.checkForm(of: text, isWhole: false) }
+        let error = #expect(throws: FormError.self) { try Scenario.checkForm(of: text, isWhole: false) }
         #expect(
             error?.faults == [
                 "proxi is unknown; did you mean proxy?", "proxy.faults[0].action.cutt is unknown; did you mean cut?",
@@ -135,8 +137,8 @@ import Testing
     }
 
     @Test func manyFaultsAreCounted() {
-        let error = ChappieTestServer.Scenario.FormError(faults: (1...23).map { "\($0)" })
-        #expect(error.description.hasSuffix(". 20. There are 3 more"))
+        let error = FormError((1...23).map { FormFault("\($0)", .missing) })
+        #expect(error?.description.hasSuffix(". 20 is missing. There are 3 more") == true)
     }
 
     // MARK: The schema and the types

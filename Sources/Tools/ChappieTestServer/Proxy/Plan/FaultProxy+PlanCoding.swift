@@ -6,12 +6,12 @@ extension FaultProxy.Plan {
     /// Reads a plan from its JSON text.
     ///
     /// Throws all faults of the text, such as unknown members, for each of which the nearest known one is suggested.
-    package init(jsonText: String) throws(FaultProxy.PlanError) {
+    package init(jsonText: String) throws(FormError) {
         try self.init(Self.value(of: jsonText), at: "")
     }
 
     /// Reads the `proxy` member of a scenario file; nil when it has none.
-    package init?(scenarioText: String) throws(FaultProxy.PlanError) {
+    package init?(scenarioText: String) throws(FormError) {
         let value = try Self.value(of: scenarioText)
         guard value.isObject else { throw .init(member: "", problem: .wrongType(expected: "an object")) }
         guard let plan = value["proxy"], plan != .null else { return nil }
@@ -28,7 +28,7 @@ extension FaultProxy.Plan {
         }
     }
 
-    private static func value(of text: String) throws(FaultProxy.PlanError) -> JSONValue {
+    private static func value(of text: String) throws(FormError) -> JSONValue {
         guard let value = JSONValue(Array(text.utf8)) else { throw .init(member: "", problem: .notJSON) }
         return value
     }
@@ -38,8 +38,8 @@ extension FaultProxy.Plan {
         return form + Self.violatedRules(in: value, at: "", besides: form)
     }
 
-    private init(_ value: JSONValue, at place: String) throws(FaultProxy.PlanError) {
-        if let error = FaultProxy.PlanError(Self.faults(of: value).map({ $0.within(place) })) { throw error }
+    private init(_ value: JSONValue, at place: String) throws(FormError) {
+        if let error = FormError(Self.faults(of: value).map({ $0.within(place) })) { throw error }
         self.init(ofForm: value)
     }
 

@@ -19,7 +19,7 @@ struct ProxyListener: Sendable {
     let port: Int
 
     /// Binds and listens.
-    init(port: UInt16) throws(FaultProxy.StartError) {
+    init(port: UInt16) throws(ChappieTestServer.StartError) {
         do throws(ListeningSocket.Failure) {
             (self.descriptor, self.port) = try ListeningSocket.open(address: "127.0.0.1", port: port)
         } catch {
