@@ -225,10 +225,11 @@ struct CallStatements {
         return self.placeWithOtherCalls(than: listed) ?? self.draftLeftOut(of: list, listed)
     }
 
-    /// The position of a call that was announced and whose end nothing has shown; nil when there is none.
+    /// The position of a call that was announced and whose end, or whose arguments, nothing has shown; nil when there is
+    /// none.
     var placeOfCutCall: Int? {
         let finished = self.finishedCallIDs
-        return self.allDrafts.filter { !$1.isClosed && $1.isLeft(beside: finished) }.map(\.outputIndex).min()
+        return self.allDrafts.filter { !$1.isWhole && $1.isLeft(beside: finished) }.map(\.outputIndex).min()
     }
 
     /// Returns the position of a call whose arguments only deltas have, so that nothing shows whether one was lost; nil
@@ -336,6 +337,9 @@ struct CallStatements {
 }
 
 extension CallStatements.Draft {
+    /// Indicates whether an event has closed the call, and its deltas, if it has any, are comparable.
+    fileprivate var isWhole: Bool { self.isClosed && (!self.isMixed || self.text.isEmpty) }
+
     /// The size of what is kept of the call.
     fileprivate var byteCount: Int { self.text.count + (self.json?.count ?? 0) }
 

@@ -83,6 +83,19 @@ private enum Statement {
         }
     }
 
+    /// The deltas have an identifier each, and no closing event has the arguments.
+    @Test func argumentsUnderSeveralIdentifiersAreNotOmitted() async {
+        let item = Statement.item("")
+        let written = [
+            Statement.added(item), Statement.delta(#"{\"a\":"#, id: "x"), Statement.delta("1}", id: "y"),
+            Statement.argumentsDone(""),
+        ]
+        await Self.expectContradiction(written + [Event.completed("r")])
+        await Self.expectContradiction(written + [Event.done(item), Event.completed("r")])
+        await Self.expectContradiction(written + [Statement.end(item)])
+        await Self.expectCalls([#"{"a":1}"#], written + [Event.done(Statement.item(Self.one)), Event.completed("r")])
+    }
+
     /// Two calls have one index and no identifiers of items.
     @Test func callsAtOneIndexHaveTheirOwnArguments() async {
         let (first, second) = (Statement.item("", callID: "c", id: nil), Statement.item("", callID: "d", id: nil))
