@@ -227,6 +227,19 @@ struct Walk {
             event("event, an error's fields", 1_000) { count in
                 #"{"type":"error","status":429,"error":{"code":"c"},"headers":{\#(self.list(count) { #""m\#($0)":"1""# })}}"#
             },
+            Walk(name: "closing texts of an item's parts", count: 500) { count in
+                {
+                    var ledger = ReplayLedger()
+                    for part in 0..<count {
+                        let slot = ReplaySlot(.text, outputIndex: 0, partIndex: part)
+                        _ = ledger.admit([UInt8(ascii: "a")].span, in: slot)
+                        _ = ledger.close([UInt8](repeating: UInt8(ascii: "a"), count: 2).span, in: slot)
+                        _ = ledger.admit([UInt8(ascii: "a")].span, in: slot)
+                    }
+                    for _ in 0..<count { ledger.beginItem(0) }
+                    return ledger.hasDelivered ? count : 0
+                }
+            },
             Walk(name: "ends of other responses behind finished items", count: 500) { count in
                 var order = ResponseOrder()
                 _ = order.created(responseID: "r")

@@ -139,16 +139,14 @@ extension LedgerModel {
         }
     }
 
-    /// The attempt's output of an item that no text has closed.
+    /// The attempt's output of an item behind all of it that texts have closed.
     private func openOutput(ofItem item: ReplaySlot) -> Range<Int>? {
         let output = self.output(ofItem: item)
-        let start = max(output.lowerBound, self.closedTexts[item]?.last.upperBound ?? 0)
-        let channel = self.channels[LedgerChannel(item.kind).rawValue]
-        let own = channel.delivered[output].map(\.slot).max { $0.partIndex < $1.partIndex }
-        return start < output.upperBound && own.map(self.hasClosed) != true ? start..<output.upperBound : nil
+        let start = max(output.lowerBound, self.closedTexts[item]?.end ?? 0)
+        return start < output.upperBound ? start..<output.upperBound : nil
     }
 
-    /// A text that has all of what no text had closed when another item was begun at the index, which has nothing.
+    /// Closes the output that was open when another item was begun at the index, which has no output yet.
     private mutating func closeBefore(_ text: [UInt8], in slot: ReplaySlot) -> ReplayLedger.Closing? {
         let channel = self.channels[LedgerChannel(slot.kind).rawValue]
         guard let before = self.before[slot.item], self.output(ofItem: slot).isEmpty,
@@ -252,7 +250,8 @@ extension LedgerModel {
             let range = output.lowerBound..<(rest > 0 ? channel.cursor + rest : output.upperBound)
             var across = self.closedTexts[slot.item]?.acrossSlots
             if isAcrossSlots { across = (across ?? range).lowerBound..<range.upperBound }
-            self.closedTexts[slot.item] = (range, across)
+            let end = max(self.closedTexts[slot.item]?.end ?? 0, range.upperBound)
+            self.closedTexts[slot.item] = (range, across, end)
         }
         guard rest > 0 else { return held.end }
         let before = self.supplied[slot].flatMap { $0.end == channel.cursor ? $0.rest : nil } ?? []

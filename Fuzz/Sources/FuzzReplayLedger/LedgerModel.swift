@@ -59,8 +59,9 @@ struct LedgerModel {
     var restarts = LedgerChannel.allCases.map { _ in [Int: Int]() }
     /// The slots that a text has closed in the attempt that runs.
     var closed: Set<ReplaySlot> = []
-    /// The output that texts have closed in that attempt, by the item's first slot: by the last one, and across slots.
-    var closedTexts: [ReplaySlot: (last: Range<Int>, acrossSlots: Range<Int>?)] = [:]
+    /// The output that texts have closed in that attempt, by the item's first slot: by the last one, and across slots;
+    /// and the end of all of it.
+    var closedTexts: [ReplaySlot: (last: Range<Int>, acrossSlots: Range<Int>?, end: Int)] = [:]
     /// The output that no text had closed when another item was begun at its index, by the item's first slot.
     var before: [ReplaySlot: Range<Int>] = [:]
     /// The text that closing texts have brought and no delta has repeated, by slot, with its end in the channel.

@@ -1,8 +1,8 @@
 // Compares the closing events of a response with its output.
 
 extension ReplayLedger {
-    /// What says that the item of a closing text is the one at its index: its name, an announcement of some item there,
-    /// or the index alone.
+    /// The evidence that the item of a closing text is the one at its index: the item's name, an announcement of some
+    /// item there, or the index alone.
     package enum ItemEvidence: Sendable {
         case name, announcement, index
     }
@@ -22,15 +22,11 @@ extension ReplayLedger {
         for slot in self.closed.removeValue(forKey: index) ?? [] { self.supplied[slot] = nil }
     }
 
-    /// Returns the output of an item that no text has closed; nil when there is none.
+    /// Returns the output of an item behind all of it that texts have closed; nil when there is none.
     private func openOutput(ofItem slot: ReplaySlot) -> Range<Int>? {
-        let channel = self.channels[slot.kind]
-        let item = channel.attemptOutput(ofItem: slot)
-        let start = max(item.lowerBound, self.closingTexts[slot.item]?.closed?.last.upperBound ?? 0)
-        guard start < item.upperBound, channel.slots(ofItem: slot.item).last.map(self.hasClosed) != true else {
-            return nil
-        }
-        return start..<item.upperBound
+        let item = self.channels[slot.kind].attemptOutput(ofItem: slot)
+        let start = max(item.lowerBound, self.closingTexts[slot.item]?.closed?.end ?? 0)
+        return start < item.upperBound ? start..<item.upperBound : nil
     }
 
     /// Compares closing texts with the output of the item that had the index before, where the slot's own item has none;
@@ -64,7 +60,7 @@ extension ReplayLedger {
         case .prefix(let count, _, _) where count == text.count:
             return self.closed(held, by: text, in: slot)
         case .prefix(let count, _, _) where channel.hasOutput(of: slot) && channel.newestSlot ?? slot == slot:
-            // Where the slot's output and more of the item begin the text, the longer beginning is it.
+            // The text may begin with more of the item's output than the slot has: then it closes all of that.
             let open = self.openOutput(ofItem: slot)
             let isLonger = open.map { $0.count > count && channel.begins(text, with: $0) } ?? false
             if isLonger, let closing = self.closeItem(text, in: slot) { return closing }
@@ -122,6 +118,7 @@ extension ReplayLedger {
             let end = count < text.count ? channel.cursor + text.count - count : own.upperBound
             var known = self.closingTexts[slot.item]?.closed ?? ClosedText(last: own)
             known.last = own.lowerBound..<end
+            known.end = max(known.end, end)
             if output != nil { known.acrossSlots = (known.acrossSlots ?? known.last).lowerBound..<end }
             self.closingTexts[slot.item, default: ClosingTexts()].closed = known
         }
@@ -155,7 +152,7 @@ extension ReplayLedger {
     /// other.
     ///
     /// Servers number parts, and items without identifiers, differently in closing events and in deltas. Where an item was
-    /// announced at the named index, the text has all of the newest slot's open output.
+    /// announced at the named index, the text is the newest slot's only if it has all output that is open there.
     package mutating func place(of text: Span<UInt8>, in slot: ReplaySlot, evidence: ItemEvidence) -> ReplaySlot {
         let channel = self.channels[slot.kind]
         guard !text.isEmpty, let named = slot.shifted(by: self.settledItemCount) else { return slot }
@@ -219,7 +216,7 @@ extension ReplayLedger {
     /// Compares all texts of a kind that an item is closed with, in their order, with the item's output of that kind.
     ///
     /// Its parts are counted by the list, so that an index is wrong which the deltas had and the list does not have. The
-    /// offset of a rest counts from the first byte of the first text. Where only the index says that there is an item, the
+    /// offset of a rest counts from the first byte of the first text. Where the index is the only evidence of an item, the
     /// texts are those of the newest item if it has exactly them.
     package mutating func close(
         _ texts: [UnsafeBufferPointer<UInt8>], ofItem slot: ReplaySlot, evidence: ItemEvidence = .announcement

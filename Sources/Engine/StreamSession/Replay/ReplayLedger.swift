@@ -128,6 +128,8 @@ package struct ReplayLedger: Sendable {
     struct ClosedText: Sendable {
         /// The output that a text has closed last.
         var last: Range<Int>
+        /// The end of the output that texts have closed.
+        var end = 0
         /// The output that texts have closed whose slots had other output or none; nil when there is none.
         var acrossSlots: Range<Int>?
     }
