@@ -121,18 +121,23 @@ import Testing
     }
 
     /// Its list decides whether it is this response's; without one, whether an item is left.
-    @Test func anEndWithAnotherIdentifierKnowsWhetherAnItemIsLeft() {
+    @Test func anEndWithAnotherIdentifierAndNoListEndsTheResponseBehindAllItems() {
         var order = Self.begun()
         #expect(order.delta(in: .text(1)) == .tolerated(.itemNotAdded))
-        for index in [0, 1, nil] {
-            for end: ResponseOrder.End in [.complete(names: [0]), .complete(names: []), .failure] {
+        let verdicts: [(index: Int?, noList: ResponseOrder.Verdict, failure: ResponseOrder.Verdict)] = [
+            (0, .foreign, .foreign), (1, .violation(.otherResponse), .tolerated(.responseIDChanged)),
+            (nil, .tolerated(.responseIDChanged), .tolerated(.responseIDChanged)),
+        ]
+        for (index, noList, failure) in verdicts {
+            let ends: [(ResponseOrder.End, ResponseOrder.Verdict)] = [
+                (.complete(names: [0]), .tolerated(.responseIDChanged)), (.complete(names: []), noList),
+                (.failure, failure),
+            ]
+            for (end, verdict) in ends {
                 var ended = order
-                let isForeign = index == 0 && end != .complete(names: [0])
-                let verdict = ended.terminal(responseID: "b", end)
-                #expect(verdict == (isForeign ? .foreign : .tolerated(.responseIDChanged)))
-                #expect(ended.endsUnderAnotherName != isForeign)
-                #expect(ended.hasSeen(.responseIDChanged) != isForeign)
-                #expect(ended.hasUnfinishedItem == (index != nil))
+                #expect(ended.terminal(responseID: "b", end) == verdict)
+                #expect(ended.endsUnderAnotherName == (verdict == .tolerated(.responseIDChanged)))
+                #expect(ended.hasSeen(.responseIDChanged) == (verdict != .foreign))
             }
             if let index { #expect(order.itemDone(index) == .fine) }
         }

@@ -26,6 +26,7 @@
 /// | an item with output is said to be another agent's | violation: its text was taken for the root's |
 /// | an end with another response identifier, while none has changed before | tolerated: its list has to be what came |
 /// | such an end without a list, in the middle of an item that was added | foreign: the response it names is another one |
+/// | the same, while an item with output, which was never added, is not done | violation: it may be another one's |
 /// | output before the response is created, on a connection whose responses were created | foreign |
 /// | an end, or news, of the previous response on this connection | foreign |
 /// | any event after the end: a second end, another response | foreign |
@@ -167,8 +168,8 @@ package struct ResponseOrder: Sendable {
         return self.itemNames.place(at: outputIndex)
     }
 
-    /// Returns what says that an event's item is the one at a place: of a server that announces its items, a name that
-    /// it announced none with says nothing.
+    /// Returns the evidence that an event's item is the one at a place; a name is none where the server announces its
+    /// items, and none of them with that name.
     package func evidence(of name: UInt64, at outputIndex: Int) -> ReplayLedger.ItemEvidence {
         let isAdded = self.added.contains(outputIndex)
         let isOwn = isAdded ? self.itemNames[outputIndex] == name : !self.hasAnnounced
@@ -409,11 +410,13 @@ package struct ResponseOrder: Sendable {
                 return .foreign
             }
         case .tolerated, .foreign:
-            if self.hasOpenItem, end == .failure || end == .complete(names: []) {
+            let hasNoList = end == .complete(names: [])
+            if self.hasOpenItem, hasNoList || end == .failure {
                 // It is no evidence that this response's identifiers change.
                 self.seenOddities = oddities
                 return .foreign
             }
+            if hasNoList, self.written.hasIndex(beyond: self.done) { return .violation(.otherResponse) }
             self.endsUnderAnotherName = true
         }
         if self.hasDroppedOutput, !self.hasOwnOutput, !isError { return .violation(.itemUnknown) }
@@ -425,9 +428,6 @@ package struct ResponseOrder: Sendable {
 
     /// Indicates whether an item was added that is not done.
     var hasOpenItem: Bool { self.openItemCount > 0 }
-
-    /// Indicates whether an item that was added, or has output, is not done.
-    package var hasUnfinishedItem: Bool { self.hasOpenItem || self.written.hasIndex(beyond: self.done) }
 
     /// Returns whether the identifier is the previous response's, and not also that of the one that is read.
     private func isPrevious(_ responseID: String?) -> Bool {

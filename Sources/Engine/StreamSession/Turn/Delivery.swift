@@ -163,11 +163,8 @@ package struct Delivery: ~Copyable, Sendable {
 
     // MARK: Closing events
 
-    /// Returns whether only what the response's end lists can show that it is this response's.
+    /// Returns whether the response has ended under another identifier (`ResponseOrder.endsUnderAnotherName`).
     package mutating func endsUnderAnotherName() -> Bool { self.order.endsUnderAnotherName }
-
-    /// Returns whether an item that was announced, or has output, is not done.
-    package mutating func hasUnfinishedItem() -> Bool { self.order.hasUnfinishedItem }
 
     /// Compares the closing text of a slot with the slot's output.
     ///

@@ -8,7 +8,7 @@ extension EventReader {
     /// - Returns: false when that ends the attempt.
     @discardableResult
     mutating func close(_ slot: ReplaySlot, with text: BorrowedText, name: UInt64, attempt: Int) -> Bool {
-        // An empty text says nothing (reported: maximhq/bifrost issues 5149 and 5259).
+        // Servers close parts that have text with an empty one (reported: maximhq/bifrost issues 5149 and 5259).
         guard !text.isEmpty, self.machine.delivery.isClosed(slot.outputIndex), self.machine.isReadingInPlace(attempt)
         else { return self.end == nil }
         let slot = unsafe self.machine.delivery.place(of: text.utf8.span, in: slot, name: name)
@@ -63,12 +63,6 @@ extension EventReader {
     ///
     /// - Returns: false when that ends the attempt.
     mutating func complete(_ summary: ResponseSummary, attempt: Int) -> Bool {
-        // Such an end is this response's if it lists what came, or nothing, behind all items.
-        let isNamedOtherwise = self.machine.delivery.endsUnderAnotherName()
-        if isNamedOtherwise, summary.output.isEmpty, self.machine.delivery.hasUnfinishedItem() {
-            self.fail(.contradictoryEvents(.otherResponse))
-            return false
-        }
         guard self.closeOutput(summary, attempt: attempt), self.closeCalls(summary) else { return false }
         if self.machine.delivery.isOutOfOrder(), summary.output.allSatisfy(\.parts.isEmpty) {
             self.fail(.contradictoryEvents(.outOfOrder))
@@ -95,8 +89,8 @@ extension EventReader {
         }
         let hasNothing = summary.output.isEmpty && self.record.isEmpty && !self.machine.delivery.hasDelivered
         let calls = self.completed(summary)
-        // Nor does it show that a call is this response's, or that this response has nothing to say.
-        if isNamedOtherwise, !calls.isEmpty || hasNothing {
+        // An end under another identifier is this response's only if it adds nothing, behind some output.
+        if !calls.isEmpty || hasNothing, self.machine.delivery.endsUnderAnotherName() {
             self.fail(.contradictoryEvents(.otherResponse))
             return false
         }
