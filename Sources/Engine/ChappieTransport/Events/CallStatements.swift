@@ -172,7 +172,7 @@ struct CallStatements {
         let own = CallMembers(item)
         let known = draft.flatMap { $0.completes(item, isPlaceShared: isPlaceShared) ? $0.whole : nil }
         let members = own.completed(by: known)
-        // Without arguments of its own, those that were written are its, or nothing shows whose they are.
+        // Arguments were written at its position, and no evidence says for which call.
         let areUnclear = members.payload.isEmpty && draft?.text.isEmpty == false
         let isAllowed = !areUnclear && (isPlaceShared || draft?.allows(own) ?? true)
         let call = members.call

@@ -65,7 +65,7 @@ private enum Statement {
         #expect(response?.calls.map(\.payload) == payloads, "\(events)")
     }
 
-    // MARK: Arguments and calls that nothing ties together
+    // MARK: Arguments without an item
 
     /// The arguments are the call's if they have its item's identifier.
     @Test(arguments: [false, true])

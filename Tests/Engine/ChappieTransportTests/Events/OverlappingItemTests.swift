@@ -242,7 +242,7 @@ private struct NamelessMessage {
 
     /// The closing event has the index of the next item, which has a name and a right announcement.
     @Test(arguments: [0, 1], [nil, "", #""item_id":"z","#])
-    func aTextIsNotClosedAsTheNextItems(indexOfNext: Int, idOfText: String?) async {
+    func closingTextUnderTheNextItemsIndexClosesTheOpenText(indexOfNext: Int, idOfText: String?) async {
         let part = #"{"type":"output_text","text":"Hello"}"#
         let item = #"{"id":"z","type":"message","role":"assistant","content":[\#(part)]}"#
         // Without a text, the item's end alone.
@@ -264,7 +264,7 @@ private struct NamelessMessage {
     }
 
     /// The second item has the same text, under its own name.
-    @Test func aTextIsItsItemsWhereTheNameIsTheItems() async {
+    @Test func closingTextWithAnItemsNameBelongsToThatItem() async {
         let (outcome, _) = await Self.run([
             .socket([
                 Event.created,
@@ -281,7 +281,7 @@ private struct NamelessMessage {
 
     /// The end lists the announced item alone.
     @Test(arguments: 1..<5, [nil, "z", "m"])
-    func aTextWithoutAnnouncementThatTheEndOmitsContradicts(place: Int, id: String?) async {
+    func textThatTheEndOmitsIsAContradiction(place: Int, id: String?) async {
         let text = { (index: Int, id: String?, text: String) in
             let name = id.map { #""item_id":"\#($0)","# } ?? ""
             return #"{"type":"response.output_text.delta","output_index":\#(index),\#(name)"delta":"\#(text)"}"#
@@ -297,7 +297,7 @@ private struct NamelessMessage {
     }
 
     /// Two answers that are written at once: the second one is announced when the first has announced an item.
-    @Test func aResponseIsNotCreatedAgainBehindAnItem() async {
+    @Test func responseCreatedAgainBehindAnItemIsAContradiction() async {
         let (outcome, _) = await Self.run([
             .socket([
                 Event.created("r1"),

@@ -268,7 +268,7 @@ import Testing
 
     /// A server counts the index up with each delta, and the last one is how the text begins.
     @Test(arguments: [["**", "Paris", "**"], ["ha", "ha"], ["a", "b", "a"], ["a", "a", "a"]], 0..<4)
-    func aTextThatTheNewestPartBeginsClosesTheWholeItem(_ deltas: [String], part: Int) {
+    func closingTextThatBeginsWithTheNewestPartClosesTheWholeItem(_ deltas: [String], part: Int) {
         var ledger = ReplayLedger()
         for (index, delta) in deltas.enumerated() {
             #expect(ledger.admit(delta, in: .text(0, part: index)) == .deliver(from: 0))
