@@ -132,8 +132,8 @@ package struct ErrorMeaning: Sendable, Equatable {
         (["rate_limit_exceeded", "slow_down"], Self(.throttle, .rateLimit)),
         (
             [
-                "insufficient_quota", "organization_spend_limit_exceeded", "organization_usage_limit_exceeded",
-                "usage_limit_reached",
+                "billing_hard_limit_reached", "billing_not_active", "insufficient_quota",
+                "organization_spend_limit_exceeded", "organization_usage_limit_exceeded", "usage_limit_reached",
             ], Self(.usageLimit, .rateLimit, requiresUserAction: true)
         ),
         (["usage_not_included"], Self(.usageLimit, .permission, requiresUserAction: true)),
@@ -142,6 +142,8 @@ package struct ErrorMeaning: Sendable, Equatable {
         ([Self.overloaded], Self(.server, .server)),
         (
             [
+                // Azure's filter and that of OpenAI's images: another input may pass.
+                "content_filter", "content_policy_violation",
                 "bio_policy", Self.inputTooLong, "cyber_policy", "data_residency_mismatch", "empty_image_file",
                 "image_content_policy_violation", "image_file_not_found", "image_file_too_large", "image_parse_error",
                 "image_too_large", "image_too_small", "invalid_base64_image", "invalid_image", "invalid_image_format",
@@ -162,14 +164,22 @@ package struct ErrorMeaning: Sendable, Equatable {
         // Families of errors, each with the status code beside which servers were recorded to send it: a status code is
         // more precise. `api_error` is missing, as it came with 401 (Ollama) and is Anthropic's name for 500.
         (
-            ["invalid_request_error", "invalid_model", "invalid_request_invalid_args", "exceed_context_size_error"],
-            Self(statusCode: 400)
+            [
+                "invalid_request_error", "invalid_model", "invalid_request_invalid_args", "exceed_context_size_error",
+                // OpenAI's codes of a single member of a request, Groq's of a call that does not fit its schema, xAI's.
+                "decimal_above_max_value", "decimal_below_min_value", "invalid_value", "tool_use_failed",
+                "unsupported_file", "unsupported_parameter", "unsupported_value", "invalid-argument",
+            ], Self(statusCode: 400)
         ),
         (["authentication_error"], Self(statusCode: 401)),
         (["permission_error", "forbidden"], Self(statusCode: 403)),
         (["not_found_error", "DeploymentNotFound"], Self(statusCode: 404)),
         (["rate_limit_error", "RateLimitReached"], Self(statusCode: 429)),
-        (["server_error"], Self(statusCode: 500)),
+        // The second is a code of OpenAI's API, the others are those of gateways.
+        (
+            ["server_error", "vector_store_timeout", "internal_error", "internal_server_error", "service_unavailable"],
+            Self(statusCode: 500)
+        ),
         (["overloaded_error"], Self(statusCode: 529)),
     ]
 }

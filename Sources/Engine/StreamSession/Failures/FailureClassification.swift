@@ -12,8 +12,9 @@ extension AttemptFailure {
         case .closed(1008, beforeFirstEvent: true): .definite
         case .closed(let code, _): ErrorMeaning(closeCode: Int(code)).failureClass
         case .upgradeStatus(let facts): facts.classOfUpgrade
-        case .httpStatus(let facts), .responseFailed(let facts): facts.classOfAnswer
-        case .errorEvent(let facts): facts.classOfErrorEvent
+        // A response that failed without a name for the reason is the server's failure.
+        case .httpStatus(let facts), .responseFailed(let facts): facts.classOfAnswer ?? .server
+        case .errorEvent(let facts): facts.classOfAnswer ?? .fatal
         case .endedWithoutEvent: .probable
         // The delivered output contradicts the response itself: no other attempt can repeat it.
         case .contradictoryEvents(.closingDiffers, _), .contradictoryEvents(.closingOutOfPlace, _),
@@ -117,16 +118,15 @@ extension RefusalFacts {
         }
     }
 
-    /// The class of an answer to the request: a status code of a POST, an error in band, or a failed response.
-    fileprivate var classOfAnswer: FailureClass {
-        self.classOfCode ?? self.statusCode.map { ErrorMeaning(statusCode: $0).failureClass } ?? .server
-    }
-
-    /// The class of an error in band.
+    /// The class of an answer to the request: a status code of a POST, an error in band, or a failed response; nil for
+    /// one that names nothing.
     ///
-    /// Without a status code and without a code of its own class the error is final for the response.
-    fileprivate var classOfErrorEvent: FailureClass {
-        self.statusCode == nil ? self.classOfCode ?? .fatal : self.classOfAnswer
+    /// A name that is not known and has no status code is final: it is the server's reason why this request has failed,
+    /// and each further request may be charged.
+    fileprivate var classOfAnswer: FailureClass? {
+        if let failureClass = self.classOfCode { return failureClass }
+        if let statusCode = self.statusCode { return ErrorMeaning(statusCode: statusCode).failureClass }
+        return self.errorCode?.isEmpty == false ? .fatal : nil
     }
 
     /// The class that the error's code or type decides, with precedence over a status code or in its absence.

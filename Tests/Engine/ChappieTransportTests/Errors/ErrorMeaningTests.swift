@@ -21,10 +21,14 @@ import Testing
     }
 
     @Test(arguments: names) func failedResponseHasTheGuidanceThatTheEngineFollows(name: String) {
-        let failureClass = AttemptFailure.responseFailed(RefusalFacts(errorCode: name)).failureClass
         let error = ChappieClientError.responseTerminalFailure(
             ChappieResponse(id: nil, status: "failed", errorCode: name))
-        #expect(error.retryGuidance == Self.guidance(after: failureClass))
+        for failure in [AttemptFailure.responseFailed, AttemptFailure.errorEvent] {
+            // What is not known is the caller's decision, as the server has responded.
+            guard ErrorMeaning(code: name, hasStatusCode: false) != nil else { break }
+            let failureClass = failure(RefusalFacts(errorCode: name)).failureClass
+            #expect(error.retryGuidance == Self.guidance(after: failureClass))
+        }
         #expect(!(error.isRetryable && error.requiresUserAction))
     }
 
@@ -51,6 +55,8 @@ import Testing
             ("organization_usage_limit_exceeded", .rateLimit), ("invalid_api_key", .auth),
             ("invalid_request_error", .validation), ("model_not_found", .validation),
             ("failed_to_download_image", .validation), ("usage_not_included", .permission),
+            ("content_filter", .validation), ("tool_use_failed", .validation), ("vector_store_timeout", .server),
+            ("billing_hard_limit_reached", .rateLimit), ("something_new", .server),
         ] as [(String, ChappieErrorCategory)])
     func codesHaveACategory(code: String, category: ChappieErrorCategory) {
         let response = ChappieResponse(id: nil, status: "failed", errorCode: code)
@@ -58,8 +64,12 @@ import Testing
     }
 
     /// The server fails in the same way each time: a turn has one attempt exactly when its error says not to retry.
-    @Test(arguments: names) func turnIsRetriedExactlyWhenItsErrorIsRetryable(name: String) async {
-        let script: [ScriptStep] = .webSocket(Event.failed(code: name))
+    ///
+    /// A code without a row ends it as well, and the caller may send the request again.
+    @Test(arguments: names, [true, false])
+    func turnIsRetriedExactlyWhenItsErrorIsRetryable(name: String, isResponse: Bool) async {
+        let script: [ScriptStep] = .webSocket(
+            isResponse ? Event.failed(code: name) : #"{"type":"error","code":"\#(name)","message":"m"}"#)
         let fixture = TurnFixture(Array(repeating: script, count: 20)) {
             $0.policy = ChappieStreamingTransportPolicy(fallsBackToHTTPSSE: false)
             $0.credential = { ChappieCredential(bearerToken: $0 == .connecting ? "old" : "new") }
@@ -67,7 +77,8 @@ import Testing
         let outcome = await fixture.run()
         guard case .reauthenticationRequired? = outcome.clientError else {
             #expect(outcome.clientError != nil)
-            #expect((outcome.report.attempts.count > 1) == outcome.clientError?.isRetryable)
+            let isKnown = ErrorMeaning(code: name, hasStatusCode: false) != nil || name.isEmpty && isResponse
+            #expect((outcome.report.attempts.count > 1) == (isKnown && outcome.clientError?.isRetryable == true))
             return
         }
         // A fresh credential was refused as well.
