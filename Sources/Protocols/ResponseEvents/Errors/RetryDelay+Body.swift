@@ -59,6 +59,6 @@ extension RetryDelay {
     private static func milliseconds(line: Substring) -> Int? {
         let words = Substring(line.utf8.drop { $0 == UInt8(ascii: "\n") })
         guard words.hasPrefix(self.linePrefix) else { return nil }
-        return Double(finite: String(words.dropFirst(self.linePrefix.count))).flatMap { self.clamped($0 * 1_000) }
+        return Double(finite: String(words.dropFirst(self.linePrefix.count))).flatMap { self.positive($0 * 1_000) }
     }
 }

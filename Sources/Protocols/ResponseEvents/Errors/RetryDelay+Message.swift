@@ -7,7 +7,7 @@ extension RetryDelay {
         var rest = message.lowercased().utf8[...]
         guard let phrase = rest.firstIndex(ofSequence: "try again in".utf8) else { return nil }
         rest = rest[phrase...].dropFirst("try again in".utf8.count)
-        return self.takeQuantities(&rest)
+        return self.takeQuantities(&rest).flatMap { self.positive(Double($0)) }
     }
 
     /// Reads a duration such as `6m0s`, or a number of seconds; nil for any other text.

@@ -34,7 +34,7 @@ private enum Way: CaseIterable, Sendable {
 
     // MARK: The error
 
-    @Test(arguments: Way.allCases, [("3", 3.0), ("45", 45), ("0", 0), ("2.5", 2.5), ("86400", 86_400)])
+    @Test(arguments: Way.allCases, [("3", 3.0), ("45", 45), ("2.5", 2.5), ("86400", 86_400)])
     fileprivate func finalRefusalHasTheServersDelay(way: Way, delay: (String, Double)) async {
         for body in [Self.json, "", "<html><title>Slow</title></html>", "slow down\n", "[1]", "{\"a\": 1}"] {
             let script = way.script(429, body: body, retryAfter: delay.0)
@@ -92,11 +92,21 @@ private enum Way: CaseIterable, Sendable {
         #expect(!text.contains("0123456789") && text.hasSuffix("\nretry-after: 3"))
     }
 
-    @Test(arguments: Way.allCases) fileprivate func dateBecomesADelay(way: Way) async {
-        // 20 s behind the clock of the test (RFC 9110 section 5.6.7).
-        let script = way.script(429, body: Self.json, retryAfter: "Sun, 06 Nov 1994 08:49:37 GMT")
-        let outcome = await way.fixture([script]) { $0.rateLimitBackoff = .disabled }.run()
-        #expect(outcome.clientError?.retryGuidance == .retryWithBackoff(afterSeconds: 0))
+    /// A delay of 0 and a date in the past ask for none (RFC 9110 section 5.6.7), and the words name no time.
+    ///
+    /// openai-python takes a delay over 0 only, and its own backoff otherwise.
+    @Test(arguments: Way.allCases, ["0", "0.0", "-3", "Sun, 06 Nov 1994 08:49:37 GMT"])
+    fileprivate func delayThatIsOverIsNone(way: Way, delay: String) async {
+        for statusCode in [429, 503] {
+            let script = way.script(statusCode, body: Self.json.replacing("slow_down", with: "x"), retryAfter: delay)
+            let fixture = way.fixture(Array(repeating: script, count: 9)) { _ in }
+            let error = await fixture.run().clientError
+            #expect(error?.tag == "http.\(statusCode)")
+            #expect(error?.retryAfter == nil)
+            #expect(error?.retryGuidance == .retryWithBackoff(afterSeconds: statusCode == 429 ? 30 : 5))
+            #expect(error?.safeDescription.contains(" 0 s") == false)
+            #expect(!fixture.clock.sleeps.isEmpty && !fixture.clock.sleeps.contains(.zero))
+        }
     }
 
     @Test(arguments: Way.allCases) fileprivate func refusalWithoutADelayIsUnchanged(way: Way) async {
@@ -135,7 +145,7 @@ private enum Way: CaseIterable, Sendable {
         #expect(failed.clientError?.retryGuidance == .retryWithBackoff(afterSeconds: 1.5))
     }
 
-    @Test(arguments: [0, 1, 250, 1_000, 11_054, RetryDelay.maximum])
+    @Test(arguments: [1, 250, 1_000, 11_054, RetryDelay.maximum])
     func textThatStatesADelayIsReadAgain(milliseconds: Int) {
         for body in [
             "", "x", "x\n", "{}", "[]", #"{"headers":{"a":"b"}}"#, #"{"headers":[]}"#, "{\"cut", "retry-after: x",

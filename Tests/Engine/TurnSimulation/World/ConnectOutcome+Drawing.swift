@@ -91,7 +91,7 @@ struct ConnectDrawing {
         if self.random.chance(25) {
             let seconds = self.random.pick([0, 1, 7, 90])
             body.fields.append(HTTPField("retry-after", "\(seconds)"))
-            ofFields.wish = .seconds(seconds)
+            ofFields.wish = seconds == 0 ? nil : .seconds(seconds)
             self.facts.append(.retryAfter)
         }
         var ofBody = ofFields

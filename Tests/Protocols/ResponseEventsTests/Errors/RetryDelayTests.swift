@@ -10,7 +10,8 @@ import Testing
     private let example = 784_111_777
 
     @Test(arguments: [
-        ("0", 0), ("2", 2_000), ("2.5", 2_500), (" 3 ", 3_000), ("0.0001", 1), ("-5", 0), ("-0", 0),
+        ("0", nil), ("2", 2_000), ("2.5", 2_500), (" 3 ", 3_000), ("0.0001", 1), ("-5", nil), ("-0", nil),
+        ("0.0", nil), ("Sun, 06 Nov 1994 08:49:36 GMT", nil), ("Sun, 06 Nov 1994 08:49:38 GMT", 1_000),
         ("1e3", 1_000_000), ("99999999999999999999", RetryDelay.maximum), ("31536000", RetryDelay.maximum),
         ("31535999", RetryDelay.maximum - 1_000), ("nan", nil), ("inf", nil), ("1e999", nil), ("", nil), ("soon", nil),
         ("0x10", nil), ("1,5", nil), ("5 s", nil),
@@ -19,7 +20,7 @@ import Testing
         #expect(RetryDelay.milliseconds(headers: [("Retry-After", text)], now: self.example) == milliseconds)
     }
 
-    @Test(arguments: [("250", 250), ("0.2", 1), ("-1", 0), ("1e99", RetryDelay.maximum)])
+    @Test(arguments: [("250", 250), ("0.2", 1), ("-1", 7_000), ("0", 7_000), ("1e99", RetryDelay.maximum)])
     func millisecondsComeFirst(text: String, milliseconds: Int) {
         let headers = [(name: "retry-after", value: "7"), (name: "Retry-After-MS", value: text)]
         #expect(RetryDelay.milliseconds(headers: headers, now: 0) == milliseconds)
@@ -36,9 +37,9 @@ import Testing
     func everyFormOfADateIsRead(date: String) {
         let delay = { RetryDelay.milliseconds(headers: [("retry-after", date)], now: $0) }
         #expect(delay(self.example - 90) == 90_000)
-        #expect(delay(self.example) == 0)
-        #expect(delay(self.example + 90) == 0)
-        #expect(delay(Int.max) == 0)
+        #expect(delay(self.example) == nil)
+        #expect(delay(self.example + 90) == nil)
+        #expect(delay(Int.max) == nil)
         #expect(delay(Int.min) == RetryDelay.maximum)
     }
 
@@ -88,12 +89,25 @@ import Testing
         ("try again in 2d", 172_800_000),
         ("try again in  1 minute 30 seconds", 90_000), ("try again in 6m0s", 360_000), ("try again in 1.s", nil),
         ("try again in .5s", nil), ("try again in 5 sheep", nil), ("try again in 5", nil), ("try again in", nil),
-        ("try again in -5s", nil), ("again in 5s", nil), ("", nil), ("try again in 5s 3 apples", 5_000),
+        ("try again in -5s", nil), ("try again in 0s", nil), ("try again in 0m0.0s", nil), ("again in 5s", nil),
+        ("", nil), ("try again in 5s 3 apples", 5_000),
         ("try again in 99999999999999999999999d", RetryDelay.maximum), ("ü try again in 2.5s", 2_500),
         ("try again in " + String(repeating: "9", count: 400) + "d", RetryDelay.maximum),
     ])
     func aMessageMayHoldADelay(message: String, milliseconds: Int?) {
         #expect(RetryDelay.milliseconds(message: message) == milliseconds)
+    }
+
+    @Test(arguments: ["retry-after: 0", #"{"headers":{"Retry-After":"0"}}"#, "slow\nretry-after: -1"])
+    func refusalThatStatesNoWaitStatesNoDelay(text: String) {
+        #expect(RetryDelay.milliseconds(refusal: text) == nil)
+        #expect(RetryDelay.withoutStatement(text) == text || text.hasPrefix("{"))
+    }
+
+    /// The time until a limit's window begins anew may be over.
+    @Test func resetOfARateLimitMayBeNow() {
+        #expect(RetryDelay.milliseconds(duration: "0s") == 0)
+        #expect(RetryDelay.milliseconds(duration: "0") == 0)
     }
 
     @Test func onlyAnOrdinaryRateLimitsMessageIsRead() {

@@ -13,7 +13,7 @@ import Testing
 
     @Test(arguments: Wire.allCases)
     func status429IsRetriedAfterTheServersDelay(over wire: Wire) async throws {
-        let answer = Fault.Action.answer(status: 429, fields: [Field(name: "retry-after", value: "0")])
+        let answer = Fault.Action.answer(status: 429, fields: [Field(name: "retry-after-ms", value: "1")])
         let turn = try await LoopbackTurn.run([.init(action: answer, attempts: 1...2)], over: wire)
         turn.outcome.expectWhole()
         #expect(turn.outcome.report.attempts.map(\.outcome) == ["http.429", "http.429", "completed"])
