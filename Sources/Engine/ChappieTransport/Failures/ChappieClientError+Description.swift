@@ -136,7 +136,8 @@ extension ChappieClientError: LocalizedError {
 }
 
 extension ChappieResponse {
-    fileprivate var serverMessage: String? {
+    /// The server's message about the end of the response as one line, or else its code or reason.
+    var serverMessage: String? {
         let words = self.errorMessage ?? self.errorPayload.flatMap { ServerErrorFacts.words(inJSON: $0.utf8) }
         return ServerMessage.line(words ?? self.errorCode ?? self.incompleteReason)
     }

@@ -218,8 +218,11 @@ struct FailureEvidence {
     }
 
     /// Returns the words of a refusal without the secrets, and without the beginning of one where it is cut.
+    ///
+    /// An error in band has no body: its words are those of the response.
     private func refusalWords(_ redaction: SecretRedaction) -> String? {
-        ServerMessage.line(ofBody: redaction.body(self.facts.body))
+        if let response = self.facts.response { return redaction.response(response).serverMessage }
+        return ServerMessage.line(ofBody: redaction.body(self.facts.body))
     }
 
     /// Returns the error of a failed attempt.

@@ -133,6 +133,27 @@ import TransportSurface
         #expect(ChappieClientError.reauthenticationRequired(reason).safeDescription == sentences)
     }
 
+    /// The error has the code, and the handle the server's words; a code without words is all that the server has said.
+    @Test(arguments: [
+        (#""message":"Key sk-0123456789 is wrong.\n""#, "Key [redacted] is wrong."),
+        (#""message":"""#, "invalid_api_key"),
+        (#""detail":"Wrong key.""#, "Wrong key."),
+    ])
+    func failedResponseAboutACredentialHasTheServersWords(member: String, words: String) async {
+        for json in [
+            #"{"type":"response.failed","response":{"status":"failed","error":{"code":"invalid_api_key",\#(member)}}}"#,
+            #"{"type":"error","error":{"code":"invalid_api_key",\#(member)}}"#,
+        ] {
+            let fixture = TurnFixture([.webSocket(json)]) {
+                $0.credential = { _ in ChappieCredential(bearerToken: "sk-0123456789") }
+            }
+            let handle = fixture.instance.streamHandle(ChappieTransportRequest(prompt: "hi", model: "m"))
+            let outcome = await TurnFixture.read(handle)
+            #expect(outcome.clientError == .reauthenticationRequired("invalid_api_key"))
+            #expect(handle.serverMessage == words)
+        }
+    }
+
     @Test(arguments: [#"{"error":"Unauthorized"}"#, #"{"detail":"Unauthorized"}"#, "Unauthorized\n"])
     func refusalWithoutACodeHasTheServersWordsAsItsReason(body: String) async {
         let fixture = TurnFixture([.refusal(401, body: body)])
