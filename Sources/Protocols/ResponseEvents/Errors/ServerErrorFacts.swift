@@ -49,7 +49,10 @@ package struct ServerErrorFacts: Equatable, Sendable {
     /// Reads a whole error body or error event.
     init(root: JSONDocumentValue) {
         let error = root["error"].flatMap { $0.holdsFacts ? $0 : nil }
-        self.init(facts: error ?? root["detail"] ?? root)
+        let facts = error ?? root["detail"] ?? root
+        self.init(facts: facts)
+        // xAI writes `{"code": …, "error": "text"}`.
+        if facts.string != nil { self.code = root["code"]?.scalarText?.word }
         // The type of an event is not a fact about the error.
         if error == nil, self.type == "error" { self.type = nil }
     }

@@ -21,11 +21,14 @@ extension ServerErrorFacts {
 }
 
 extension JSONDocumentValue {
-    fileprivate var wordsForPeople: String? {
+    fileprivate var wordsForPeople: String? { self.wordsOfError ?? self["title"]?.nonEmptyString }
+
+    /// The text with which an object states an error, in any of the shapes of a refusal's body; nil for any other object.
+    var wordsOfError: String? {
         let error = self["error"]
         if let words = error?["message"]?.nonEmptyString ?? error?.nonEmptyString { return words }
         if let words = self["detail"]?.detailWords ?? error?["detail"]?.detailWords { return words }
-        return self["message"]?.nonEmptyString ?? self["title"]?.nonEmptyString
+        return self["message"]?.nonEmptyString
     }
 
     private var nonEmptyString: String? { self.string.flatMap { $0.isEmpty ? nil : $0 } }

@@ -2,7 +2,8 @@
 
 /// An event without a known type: an error of a gateway, or an event of another API.
 ///
-/// Gateways write an error into a stream of status code 200 as they write it into a body: `{"error": …}`.
+/// Gateways write an error into a stream of status code 200, or into a WebSocket, as they write it into a body:
+/// `{"error": …}`, `{"detail": …}` (FastAPI) or `{"message": …}` (AWS API Gateway), with or without other members.
 package enum UntypedEvent {
     /// The server's error.
     case error(ErrorEvent)
@@ -19,12 +20,18 @@ package enum UntypedEvent {
 
     /// Reads an object without a type; nil for one without data, with which some servers pad their streams, and for
     /// text that is not an object or longer than 64 KiB.
-    package init?(_ json: UnsafeRawBufferPointer) {
+    ///
+    /// An object that has a type, or that is the data of a server-sent event with one (`named`), is an error by its member
+    /// `error` alone: such an event may be about a message.
+    package init?(_ json: UnsafeRawBufferPointer, named type: UnsafeRawBufferPointer? = nil) {
         guard let root = JSONDocumentValue(object: json) else { return nil }
+        let isNamed = unsafe type.map { unsafe !$0.elementsEqual("message".utf8) } ?? false
         if Self.hasError(root) {
             self = .error(ErrorEvent(untyped: root))
         } else if Self.isChatCompletion(root) {
             self = .otherAPI(.chatCompletions)
+        } else if !isNamed, root["type"]?.string == nil, root.wordsOfError != nil {
+            self = .error(ErrorEvent(untyped: root))
         } else {
             return nil
         }

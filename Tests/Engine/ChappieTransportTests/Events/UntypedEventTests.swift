@@ -64,6 +64,59 @@ import Testing
         #expect(fixture.transport.connections.count == attempts)
     }
 
+    /// The flat bodies of refusals, as messages or as data in the middle of a stream: FastAPI's, AWS API Gateway's, xAI's,
+    /// and that of a status code.
+    @Test(
+        arguments: [
+            (#"{"message":"m","code":"invalid_prompt"}"#, "response.failed", .validation, "m"),
+            (#"{"message":"m","code":401}"#, "auth.reauthentication-required", .auth, "m"),
+            (
+                #"{"message":"Internal server error","connectionId":"c","requestId":"r"}"#, "response.failed", .server,
+                "Internal server error"
+            ),
+            (#"{"detail":"Not Found"}"#, "response.failed", .server, "Not Found"),
+            (#"{"detail":"Not Found","status":404}"#, "http.404", .validation, "Not Found"),
+            (#"{"detail":[{"loc":["body","input"],"msg":"m"}]}"#, "response.failed", .server, "body.input: m"),
+            (#"{"detail":{"message":"m","code":"unsupported_value"}}"#, "response.failed", .validation, "m"),
+            (#"{"error":"m"}"#, "response.failed", .server, "m"),
+            (#"{"code":"invalid-argument","error":"m"}"#, "response.failed", .validation, "m"),
+        ] as [(String, String, ChappieErrorCategory, String)], [false, true])
+    func flatBodyWithoutATypeIsTheServersError(
+        row: (String, String, ChappieErrorCategory, String), isHTTP: Bool
+    ) async {
+        let (body, tag, category, words) = row
+        for before in [[], [Event.created], [Event.created, Event.text("a")]] {
+            let events = before + [body]
+            let script: [ScriptStep] =
+                isHTTP
+                ? [Self.stream] + events.map { .body(Event.sse($0)) } + [.ended(.complete)]
+                : [.opened(101), .request] + events.map { .text($0) }
+            let fixture = TurnFixture([script]) {
+                $0.policy = isHTTP ? .httpSSEOnly : ChappieStreamingTransportPolicy(fallsBackToHTTPSSE: false)
+            }
+            let handle = fixture.instance.streamHandle(ChappieTransportRequest(prompt: "hi", model: "m"))
+            let outcome = await TurnFixture.read(handle)
+            #expect(outcome.clientError?.tag == tag, "\(body)")
+            #expect(outcome.clientError?.category == category, "\(body)")
+            #expect(handle.serverMessage == words, "\(body)")
+            #expect(outcome.report.attempts.count == 1)
+        }
+    }
+
+    /// The data of an event with a type of its own may be about a message.
+    @Test func namedEventWithAMessageIsNotAnError() async {
+        let progress = "event: progress\ndata: {\"message\":\"Loading the model\"}\n\n"
+        let fixture = TurnFixture([
+            [
+                Self.stream, .body(Event.sse(Event.created)), .body(progress), .body(Event.sse(Event.text("a"))),
+                .body(Event.sse(Event.completed)), .ended(.complete),
+            ]
+        ]) { $0.policy = .httpSSEOnly }
+        let outcome = await fixture.run()
+        #expect(outcome.error == nil)
+        #expect(outcome.text == "a")
+    }
+
     @Test(arguments: [false, true]) func untypedUsageLimitErrorIsAUsageLimit(isHTTP: Bool) async {
         let (outcome, _) = await Self.turn(
             #"{"error":{"type":"usage_limit_reached","message":"m","plan_type":"plus"}}"#, isHTTP: isHTTP)
@@ -72,7 +125,11 @@ import Testing
 
     /// Objects without content pad a stream, as before.
     @Test(
-        arguments: [#"{}"#, #"{"error":null}"#, #"{"error":""}"#, #"{"ping":1}"#, #"{"object":"x"}"#], [false, true])
+        arguments: [
+            #"{}"#, #"{"error":null}"#, #"{"error":""}"#, #"{"ping":1}"#, #"{"object":"x"}"#, #"{"message":""}"#,
+            #"{"message":null,"code":null}"#, #"{"message":{"role":"assistant"}}"#, #"{"detail":[]}"#, #"{"code":"x"}"#,
+            #"{"title":"x"}"#, #"{"type":"progress","message":"x"}"#,
+        ], [false, true])
     func paddingIsNotAnError(body: String, isHTTP: Bool) async {
         let script: [ScriptStep] =
             isHTTP

@@ -37,6 +37,7 @@ import Testing
                 == "Store must be set to false")
         #expect(ServerErrorFacts(body: #"{"detail":{"code":"c","message":"m"}}"#.utf8)?.code == "c")
         #expect(ServerErrorFacts(body: #"{"error":"overloaded"}"#.utf8)?.message == "overloaded")
+        #expect(ServerErrorFacts(body: #"{"code":"invalid-argument","error":"m"}"#.utf8)?.code == "invalid-argument")
         let flat = ServerErrorFacts(body: #"{"code":429,"message":"m","param":"p"}"#.utf8)
         #expect(flat?.code == "429")
         #expect(flat?.parameter == "p")

@@ -304,7 +304,7 @@ struct EventReader: ~Copyable {
         if unsafe event.type.elementsEqual("error".utf8), unsafe ServerErrorFacts(body: event.data) != nil {
             return true
         }
-        if case .error? = unsafe UntypedEvent(event.data) { return true }
+        if case .error? = unsafe UntypedEvent(event.data, named: event.type) { return true }
         var isTerminal = unsafe self.isTerminal(event.data)
         if !isTerminal {
             _ = unsafe UntypedEvent.with(event.type, addedTo: event.data) { json in

@@ -58,7 +58,9 @@ extension TurnDriver {
         switch error {
         case .missingType:
             // An empty object is padding.
-            if let event = unsafe UntypedEvent(json) { unsafe self.received(event, json: json, attempt: attempt) }
+            if let event = unsafe UntypedEvent(json, named: type) {
+                unsafe self.received(event, json: json, attempt: attempt)
+            }
             return
         case .invalidField:
             // A gateway may put its error under the type of the event that it could not send.
