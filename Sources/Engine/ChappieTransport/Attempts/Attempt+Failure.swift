@@ -37,11 +37,11 @@ extension Attempt {
 
     /// Returns the failure of an attempt with a refusal whose body, or its kept part, has come.
     func refusal(_ reader: inout EventReader) -> AttemptFailure {
-        reader.evidence.read(body: self.refusal)
-        if self.isOtherContent { return .unexpectedContentType }
-        let facts = reader.evidence.refusal(
-            ServerErrorFacts(body: self.refusal) ?? ServerErrorFacts(), statusCode: self.head?.statusCode,
-            fields: self.head?.namedFields ?? [], known: reader.usageLimits)
+        if self.isOtherContent {
+            reader.evidence.read(body: self.refusal)
+            return .unexpectedContentType
+        }
+        let facts = reader.evidence.refusal(self.refusal, of: self.head, known: reader.usageLimits)
         return self.transport == .webSocket ? .upgradeStatus(facts) : .httpStatus(facts)
     }
 

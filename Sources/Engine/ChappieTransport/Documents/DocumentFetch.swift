@@ -56,7 +56,7 @@ struct DocumentFetch {
         let document = try await self.document()
         guard let retrieved = ResponseDocument(document.body) else { throw ChappieClientError.invalidResponse }
         guard !retrieved.isOutputCut else {
-            throw self.error(.tooManyItems(limit: ResponseSummary.maximumOutputCount), hasHead: true, attempt: 1)
+            throw self.error(.tooManyItems(limit: ResponseSummary.maximumOutputCount), self.evidence, attempt: 1)
         }
         var response = retrieved.response
         let head = ResponseHead(statusCode: document.statusCode, fields: document.fields)
@@ -69,14 +69,15 @@ struct DocumentFetch {
         let source = self.engine.configuration.credential
         let credential = try await ProgramTask { try await source(.connecting) }.result().get()
         redaction.add(credential)
-        let answer = try await self.answer(credential, attempt: 1)
-        guard answer.statusCode == 401 else { return try self.judge(answer) }
+        let first = try await self.answer(credential, attempt: 1)
+        guard let refusal = self.refusal(first, attempt: 1, redaction) else { return first }
+        guard refusal.isOfCredential else { throw refusal.error }
         let fresh = try await ProgramTask { try await source(.rejected(credential)) }.result().get()
-        guard let fresh, fresh != credential else { throw self.rejection(answer) }
+        guard let fresh, fresh != credential else { throw refusal.error }
         redaction.add(fresh)
         let second = try await self.answer(fresh, attempt: 2)
-        guard second.statusCode != 401 else { throw self.rejection(second) }
-        return try self.judge(second)
+        if let refusal = self.refusal(second, attempt: 2, redaction) { throw refusal.error }
+        return second
     }
 
     /// Makes one exchange with any server, without the path and the credential.
@@ -108,7 +109,10 @@ struct DocumentFetch {
         do throws(DocumentReader.Failure) {
             return try await self.reader.answer(to: request)
         } catch {
-            throw self.error(error, attempt: attempt)
+            guard case .failed(let failure, let hasHead) = error else { throw CancellationError() }
+            var evidence = self.evidence
+            evidence.isOver(hasEvents: hasHead)
+            throw self.error(failure, evidence, attempt: attempt)
         }
     }
 
@@ -124,46 +128,34 @@ struct DocumentFetch {
 
     // MARK: Errors
 
-    private func judge(_ answer: FetchedDocument) throws -> FetchedDocument {
-        guard !(200..<300).contains(answer.statusCode) else { return answer }
-        if let limit = self.usageLimit(answer) { throw ChappieClientError.usageLimitReached(limit) }
-        let body = String(decoding: answer.body, as: UTF8.self)
-        let delay = RetryDelay.milliseconds(
-            headers: answer.fields.map { (name: $0.name, value: $0.value) }, now: self.engine.clock.unixTime())
-        throw ChappieClientError.httpError(
-            answer.statusCode, delay.map { RetryDelay.refusal(body, stating: $0) } ?? body)
+    private var evidence: FailureEvidence { FailureEvidence(self.engine, requestID: self.identity.requestID) }
+
+    /// Returns the error of a turn that an answer means, and whether another credential may avoid it; nil for a success.
+    private func refusal(
+        _ answer: FetchedDocument, attempt: Int, _ redaction: SecretRedaction
+    ) -> (error: any Error, isOfCredential: Bool)? {
+        guard !(200..<300).contains(answer.statusCode) else { return nil }
+        var evidence = self.evidence
+        let head = ResponseHead(statusCode: answer.statusCode, fields: answer.fields)
+        let failure = AttemptFailure.httpStatus(evidence.refusal(answer.body, of: head, known: UsageLimits()))
+        let kind: TurnFailure.Kind =
+            switch failure.failureClass {
+            case .credential: .credential
+            case .usageLimit: .usageLimit
+            default: .fatal
+            }
+        let error = evidence.error(
+            for: TurnFailure(kind, failure), self.circumstances(attempt), redaction: redaction, deliveredText: "")
+        return (error, kind == .credential)
     }
 
-    private func usageLimit(_ answer: FetchedDocument) -> ChappieUsageLimit? {
-        guard let error = ServerErrorFacts(body: answer.body)?.usageLimit else { return nil }
-        let headers = UsageLimitHeaders(answer.fields.map { (name: $0.name, value: $0.value) })
-        let resetsAt = error.resetsAt(now: self.engine.clock.unixTime(), headers: headers)
-        let limit = ChappieUsageLimit(error, resetsAt: resetsAt, headers: headers, known: nil)
-        return limit.type == ChappieUsageLimit.reachedType ? limit : nil
+    private func error(_ failure: AttemptFailure, _ evidence: FailureEvidence, attempt: Int) -> ChappieClientError {
+        evidence.error(for: failure, self.circumstances(attempt))
     }
 
-    private func rejection(_ answer: FetchedDocument) -> ChappieClientError {
-        let facts = ServerErrorFacts(body: answer.body)
-        return .reauthenticationRequired(
-            facts?.code ?? facts?.type ?? ReauthenticationReason.rejected.rawValue)
-    }
-
-    private func error(_ failure: DocumentReader.Failure, attempt: Int) -> any Error {
-        switch failure {
-        case .cancelled: CancellationError()
-        case .failed(let failure, let hasHead): self.error(failure, hasHead: hasHead, attempt: attempt)
-        }
-    }
-
-    private func error(_ failure: AttemptFailure, hasHead: Bool, attempt: Int) -> ChappieClientError {
-        guard let (code, facts) = failure.codeAndDetails else {
-            preconditionFailure("a document's reader hands its answers over, and fails below HTTP alone")
-        }
-        var details = facts
-        details.scheme = RequestScheme(baseURL: self.engine.configuration.baseURL)
-        return .transport(
-            ChappieTransportFailure(
-                code: code, phase: failure.phase(hasEvents: hasHead), transport: .httpSSE,
-                progress: (attempts: attempt, replaySafety: .sentNoOutput), details: details))
+    private func circumstances(_ attempt: Int) -> FailureEvidence.Circumstances {
+        FailureEvidence.Circumstances(
+            attempt: nil, statistics: nil, transport: .httpSSE, attemptCount: attempt, replaySafety: .sentNoOutput,
+            now: self.engine.clock.now())
     }
 }

@@ -54,21 +54,12 @@ struct FailureEvidence {
     private let baseURL: URL
     private var facts = Facts()
 
-    /// Creates the value before any failure.
-    ///
-    /// - Parameters:
-    ///   - clientRequestID: the caller's name for the request.
-    ///   - bodyByteCountLimit: the maximum number of bytes that are kept of an error's body.
-    ///   - baseURL: the base URL of the engine, of which an error has the scheme.
-    ///   - unixTime: returns the time of day, in seconds since 1970.
-    init(
-        clientRequestID: String, bodyByteCountLimit: Int, baseURL: URL,
-        unixTime: @escaping @Sendable () -> Int
-    ) {
-        self.clientRequestID = clientRequestID
-        self.unixTime = unixTime
-        self.baseURL = baseURL
-        self.bodyByteCountLimit = max(0, bodyByteCountLimit)
+    /// Creates the value before any failure; `requestID` is the caller's name for the request.
+    init(_ engine: Engine, requestID: String) {
+        self.clientRequestID = requestID
+        self.unixTime = engine.clock.unixTime
+        self.baseURL = engine.configuration.baseURL
+        self.bodyByteCountLimit = max(0, engine.configuration.limits.errorBodyByteCount)
     }
 
     // MARK: One attempt
@@ -112,6 +103,14 @@ struct FailureEvidence {
     mutating func isOver(hasEvents: Bool) { self.facts.hasEvents = hasEvents }
 
     // MARK: The server's refusals
+
+    /// Reads the refusal that an answer with a body is, whose head may be unknown.
+    mutating func refusal(_ body: [UInt8], of head: ResponseHead?, known: UsageLimits) -> RefusalFacts {
+        self.read(body: body)
+        return self.refusal(
+            ServerErrorFacts(body: body) ?? ServerErrorFacts(), statusCode: head?.statusCode,
+            fields: head?.namedFields ?? [], known: known)
+    }
 
     /// Reads the server's statements about a refusal.
     ///

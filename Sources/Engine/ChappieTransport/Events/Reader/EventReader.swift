@@ -145,9 +145,7 @@ struct EventReader: ~Copyable {
         self.machine = TurnStateMachine(policy: RetryPolicy(configuration))
         self.options = Options(configuration, request)
         self.redaction = engine.redaction.adding(request.fields)
-        self.evidence = FailureEvidence(
-            clientRequestID: requestID, bodyByteCountLimit: limits.errorBodyByteCount,
-            baseURL: configuration.baseURL, unixTime: engine.clock.unixTime)
+        self.evidence = FailureEvidence(engine, requestID: requestID)
         self.steering = steering
         self.transport = request.preferredTransport(of: configuration.policy)
         self.record = ResponseRecord(byteCountLimit: limits.eventByteCount)

@@ -103,6 +103,26 @@ import Testing
         #expect(fixture.transport.requests.count == 2)
     }
 
+    /// A refused credential is one by its code as well, as in a turn, and has the server's words where it has no code.
+    @Test(arguments: [
+        (403, #"{"error":{"code":"invalid_api_key","message":"m"}}"#, "invalid_api_key"),
+        (401, #"{"detail":"Not authenticated"}"#, "Not authenticated"), (401, "Unauthorized\n", "Unauthorized"),
+    ])
+    func refusedCredentialIsThatOfATurn(status: Int, body: String, reason: String) async {
+        let fixture = TurnFixture(Array(repeating: .refusal(status, body: body), count: 2)) {
+            $0.credential = { ChappieCredential(bearerToken: $0 == .connecting ? "old" : "new") }
+        }
+        #expect(await Self.error(fixture) as? ChappieClientError == .reauthenticationRequired(reason))
+        #expect(fixture.transport.requests.count == 2)
+    }
+
+    @Test func redirectNamesItsTargetAsInATurn() async {
+        let fixture = TurnFixture([.refusal(302, body: "no", fields: ["location": "https://b.example/v1?key=k"])])
+        #expect(
+            await Self.error(fixture) as? ChappieClientError
+                == .httpError(302, "redirect to https://b.example/v1\nno"))
+    }
+
     /// Some servers repeat the credential.
     @Test(arguments: [400, 401])
     func noErrorRepeatsTheCredential(status: Int) async {
