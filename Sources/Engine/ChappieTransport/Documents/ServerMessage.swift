@@ -11,8 +11,7 @@ package enum ServerMessage {
     ///
     /// For JSON it is the message in it, for an HTML page its title, and otherwise the text.
     package static func line(ofBody body: String) -> String? {
-        if WebPage(body) != nil { return Self.line(WebPage.titleWords(of: body)) }
-        return Self.line(ServerErrorFacts.words(inJSON: body.utf8) ?? body)
+        Self.line(WebPage(body) == nil ? RefusalText(body).words : WebPage.titleWords(of: body))
     }
 
     /// Returns the words on one line, with a blank in place of control and invisible characters.

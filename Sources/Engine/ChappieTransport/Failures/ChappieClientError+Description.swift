@@ -43,7 +43,7 @@ extension ChappieClientError: LocalizedError {
             ReauthenticationReason(rawValue: reason) == nil ? ServerMessage.line(reason) : nil
         case .usageLimitReached(let limit): ServerMessage.line(limit.message)
         case .responseTerminalFailure(let response): response.serverMessage
-        case .httpError(_, let body): ServerMessage.line(ofBody: RetryDelay.withoutStatement(body))
+        case .httpError(_, let body): ServerMessage.line(ofBody: body)
         case .transport(let failure):
             failure.details.serverMessage.flatMap(ServerMessage.line(ofBody:))
                 ?? ServerMessage.line(failure.details.closeReason)
@@ -98,7 +98,7 @@ extension ChappieClientError: LocalizedError {
     /// Indicates whether the API may not be at this address: 404 and 405 (RFC 9110 sections 15.5.5 and 15.5.6).
     package var doubtsAddress: Bool {
         guard case .httpError(let status, let body) = self, [404, 405].contains(status) else { return false }
-        return ServerErrorFacts(body: body.utf8)?.namesModel != true
+        return RefusalText(body).error?.namesModel != true
     }
 
     /// Indicates whether a web page has answered.
@@ -122,9 +122,7 @@ extension ChappieClientError: LocalizedError {
         case .streamingTransportReplayDiverged:
             "The delivered text is an unfinished answer; discard it before you ask again."
         case .httpError(let status, let body):
-            WebPage(body)?.advice(statusCode: status) ?? ServerErrorFacts(body: body.utf8)?.adviceOnRequest
-                ?? ErrorMeaning(statusCode: status, body: body)
-                .advice(isExplained: self.serverMessage != nil, after: self.retryAfter)
+            WebPage(body)?.advice(statusCode: status) ?? RefusalText(body).advice(behind: status)
         case .invalidResponse: "Check the address; if it is right, report this to the server's operator."
         case .alreadyRunning: "Read that turn to its end or cancel it, or use another client."
         case .alreadyRead: "Read a stream in one task, and pass its events on from there."
@@ -155,8 +153,8 @@ extension ChappieResponse {
         case "incomplete": "Allow more output tokens, or change the request."
         case "cancelled": "If the cancellation was not meant, send the request again."
         default:
-            self.facts.adviceOnRequest
-                ?? ErrorMeaning(self)?.advice(isExplained: self.serverMessage != nil, after: delay)
+            self.error.adviceOnRequest
+                ?? self.meaning?.advice(isExplained: self.serverMessage != nil, after: delay)
                 ?? self.adviceWithoutMeaning
         }
     }
@@ -166,12 +164,6 @@ extension ChappieResponse {
         self.serverMessage == nil
             ? "Try again in a moment."
             : "See what the server says: change the request if that is at fault, or try again."
-    }
-
-    private var facts: ServerErrorFacts {
-        var facts = ServerErrorFacts()
-        facts.code = self.errorCode
-        return facts
     }
 }
 
@@ -188,6 +180,15 @@ extension ServerErrorFacts {
         if self.code == ErrorMeaning.overloaded { return "Use another model, or try again some minutes later." }
         guard self.code == ErrorMeaning.inputTooLong else { return nil }
         return "Shorten the input, or use a model with a larger context window."
+    }
+}
+
+extension RefusalText {
+    /// Returns the next step after an answer with a status code that is no page.
+    fileprivate func advice(behind statusCode: Int) -> String {
+        self.error?.adviceOnRequest
+            ?? self.meaning(behind: statusCode)
+            .advice(isExplained: ServerMessage.line(self.words) != nil, after: self.retryAfter)
     }
 }
 

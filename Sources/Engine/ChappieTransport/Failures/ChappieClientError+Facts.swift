@@ -42,28 +42,13 @@ extension ChappieClientError {
     public var isRetryable: Bool { self.facts.retryGuidance != .none }
 
     /// The advice before the same request is sent again, with the delay that the server asked for, if it named one.
-    public var retryGuidance: ChappieRetryGuidance {
-        let guidance = self.facts.retryGuidance
-        guard case .retryWithBackoff = guidance, let delay = self.retryAfter else { return guidance }
-        return .retryWithBackoff(afterSeconds: delay.seconds)
-    }
+    public var retryGuidance: ChappieRetryGuidance { self.facts.retryGuidance }
 
     /// The delay before the next request that the server asked for, such as by `Retry-After`; nil where it named none.
     ///
     /// It counts from the server's answer. For an endpoint whose circuit breaker is open, it is the time until a turn
     /// will be tried.
-    public var retryAfter: Duration? {
-        switch self {
-        case .httpError(_, let body): RetryDelay.milliseconds(refusal: body).map { .milliseconds($0) }
-        case .responseTerminalFailure(let response): response.retryAfter
-        case .transport(let failure): failure.details.retryAfter
-        case .missingCredential, .missingRefreshToken, .missingAccountID, .reauthenticationRequired, .usageLimitReached,
-            .missingToolHandler, .toolApprovalDenied, .toolExecutionFailed, .toolLoopLimitExceeded,
-            .streamingTransportReplayDiverged, .invalidResponse, .alreadyRunning, .alreadyRead, .runTimeLimitExceeded,
-            .requestRefused:
-            nil
-        }
-    }
+    public var retryAfter: Duration? { self.facts.retryAfter }
 
     /// Indicates whether a person has to act, such as sign in, pay or change a setting.
     public var requiresUserAction: Bool { self.facts.requiresUserAction }
@@ -97,8 +82,7 @@ extension ChappieClientError {
         case .toolExecutionFailed: ErrorFacts(.internal, shouldReport: true)
         case .responseTerminalFailure(let response): response.facts
         case .streamingTransportReplayDiverged: ErrorFacts(.server)
-        case .httpError(let status, let body):
-            ErrorMeaning(statusCode: status, body: body).facts
+        case .httpError(let status, let body): RefusalText(body).facts(behind: status)
         case .invalidResponse: ErrorFacts(.server, shouldReport: true)
         case .alreadyRunning, .alreadyRead: ErrorFacts(.validation, shouldReport: true)
         case .runTimeLimitExceeded: ErrorFacts(.validation, requiresUserAction: true)
@@ -117,32 +101,33 @@ extension ChappieResponse {
         }
     }
 
-    /// The delay in the message of an ordinary rate limit.
-    fileprivate var retryAfter: Duration? {
-        var facts = ServerErrorFacts()
-        (facts.code, facts.message) = (self.errorCode, self.errorMessage)
-        return facts.retryDelay.map { .milliseconds($0) }
-    }
-
     fileprivate var facts: ErrorFacts {
         guard self.status != "incomplete" else { return ErrorFacts(.validation, requiresUserAction: true) }
         guard self.status != "cancelled" else { return ErrorFacts(.server) }
-        return ErrorMeaning(self)?.facts ?? ErrorFacts(.server, .afterServerFailure)
+        return (self.meaning?.facts ?? ErrorFacts(.server, .afterServerFailure))
+            .waiting(for: self.error.retryDelay.map { .milliseconds($0) })
     }
+
+    /// The server's facts about the error, as far as an advice and a delay need them.
+    var error: ServerErrorFacts {
+        var error = ServerErrorFacts()
+        (error.code, error.message) = (self.errorCode, self.errorMessage)
+        return error
+    }
+
+    /// The meaning of the error; nil for one without a known code or type.
+    var meaning: ErrorMeaning? { ErrorMeaning(code: self.errorCode, type: self.errorType) }
 }
 
-extension ErrorMeaning {
-    /// Creates the meaning of an answer: of the error in its body where that has a meaning beside a status code, or
-    /// else of the status code.
-    init(statusCode: Int, body: String) {
-        let facts = ServerErrorFacts(body: body.utf8)
-        self =
-            Self(code: facts?.code, type: facts?.type, hasStatusCode: true) ?? Self(statusCode: statusCode)
+extension RefusalText {
+    /// Returns the meaning of the error where that has one beside its status code, or else of the status code.
+    func meaning(behind statusCode: Int) -> ErrorMeaning {
+        ErrorMeaning(code: self.error?.code, type: self.error?.type, statusCode: statusCode)
+            ?? ErrorMeaning(statusCode: statusCode)
     }
 
-    /// Creates the meaning of a failed response.
-    init?(_ response: ChappieResponse) {
-        self.init(code: response.errorCode, type: response.errorType, hasStatusCode: false)
+    fileprivate func facts(behind statusCode: Int) -> ErrorFacts {
+        self.meaning(behind: statusCode).facts.waiting(for: self.retryAfter)
     }
 }
 

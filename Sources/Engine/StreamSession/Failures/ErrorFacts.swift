@@ -11,6 +11,9 @@ package struct ErrorFacts: Sendable, Equatable {
     /// Indicates whether it points to a defect of the program or of the server.
     package var shouldReport: Bool
 
+    /// The delay before the next request that the server asked for; nil where it named none.
+    package private(set) var retryAfter: Duration?
+
     /// Creates facts.
     package init(
         _ category: ChappieErrorCategory,
@@ -22,5 +25,16 @@ package struct ErrorFacts: Sendable, Equatable {
         self.retryGuidance = retryGuidance
         self.requiresUserAction = requiresUserAction
         self.shouldReport = shouldReport
+    }
+
+    /// Returns the facts with the delay that the server asked for, which replaces a general one.
+    package func waiting(for delay: Duration?) -> Self {
+        guard let delay else { return self }
+        var facts = self
+        facts.retryAfter = delay
+        if case .retryWithBackoff = self.retryGuidance {
+            facts.retryGuidance = .retryWithBackoff(afterSeconds: delay / .seconds(1))
+        }
+        return facts
     }
 }

@@ -16,7 +16,8 @@ package struct ErrorMeaning: Sendable, Equatable {
     /// The status code that means the same; nil for a name that means more than a status code, and for a close code.
     package let statusCode: Int?
 
-    /// Looks up the meaning of an error: of its code, or else of its type; nil when the table has no row that counts.
+    /// Looks up the meaning of an error: of its code, or else of its type, or else of its status code; nil when it has no
+    /// status code, and the table no row.
     ///
     /// Of two names that mean a status code, 400 says the least: servers send `invalid_request_error` as the type or the
     /// code beside a name with more meaning (DeepSeek's 401, Doubleword's 403).
@@ -24,21 +25,19 @@ package struct ErrorMeaning: Sendable, Equatable {
     /// - Parameters:
     ///   - code: the error's code, as the server spells it.
     ///   - type: the error's type.
-    ///   - hasStatusCode: whether the error has a status code as well.
-    package init?(code: String?, type: String? = nil, hasStatusCode: Bool) {
+    ///   - statusCode: the status code, which outranks the names that only stand for one.
+    package init?(code: String?, type: String? = nil, statusCode: Int? = nil) {
         let names = [code, type].compactMap { $0 }
-        let outranked = hasStatusCode ? [] : names.compactMap(Self.outranked)
+        let outranked = names.compactMap(Self.outranked)
         guard
-            let meaning = names.lazy.compactMap({ Self.table[$0] }).first
+            let meaning = names.lazy.compactMap({ Self.table[$0] }).first ?? statusCode.map(Self.init(statusCode:))
                 ?? outranked.first(where: { $0.statusCode != 400 }) ?? outranked.first
         else { return nil }
         self = meaning
     }
 
     /// Returns whether a code or a type means that a plan, a quota or a budget is used up, rather than too high a rate.
-    package static func isUsageLimit(_ name: String) -> Bool {
-        Self(code: name, hasStatusCode: false)?.failureClass == .usageLimit
-    }
+    package static func isUsageLimit(_ name: String) -> Bool { Self(code: name)?.failureClass == .usageLimit }
 
     /// All codes and types that have a row, sorted.
     package static var names: [String] { [Self.table, Self.outrankedTable].flatMap(\.keys).sorted() }

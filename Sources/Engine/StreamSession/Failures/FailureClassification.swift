@@ -97,9 +97,14 @@ extension TransportFailure.Phase {
 }
 
 extension RefusalFacts {
+    /// The meaning of the error's code, its type or its status code; nil for an error that names nothing known.
+    package var meaning: ErrorMeaning? {
+        ErrorMeaning(code: self.errorCode, type: self.errorType, statusCode: self.statusCode)
+    }
+
     /// The class of an answer to the upgrade other than 101.
     fileprivate var classOfUpgrade: FailureClass {
-        switch self.classOfCode {
+        switch self.classOfAnswer {
         case .usageLimit: return .usageLimit
         case .throttle: return .throttle
         // Overload answers the request, over either transport.
@@ -108,7 +113,6 @@ extension RefusalFacts {
         }
         switch self.statusCode ?? 0 {
         case 401: return .credential
-        case 429: return .throttle
         case 408: return .transient
         // The codes describe a lasting inability of the server (RFC 9110 sections 15.6.2 and 15.6.6); every other 5xx
         // may pass.
@@ -124,16 +128,8 @@ extension RefusalFacts {
     /// A name that is not known and has no status code is final: it is the server's reason why this request has failed,
     /// and each further request may be charged.
     fileprivate var classOfAnswer: FailureClass? {
-        if let failureClass = self.classOfCode { return failureClass }
-        if let statusCode = self.statusCode { return ErrorMeaning(statusCode: statusCode).failureClass }
-        return self.errorCode?.isEmpty == false ? .fatal : nil
-    }
-
-    /// The class that the error's code or type decides, with precedence over a status code or in its absence.
-    private var classOfCode: FailureClass? {
         if self.usageLimit != nil { return .usageLimit }
-        return ErrorMeaning(code: self.errorCode, type: self.errorType, hasStatusCode: self.statusCode != nil)?
-            .failureClass
+        return self.meaning?.failureClass ?? (self.errorCode?.isEmpty == false ? .fatal : nil)
     }
 }
 

@@ -11,10 +11,11 @@ extension FailureCode {
             FailureRow(
                 .fatal, .validation, user: true, report: true, "The request cannot be sent as it is\(.detail)",
                 "Correct the address, the fields or the body of the request.")
-        // It concerns no attempt; `retryAfter` decides the retry.
+        // It concerns no attempt. The time is that of the breaker's default, where the failure has none.
         case .circuitOpen:
             FailureRow(
-                .fatal, .network, .afterNetworkFailure, "The request was not tried, because those before it failed",
+                .fatal, .network, .retryWithBackoff(afterSeconds: 60),
+                "The request was not tried, because those before it failed",
                 "Try again in \(.wait).")
         case .shutDown:
             FailureRow(

@@ -21,8 +21,7 @@ extension ChappieTransportFailure {
             // Status code 101 with a wrong field is no refusal.
             self.details.statusCode.flatMap { $0 == 101 ? nil : ErrorMeaning(statusCode: $0).facts }
                 ?? self.code.kind.row.facts
-        case .circuitOpen:
-            ErrorFacts(.network, .retryWithBackoff(afterSeconds: self.details.retryAfter?.seconds ?? 60))
+        case .circuitOpen: self.code.kind.row.facts.waiting(for: self.details.retryAfter)
         // Until the installation or the sandbox is changed, no later request can succeed.
         case .unavailable where self.environmentFault == .socket:
             ErrorFacts(.internal, requiresUserAction: true, shouldReport: true)

@@ -2,26 +2,12 @@
 package import HTTPProtocol
 
 extension RetryDelay {
-    /// Reads the delay that the text of a refusal states, in milliseconds.
-    ///
-    /// It is that of the member `headers`, which an error event of a WebSocket has, of a last line `retry-after: 3`, or
-    /// of the message of an ordinary rate limit.
-    package static func milliseconds(refusal text: String) -> Int? {
-        if let root = JSONDocumentValue(object: text.utf8) {
-            let headers = root["headers"]?.headerFields ?? []
-            // A date has no meaning without the time at which it came: `refusal(_:stating:)` replaces it.
-            return self.milliseconds(headers: headers.filter { Double(finite: $0.value) != nil }, now: 0)
-                ?? ServerErrorFacts(root: root).retryDelay
-        }
-        return self.milliseconds(line: self.statement(in: text))
-    }
-
     /// Returns the text of a refusal that states a delay which the server named beside it, in milliseconds.
     ///
     /// JSON gets it where an error event of a WebSocket has it: `"headers":{"retry-after":"3"}`. Any other text, such as a
     /// page or none, gets a last line. A text that states it already is returned unchanged.
     package static func refusal(_ text: String, stating milliseconds: Int) -> String {
-        guard self.milliseconds(refusal: text) != milliseconds else { return text }
+        guard RefusalText(text).retryAfter != .milliseconds(milliseconds) else { return text }
         let seconds =
             milliseconds.isMultiple(of: 1_000) ? "\(milliseconds / 1_000)" : "\(Double(milliseconds) / 1_000)"
         guard var object = try? JSONObjectText(Array(text.utf8)) else {
@@ -51,14 +37,46 @@ extension RetryDelay {
     private static let linePrefix = "retry-after: "
 
     /// Returns the last line of a text, and the end of the line before it, if it states a delay; empty otherwise.
-    private static func statement(in text: String) -> Substring {
+    fileprivate static func statement(in text: String) -> Substring {
         let start = text.utf8.lastIndex(of: UInt8(ascii: "\n")) ?? text.startIndex
         return self.milliseconds(line: text[start...]) == nil ? text[text.endIndex...] : text[start...]
     }
 
-    private static func milliseconds(line: Substring) -> Int? {
+    fileprivate static func milliseconds(line: Substring) -> Int? {
         let words = Substring(line.utf8.drop { $0 == UInt8(ascii: "\n") })
         guard words.hasPrefix(self.linePrefix) else { return nil }
         return Double(finite: String(words.dropFirst(self.linePrefix.count))).flatMap { self.positive($0 * 1_000) }
+    }
+}
+
+/// The text of a refusal, read once.
+package struct RefusalText {
+    /// The facts about the error; nil for a text without any.
+    package let error: ServerErrorFacts?
+    /// The delay that the text states.
+    ///
+    /// It is that of the member `headers`, which an error event of a WebSocket has, of a last line `retry-after: 3`, or
+    /// of the message of an ordinary rate limit.
+    package let retryAfter: Duration?
+    /// The text for a person, without the delay that `refusal(_:stating:)` adds.
+    package let words: String
+
+    /// Reads a text.
+    package init(_ text: String) {
+        guard let root = JSONDocumentValue(object: text.utf8) else {
+            self.error = nil
+            self.retryAfter = RetryDelay.milliseconds(line: RetryDelay.statement(in: text)).map { .milliseconds($0) }
+            let own = RetryDelay.withoutStatement(text)
+            self.words = ServerErrorFacts.words(inJSON: own.utf8) ?? own
+            return
+        }
+        let error = ServerErrorFacts(root: root)
+        self.error = error
+        // A date has no meaning without the time at which it came: `refusal(_:stating:)` replaces it.
+        let headers = root["headers"]?.headerFields.filter { Double(finite: $0.value) != nil } ?? []
+        self.retryAfter = (RetryDelay.milliseconds(headers: headers, now: 0) ?? error.retryDelay).map {
+            .milliseconds($0)
+        }
+        self.words = root.wordsForPeople ?? RetryDelay.withoutStatement(text)
     }
 }

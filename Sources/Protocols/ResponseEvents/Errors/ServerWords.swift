@@ -21,7 +21,8 @@ extension ServerErrorFacts {
 }
 
 extension JSONDocumentValue {
-    fileprivate var wordsForPeople: String? { self.wordsOfError ?? self["title"]?.nonEmptyString }
+    /// The readable text of a refusal's body that is an object; nil when it has none.
+    var wordsForPeople: String? { self.wordsOfError ?? self["title"]?.nonEmptyString }
 
     /// The text with which an object states an error, in any of the shapes of a refusal's body; nil for any other object.
     var wordsOfError: String? {

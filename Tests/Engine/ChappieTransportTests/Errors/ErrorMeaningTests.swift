@@ -25,7 +25,7 @@ import Testing
             ChappieResponse(id: nil, status: "failed", errorCode: name))
         for failure in [AttemptFailure.responseFailed, AttemptFailure.errorEvent] {
             // What is not known is the caller's decision, as the server has responded.
-            guard ErrorMeaning(code: name, hasStatusCode: false) != nil else { break }
+            guard ErrorMeaning(code: name) != nil else { break }
             let failureClass = failure(RefusalFacts(errorCode: name)).failureClass
             #expect(error.retryGuidance == Self.guidance(after: failureClass))
         }
@@ -77,13 +77,13 @@ import Testing
         let outcome = await fixture.run()
         guard case .reauthenticationRequired? = outcome.clientError else {
             #expect(outcome.clientError != nil)
-            let isKnown = ErrorMeaning(code: name, hasStatusCode: false) != nil || name.isEmpty && isResponse
+            let isKnown = ErrorMeaning(code: name) != nil || name.isEmpty && isResponse
             #expect((outcome.report.attempts.count > 1) == (isKnown && outcome.clientError?.isRetryable == true))
             return
         }
         // A fresh credential was refused as well.
         #expect(outcome.report.attempts.count == 2)
-        #expect(ErrorMeaning(code: name, hasStatusCode: false)?.failureClass == .credential)
+        #expect(ErrorMeaning(code: name)?.failureClass == .credential)
     }
 
     @Test(arguments: ["usage_limit_reached", "usage_not_included", "insufficient_quota", "slow_down", "", "tokens"])

@@ -97,7 +97,7 @@ import Testing
 
     @Test(arguments: ["api_error", "1500", "399", "600", ""])
     func nameWithoutAKnownStatusCodeHasNoMeaning(name: String) {
-        #expect(ErrorMeaning(code: name, hasStatusCode: false) == nil)
+        #expect(ErrorMeaning(code: name) == nil)
     }
 
     @Test(

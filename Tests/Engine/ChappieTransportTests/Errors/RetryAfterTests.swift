@@ -151,10 +151,10 @@ private enum Way: CaseIterable, Sendable {
             "", "x", "x\n", "{}", "[]", #"{"headers":{"a":"b"}}"#, #"{"headers":[]}"#, "{\"cut", "retry-after: x",
         ] {
             let text = RetryDelay.refusal(body, stating: milliseconds)
-            #expect(RetryDelay.milliseconds(refusal: text) == milliseconds, "\(text)")
+            #expect(RefusalText(text).retryAfter == .milliseconds(milliseconds), "\(text)")
             #expect(RetryDelay.refusal(text, stating: milliseconds) == text)
         }
-        #expect(RetryDelay.milliseconds(refusal: "retry-after: 3\nmore") == nil)
+        #expect(RefusalText("retry-after: 3\nmore").retryAfter == nil)
     }
 
     // MARK: The wait

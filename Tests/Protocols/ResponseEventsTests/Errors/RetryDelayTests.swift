@@ -100,7 +100,7 @@ import Testing
 
     @Test(arguments: ["retry-after: 0", #"{"headers":{"Retry-After":"0"}}"#, "slow\nretry-after: -1"])
     func refusalThatStatesNoWaitStatesNoDelay(text: String) {
-        #expect(RetryDelay.milliseconds(refusal: text) == nil)
+        #expect(RefusalText(text).retryAfter == nil)
         #expect(RetryDelay.withoutStatement(text) == text || text.hasPrefix("{"))
     }
 

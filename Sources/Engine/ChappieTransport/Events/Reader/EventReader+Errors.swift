@@ -46,7 +46,8 @@ extension EventReader {
 
     /// Returns the category of a failed attempt's error; `now` is the present time.
     func category(of failure: AttemptFailure, of attempts: AttemptPair, at now: Duration) -> ChappieErrorCategory {
-        self.evidence.error(for: failure, self.circumstances(of: attempts, at: now)).category
+        failure.refusal?.meaning?.facts.category
+            ?? self.evidence.error(for: failure, self.circumstances(of: attempts, at: now)).category
     }
 
     // MARK: Attempts
