@@ -93,7 +93,8 @@ let package = Package(
         .target(
             name: "ChappieSignIn",
             dependencies: [
-                "Chappie", "ChappieTransport", "PlatformC", "PlatformFoundation", "StreamTransport", "TransportSurface",
+                "Chappie", "ChappieTransport", "PlatformC", "PlatformFoundation", "StreamSession", "StreamTransport",
+                "TransportSurface",
             ],
             swiftSettings: memorySafeSettings),
         .target(

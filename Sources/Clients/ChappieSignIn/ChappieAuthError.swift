@@ -1,4 +1,5 @@
 public import PlatformFoundation
+import StreamSession
 
 /// The failure of a sign-in, or of the exchange of a token.
 ///
@@ -63,30 +64,24 @@ extension ChappieAuthError {
     }
 
     /// The category of the failure.
-    public var category: ChappieErrorCategory {
-        switch self {
-        case .expiredDeviceCode, .cancelledSignIn, .pollingTimeout, .callbackTimeout, .missingRefreshToken: .auth
-        case .networkFailure: .network
-        case .tokenExchangeFailed(let statusCode, _):
-            switch statusCode {
-            case 400, 401, 403: .auth
-            case 429: .rateLimit
-            case 500...: .server
-            default: .validation
-            }
-        case .authorizationDenied: .permission
-        case .secureRandomFailed: .internal
-        case .invalidResponse: .server
-        case .unknown: .validation
-        }
-    }
+    public var category: ChappieErrorCategory { self.facts.category }
 
     /// Indicates whether the same call may succeed later without any change.
-    public var isRetryable: Bool {
+    public var isRetryable: Bool { self.facts.retryGuidance != .none }
+
+    private var facts: ErrorFacts {
         switch self {
-        case .networkFailure: true
-        case .tokenExchangeFailed(let statusCode, _): statusCode == 408 || statusCode == 429 || statusCode >= 500
-        default: false
+        case .expiredDeviceCode, .cancelledSignIn, .pollingTimeout, .callbackTimeout, .missingRefreshToken,
+            .tokenExchangeFailed(400, _), .tokenExchangeFailed(401, _), .tokenExchangeFailed(403, _):
+            ErrorFacts(.auth)
+        case .networkFailure: ErrorFacts(.network, .afterNetworkFailure)
+        case .tokenExchangeFailed(408, _): ErrorFacts(.validation, .afterServerFailure)
+        case .tokenExchangeFailed(429, _): ErrorFacts(.rateLimit, .afterRateLimit)
+        case .tokenExchangeFailed(500..., _): ErrorFacts(.server, .afterServerFailure)
+        case .tokenExchangeFailed, .unknown: ErrorFacts(.validation)
+        case .authorizationDenied: ErrorFacts(.permission)
+        case .secureRandomFailed: ErrorFacts(.internal)
+        case .invalidResponse: ErrorFacts(.server)
         }
     }
 

@@ -1,6 +1,7 @@
 // The errors of a storage: they contain paths and numbers, but no content of the files.
 import PlatformC
 public import PlatformFoundation
+import StreamSession
 
 /// The reason for which credentials cannot be read or stored.
 ///
@@ -43,20 +44,19 @@ extension ChappieCredentialStorageError {
     }
 
     /// The category of the failure.
-    public var category: ChappieErrorCategory {
-        switch self {
-        case .insecurePermissions, .foreignOwner, .notAFile: .permission
-        case .unreadable, .unknownVersion, .otherAccount, .invalidAccountName: .validation
-        case .systemCallFailed(_, _, let code): code == EACCES || code == EPERM ? .permission : .internal
-        case .locked: .internal
-        }
-    }
+    public var category: ChappieErrorCategory { self.facts.category }
 
     /// Indicates whether the same call may succeed later without any change.
-    public var isRetryable: Bool {
+    public var isRetryable: Bool { self.facts.retryGuidance != .none }
+
+    private var facts: ErrorFacts {
         switch self {
-        case .locked: true
-        default: false
+        case .insecurePermissions, .foreignOwner, .notAFile, .systemCallFailed(_, _, EACCES),
+            .systemCallFailed(_, _, EPERM):
+            ErrorFacts(.permission)
+        case .unreadable, .unknownVersion, .otherAccount, .invalidAccountName: ErrorFacts(.validation)
+        case .systemCallFailed: ErrorFacts(.internal)
+        case .locked: ErrorFacts(.internal, .afterNetworkFailure)
         }
     }
 }
