@@ -138,15 +138,9 @@ struct DocumentFetch {
         var evidence = self.evidence
         let head = ResponseHead(statusCode: answer.statusCode, fields: answer.fields)
         let failure = AttemptFailure.httpStatus(evidence.refusal(answer.body, of: head, known: UsageLimits()))
-        let kind: TurnFailure.Kind =
-            switch failure.failureClass {
-            case .credential: .credential
-            case .usageLimit: .usageLimit
-            default: .fatal
-            }
         let error = evidence.error(
-            for: TurnFailure(kind, failure), self.circumstances(attempt), redaction: redaction, deliveredText: "")
-        return (error, kind == .credential)
+            for: .failed(failure), self.circumstances(attempt), redaction: redaction, deliveredText: "")
+        return (error, failure.failureClass == .credential)
     }
 
     private func error(_ failure: AttemptFailure, _ evidence: FailureEvidence, attempt: Int) -> ChappieClientError {

@@ -187,11 +187,14 @@ struct FailureEvidence {
         for failure: TurnFailure, _ circumstances: Circumstances, redaction: SecretRedaction,
         deliveredText: @autoclosure () -> String
     ) -> any Error {
-        switch failure.kind {
-        case .cancelled:
-            return CancellationError()
-        case .diverged:
-            return ChappieClientError.streamingTransportReplayDiverged(deliveredText())
+        let cause: AttemptFailure
+        switch failure {
+        case .cancelled: return CancellationError()
+        case .diverged: return ChappieClientError.streamingTransportReplayDiverged(deliveredText())
+        case .rejected: return ChappieClientError.invalidResponse
+        case .failed(let failure): cause = failure
+        }
+        switch cause.failureClass {
         case .usageLimit:
             // A quota or a plan without access is no temporary limit: the server's answer describes it best.
             if let limit = self.facts.usageLimit, limit.type == ChappieUsageLimit.reachedType {
@@ -199,20 +202,21 @@ struct FailureEvidence {
             }
         case .credential:
             // RFC 9110 section 15.5.2.
-            let reason = failure.failure?.refusal?.errorCode ?? self.refusalWords(redaction)
+            let reason = cause.refusal?.errorCode ?? self.refusalWords(redaction)
             return ChappieClientError.reauthenticationRequired(
                 reason ?? ReauthenticationReason.rejected.rawValue)
-        case .throttled, .exhausted, .fatal, .notRecovered:
+        case .fatal:
+            if case .transport(let failure) = cause, failure.cause == .cancelled { return CancellationError() }
+        case .definite, .probable, .offline, .transient, .server, .size, .throttle:
             break
         }
-        guard let cause = failure.failure else { return ChappieClientError.invalidResponse }
         return self.error(for: cause, circumstances)
     }
 
     /// Returns the server's message beside a turn's error: that of a refused credential, of which the error has the
     /// code, or else the error's own; nil when there is none.
     func serverMessage(for failure: TurnFailure, _ error: any Error, redaction: SecretRedaction) -> String? {
-        let words = failure.kind == .credential ? self.refusalWords(redaction) : nil
+        let words = failure.cause?.failureClass == .credential ? self.refusalWords(redaction) : nil
         return words ?? (error as? ChappieClientError)?.serverMessage
     }
 

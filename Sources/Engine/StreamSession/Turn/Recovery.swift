@@ -35,7 +35,7 @@ struct Recovery: Sendable {
         /// The next attempt begins with another credential.
         case refreshCredential(then: TurnStateMachine.Opening)
         /// The turn ends.
-        case fail(TurnFailure.Kind, AttemptFailure)
+        case fail(AttemptFailure)
     }
 
     /// The turn's findings about the WebSocket for later turns.
@@ -73,8 +73,8 @@ struct Recovery: Sendable {
     private var provenTransports: Set<ChappieTransportKind> = []
     /// The failure that caused the credential's replacement, which happens once.
     private(set) var refusedCredential: AttemptFailure?
-    /// The failure before the newest delay, as the end of the turn.
-    private(set) var failureBeforeDelay: TurnFailure?
+    /// The failure before the newest delay.
+    private(set) var failureBeforeDelay: AttemptFailure?
     /// The reason why the turn left the WebSocket.
     private(set) var fallbackReason: AttemptFailure?
     /// The class of the failure of an upgrade that the turn did not wait for.
@@ -157,16 +157,10 @@ struct Recovery: Sendable {
             return self.refreshCredential(broken)
         case .throttle:
             return self.waitForRateLimit(broken)
-        case .usageLimit:
-            guard self.policy.rateLimit.outlasts(broken.failure.usageLimit) else {
-                return .fail(.usageLimit, broken.failure)
-            }
+        case .usageLimit where self.policy.rateLimit.outlasts(broken.failure.usageLimit):
             return self.waitForRateLimit(broken)
-        case .fatal:
-            if case .transport(let failure) = broken.failure, failure.cause == .cancelled {
-                return .fail(.cancelled, broken.failure)
-            }
-            return .fail(.fatal, broken.failure)
+        case .usageLimit, .fatal:
+            return .fail(broken.failure)
         }
     }
 
@@ -194,22 +188,20 @@ struct Recovery: Sendable {
         let limit = self.policy.retryLimit(on: broken.transport)
         let reason = TurnStateMachine.Opening.Reason.reconnect(retry: retry.number, limit: limit, broken.failure)
         guard let opening = broken.opening(on: broken.transport, reason) else {
-            return .fail(.notRecovered, broken.failure)
+            return .fail(broken.failure)
         }
         switch broken.transport {
         case .webSocket: self.onWebSocket.spend(failureClass)
         case .httpSSE: self.onHTTP.spend(failureClass)
         }
-        self.failureBeforeDelay = TurnFailure(.exhausted, broken.failure)
+        self.failureBeforeDelay = broken.failure
         return .wait(delay, then: opening)
     }
 
     /// Decides what follows when there is no other attempt on this transport.
     private mutating func leaveTransport(_ broken: BrokenAttempt, _ failureClass: FailureClass) -> Decision {
-        let retriesAreSpent = failureClass != .definite && failureClass != .size
-        let kind: TurnFailure.Kind = retriesAreSpent ? .exhausted : .fatal
         guard broken.transport == .webSocket, self.policy.streaming.fallsBackToHTTPSSE else {
-            return .fail(kind, broken.failure)
+            return .fail(broken.failure)
         }
         switch failureClass.fallback {
         case .atOnce: self.verdict = .condemned
@@ -217,10 +209,10 @@ struct Recovery: Sendable {
         case .afterRetries:
             // Retries that a server's failures have used up are no evidence about the WebSocket.
             if self.onWebSocket.doubts == self.onWebSocket.count { self.verdict = .condemnedIfHTTPAnswers }
-        case .never: return .fail(kind, broken.failure)
+        case .never: return .fail(broken.failure)
         }
         guard let opening = broken.opening(on: .httpSSE, .fallBack(broken.failure)) else {
-            return .fail(.notRecovered, broken.failure)
+            return .fail(broken.failure)
         }
         self.fallbackReason = broken.failure
         return .open(opening)
@@ -228,22 +220,21 @@ struct Recovery: Sendable {
 
     private mutating func refreshCredential(_ broken: BrokenAttempt) -> Decision {
         guard self.refusedCredential == nil, let opening = broken.opening(on: broken.transport, .credential) else {
-            return .fail(.credential, broken.failure)
+            return .fail(broken.failure)
         }
         self.refusedCredential = broken.failure
         return .refreshCredential(then: opening)
     }
 
     private mutating func waitForRateLimit(_ broken: BrokenAttempt) -> Decision {
-        let kind: TurnFailure.Kind = broken.failure.usageLimit == nil ? .throttled : .usageLimit
         let retry = self.rateLimitCount + 1
         let reason = TurnStateMachine.Opening.Reason.rateLimit(
             retry: retry, limit: self.policy.rateLimit.maxRetries, broken.failure)
         guard let delay = self.policy.rateLimit.delay(beforeRetry: retry, after: broken.failure),
             let opening = broken.opening(on: broken.transport, reason)
-        else { return .fail(kind, broken.failure) }
+        else { return .fail(broken.failure) }
         self.rateLimitCount = retry
-        self.failureBeforeDelay = TurnFailure(kind, broken.failure)
+        self.failureBeforeDelay = broken.failure
         return .wait(delay, then: opening)
     }
 }

@@ -128,36 +128,17 @@ extension TurnStateMachine {
     }
 }
 
-/// The reason for a turn's failure.
-package struct TurnFailure: Error, Equatable, Sendable {
-    /// The kind of a turn's end, by which the engine's public errors are chosen.
-    package enum Kind: String, Sendable, Equatable, CaseIterable {
-        /// The retries are used up.
-        case exhausted
-        /// A replay contradicts the delivered output.
-        case diverged
-        /// Another attempt would fail in the same way.
-        case fatal
-        /// The server still asks for fewer requests.
-        case throttled
-        /// The account's usage is spent.
-        case usageLimit
-        /// The credential is not accepted.
-        case credential
-        /// The policy forbids sending the request again, which is the only remaining recovery.
-        case notRecovered
-        /// The consumer has gone.
-        case cancelled
-    }
+/// The reason for a turn's failure, by which the engine's public errors are chosen.
+package enum TurnFailure: Error, Equatable, Sendable {
+    /// The consumer has gone.
+    case cancelled
+    /// A replay contradicts the delivered output.
+    case diverged
+    /// The complete response is contradictory in itself.
+    case rejected
+    /// The last attempt has failed, and none follows it; the failure's class says what the caller can do.
+    case failed(AttemptFailure)
 
-    /// The kind of the turn's end.
-    package let kind: Kind
-    /// The last attempt's failure; nil for a divergence and for a cancelled turn.
-    package let failure: AttemptFailure?
-
-    /// Creates a failure.
-    package init(_ kind: Kind, _ failure: AttemptFailure? = nil) {
-        self.kind = kind
-        self.failure = failure
-    }
+    /// The last attempt's failure; nil for any other reason.
+    package var cause: AttemptFailure? { if case .failed(let failure) = self { failure } else { nil } }
 }

@@ -257,7 +257,7 @@ extension TurnStateMachine {
             return self.ignoreStale()
         }
         guard let failure = self.recovery.failureBeforeDelay else { preconditionFailure("a delay follows a failure") }
-        return self.fail(failure.kind, failure.failure)
+        return self.fail(.failed(failure))
     }
 
     /// Records that the credential's replacement is over; `changed` says whether there is another one.
@@ -266,13 +266,15 @@ extension TurnStateMachine {
             // The turn has been cancelled in the meantime.
             return self.ignoreStale()
         }
-        return changed ? self.open(opening) : self.fail(.credential, self.recovery.refusedCredential)
+        guard !changed else { return self.open(opening) }
+        guard let refusal = self.recovery.refusedCredential else { preconditionFailure("a refusal comes before") }
+        return self.fail(.failed(refusal))
     }
 
     /// Records that the server has completed the response.
     package mutating func completed(attempt: Int) -> Action {
         guard self.isReading(attempt) else { return .ignore }
-        guard self.delivery.finish() == .whole else { return self.fail(.diverged, nil) }
+        guard self.delivery.finish() == .whole else { return self.fail(.diverged) }
         self.state = .completed
         return .finish
     }
@@ -280,7 +282,7 @@ extension TurnStateMachine {
     /// Ends the turn because the completed response is contradictory.
     package mutating func rejected(attempt: Int) -> Action {
         guard self.isReading(attempt) else { return .ignore }
-        return self.fail(.fatal, nil)
+        return self.fail(.rejected)
     }
 
     /// Ends the turn because the consumer has gone, or does not want more.
@@ -289,9 +291,9 @@ extension TurnStateMachine {
         case .connecting(_, .httpSSE):
             // A POST is sent with its attempt.
             if !self.asksBeforeSending || self.request >= .onItsWay { self.request.reach(.sent) }
-            return self.fail(.cancelled, nil)
+            return self.fail(.cancelled)
         case .idle, .connecting, .racing, .exchanging, .backingOff, .refreshing:
-            return self.fail(.cancelled, nil)
+            return self.fail(.cancelled)
         case .completed, .failed:
             // The end may be on its way to a consumer that cancels.
             return .ignore
@@ -312,7 +314,7 @@ extension TurnStateMachine {
             return self.decide(failure, on: transport, jitter: jitter)
 
         case .racing(let race) where race.isAbout(attempt):
-            if failure == .timeout(.total) { return self.fail(.fatal, failure) }
+            if failure == .timeout(.total) { return self.fail(.failed(failure)) }
             return self.failed(failure, of: attempt, in: race, jitter: jitter)
 
         case .exchanging(let exchange) where exchange.attempt == attempt:
@@ -322,7 +324,7 @@ extension TurnStateMachine {
 
         case .backingOff(let opening) where opening.attempt == attempt && failure == .timeout(.total),
             .refreshing(let opening) where opening.attempt == attempt && failure == .timeout(.total):
-            return self.fail(.fatal, failure)
+            return self.fail(.failed(failure))
 
         case .idle, .connecting, .racing, .exchanging, .backingOff, .refreshing, .completed, .failed:
             // A connection that was given up still reports its end.
@@ -342,7 +344,7 @@ extension TurnStateMachine {
     ) -> Action {
         guard self.isReading(attempt) else { return .ignore }
         // This response will not repeat the delivered output of another.
-        guard self.delivery.beginSuccessor(after: previousResponseID) else { return self.fail(.diverged, nil) }
+        guard self.delivery.beginSuccessor(after: previousResponseID) else { return self.fail(.diverged) }
         self.update(attempt) { $0.isComplete = isComplete }
         return .ignore
     }
@@ -418,7 +420,7 @@ extension TurnStateMachine {
         guard self.isReading(attempt), self.delivery.isContradicted(by: number, fingerprint: fingerprint) else {
             return nil
         }
-        return self.fail(.diverged, nil)
+        return self.fail(.diverged)
     }
 
     /// Judges an event of the response, for which `Delivery.isRepeated` must be false.
@@ -437,7 +439,7 @@ extension TurnStateMachine {
         case .read: return .read
         case .readBehindGap: return .readBehindGap
         case .skip: return .skip
-        case .diverges: return .end(nil, self.fail(.diverged, nil))
+        case .diverges: return .end(nil, self.fail(.diverged))
         case .fails(let failure): return .end(failure, self.failed(failure, attempt: attempt, jitter: 0.5))
         }
     }
@@ -466,7 +468,7 @@ extension TurnStateMachine {
         case .condemned, .background:
             return self.open(Opening(attempt: 1, transport: .httpSSE, reason: .first))
         case .requestTooLarge:
-            guard self.policy.streaming.fallsBackToHTTPSSE else { return self.fail(.fatal, .requestTooLarge) }
+            guard self.policy.streaming.fallsBackToHTTPSSE else { return self.fail(.failed(.requestTooLarge)) }
             self.recovery.leftWebSocket(because: .requestTooLarge)
             return self.open(Opening(attempt: 1, transport: .httpSSE, reason: .fallBack(.requestTooLarge)))
         }
@@ -507,15 +509,15 @@ extension TurnStateMachine {
         switch admission {
         case .deliver(let offset): return .deliver(from: offset)
         case .swallow: return .ignore
-        case .diverged: return self.fail(.diverged, nil)
-        case .tooMuch: return self.fail(.fatal, .outputTooLarge(limit: self.outputByteCountLimit))
+        case .diverged: return self.fail(.diverged)
+        case .tooMuch: return self.fail(.failed(.outputTooLarge(limit: self.outputByteCountLimit)))
         }
     }
 
     /// Ends the turn with an error.
-    private mutating func fail(_ kind: TurnFailure.Kind, _ failure: AttemptFailure?) -> Action {
+    private mutating func fail(_ failure: TurnFailure) -> Action {
         self.state = .failed
-        return .fail(TurnFailure(kind, failure))
+        return .fail(failure)
     }
 
     // MARK: Failures
@@ -573,11 +575,11 @@ extension TurnStateMachine {
         case .refreshCredential(let opening):
             self.state = .refreshing(opening)
             return .refreshCredential(then: opening)
-        case .fail(.fatal, .responseIncomplete) where !self.delivery.isCaughtUp:
+        case .fail(.responseIncomplete) where !self.delivery.isCaughtUp:
             // The turn ends: this response will not repeat the delivered output of another.
-            return self.fail(.diverged, nil)
-        case .fail(let kind, let failure):
-            return self.fail(kind, failure)
+            return self.fail(.diverged)
+        case .fail(let failure):
+            return self.fail(.failed(failure))
         }
     }
 

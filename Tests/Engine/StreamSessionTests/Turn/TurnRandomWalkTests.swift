@@ -17,7 +17,7 @@ import Testing
             endings.insert(walk.ending)
             random = walk.random
         }
-        #expect(endings.isSuperset(of: ["finished", "exhausted", "fatal", "throttled", "usageLimit", "credential"]))
+        #expect(endings.isSuperset(of: ["finished", "transient", "fatal", "throttle", "usageLimit", "credential"]))
     }
 
     /// Servers that change their answer: a turn diverges, or the change cannot be detected.
@@ -227,7 +227,7 @@ struct RandomWalk: ~Copyable {
     private mutating func end(_ action: TurnStateMachine.Action) throws -> TurnStateMachine.Action? {
         switch action {
         case .finish: self.ending = "finished"
-        case .fail(let failure): self.ending = failure.kind.rawValue
+        case .fail(let failure): self.ending = failure.cause?.failureClass.rawValue ?? "\(failure)"
         case .open, .openHedge, .release, .park, .send, .receive, .deliver, .wait, .refreshCredential, .ignore:
             throw BrokenPromise(what: "\(action) instead of an end")
         }

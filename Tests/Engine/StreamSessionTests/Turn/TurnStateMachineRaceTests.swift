@@ -152,7 +152,7 @@ import Testing
         if isReleased { _ = machine.ready(attempt: 2) }
         #expect(
             machine.failed(.timeout(.total), attempt: attempt, jitter: 0)
-                == .fail(TurnFailure(.fatal, .timeout(.total))))
+                == .fail(.failed(.timeout(.total))))
         #expect(machine.opened(attempt: 1) == .ignore)
         #expect(machine.ready(attempt: 2) == .ignore)
         #expect(machine.opened(attempt: 2) == .ignore)
@@ -160,7 +160,7 @@ import Testing
 
     @Test func aCancelledRaceSendsNothing() {
         var machine = Self.race()
-        #expect(machine.cancelled() == .fail(TurnFailure(.cancelled)))
+        #expect(machine.cancelled() == .fail(.cancelled))
         #expect(machine.opened(attempt: 1) == .ignore)
         #expect(machine.ready(attempt: 2) == .ignore)
         #expect(machine.replaySafety == .notSent)

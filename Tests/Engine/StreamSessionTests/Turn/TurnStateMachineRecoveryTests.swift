@@ -98,7 +98,7 @@ import Testing
     @Test func anotherEventWithTheNumberOfOneBehindOutputIsADivergence() {
         var machine = Self.background(upTo: 4)
         #expect(machine.deltaReceived("Hel", attempt: 1) == .deliver(from: 0))
-        #expect(machine.numbered(3, fingerprint: 1_234, attempt: 1) == .end(nil, .fail(TurnFailure(.diverged))))
+        #expect(machine.numbered(3, fingerprint: 1_234, attempt: 1) == .end(nil, .fail(.diverged)))
         #expect(machine.completed(attempt: 1) == .ignore)
     }
 
@@ -120,7 +120,7 @@ import Testing
             #expect(opening.step == .resume(ResumeCursor(responseID: "resp_1", lastSequenceNumber: 4)))
             #expect(machine.timerFired(attempt: attempt + 1) == .open(opening))
         }
-        #expect(machine.failed(Self.reset, attempt: 6, jitter: 0.5) == .fail(TurnFailure(.exhausted, Self.reset)))
+        #expect(machine.failed(Self.reset, attempt: 6, jitter: 0.5) == .fail(.failed(Self.reset)))
     }
 
     // MARK: Policies
@@ -132,7 +132,7 @@ import Testing
         turn.fail(Self.reset)
         let isAllowed = recovery != .never
         #expect(turn.openings.last?.step == (isAllowed ? .again() : .first))
-        if !isAllowed { #expect(turn.last == .fail(TurnFailure(.notRecovered, Self.reset))) }
+        if !isAllowed { #expect(turn.last == .fail(.failed(Self.reset))) }
     }
 
     @Test(arguments: ChappieRecoveryPolicy.allCases)
@@ -143,7 +143,7 @@ import Testing
         turn.fail(Self.reset)
         let isAllowed = recovery == .verify
         #expect(turn.openings.last?.step == (isAllowed ? .verify() : .first))
-        if !isAllowed { #expect(turn.last == .fail(TurnFailure(.notRecovered, Self.reset))) }
+        if !isAllowed { #expect(turn.last == .fail(.failed(Self.reset))) }
         #expect(turn.machine.replaySafety == .outputDelivered)
     }
 
@@ -176,7 +176,7 @@ import Testing
         turn.fail(failure)
         if statusCode == 401 { turn.refresh(changed: true) }
         #expect((turn.openings.count == 2) == isSentAgain)
-        if !isSentAgain { #expect(turn.last == .fail(TurnFailure(.notRecovered, failure))) }
+        if !isSentAgain { #expect(turn.last == .fail(.failed(failure))) }
     }
 
     @Test func retriesThatTheServersFailuresHaveUsedUpCondemnNothing() {
@@ -200,7 +200,7 @@ import Testing
         let cursor = ResumeCursor(responseID: "resp_1", lastSequenceNumber: 1)
         let expected: TurnStateMachine.Action =
             recovery == .never
-            ? .fail(TurnFailure(.notRecovered, Self.reset))
+            ? .fail(.failed(Self.reset))
             : .wait(.milliseconds(200), then: Self.next(.resume(cursor)))
         #expect(machine.failed(Self.reset, attempt: 1, jitter: 0.5) == expected)
     }
@@ -244,12 +244,12 @@ import Testing
     @Test func answeredRequestIsNotALoss() {
         var machine = Self.lent()
         let failure = AttemptFailure.errorEvent(RefusalFacts(statusCode: 400))
-        #expect(machine.failed(failure, attempt: 1, jitter: 0.5) == .fail(TurnFailure(.fatal, failure)))
+        #expect(machine.failed(failure, attempt: 1, jitter: 0.5) == .fail(.failed(failure)))
     }
 
     @Test func possiblySentRequestIsNotRepeatedWithoutRecovery() {
         var machine = Self.lent(.never)
-        #expect(machine.failed(Self.reset, attempt: 1, jitter: 0.5) == .fail(TurnFailure(.notRecovered, Self.reset)))
+        #expect(machine.failed(Self.reset, attempt: 1, jitter: 0.5) == .fail(.failed(Self.reset)))
     }
 
     // MARK: Items that are carried

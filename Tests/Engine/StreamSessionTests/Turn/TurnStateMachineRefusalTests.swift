@@ -29,7 +29,7 @@ import Testing
                         reason: .rateLimit(retry: 2, limit: 2, Self.throttled()), step: .again()))
         )
         turn.fail(Self.throttled())
-        #expect(turn.last == .fail(TurnFailure(.throttled, Self.throttled())))
+        #expect(turn.last == .fail(.failed(Self.throttled())))
         #expect(turn.waits == [.seconds(1), .milliseconds(200), .seconds(2)])
         #expect(turn.machine.reconnectCount == 3)
     }
@@ -49,7 +49,7 @@ import Testing
             turn.fail(inBand)
         }
         #expect(turn.openings.map(\.transport) == [.webSocket, .webSocket, .webSocket])
-        #expect(turn.last == .fail(TurnFailure(.throttled, inBand)))
+        #expect(turn.last == .fail(.failed(inBand)))
     }
 
     @Test func withoutRateLimitRetriesTheFirstThrottlingIsTheEnd() {
@@ -57,7 +57,7 @@ import Testing
             ChappieStreamingTransportPolicy(prefersWebSocket: false),
             rateLimit: ChappieRateLimitBackoffPolicy(maxRetries: 0))
         turn.fail(Self.throttled())
-        #expect(turn.last == .fail(TurnFailure(.throttled, Self.throttled())))
+        #expect(turn.last == .fail(.failed(Self.throttled())))
     }
 
     @Test func aSpentUsageLimitIsNotTriedAgain() {
@@ -68,7 +68,7 @@ import Testing
         ] {
             var turn = ScriptedTurn()
             turn.fail(failure)
-            #expect(turn.last == .fail(TurnFailure(.usageLimit, failure)))
+            #expect(turn.last == .fail(.failed(failure)))
             #expect(turn.waits.isEmpty)
         }
     }
@@ -80,7 +80,7 @@ import Testing
         turn.fail(failure)
         #expect(turn.waits == [.seconds(30), .seconds(30)])
         turn.fail(failure)
-        #expect(turn.last == .fail(TurnFailure(.usageLimit, failure)))
+        #expect(turn.last == .fail(.failed(failure)))
     }
 
     @Test func aRefusedCredentialIsReplacedOnce() {
@@ -93,7 +93,7 @@ import Testing
         #expect(turn.last == .open(opening))
         turn.open()
         turn.fail(.unauthorized)
-        #expect(turn.last == .fail(TurnFailure(.credential, .unauthorized)))
+        #expect(turn.last == .fail(.failed(.unauthorized)))
         #expect(turn.machine.reconnectCount == 1)
     }
 
@@ -102,7 +102,7 @@ import Testing
         var turn = ScriptedTurn(ChappieStreamingTransportPolicy(prefersWebSocket: false))
         turn.fail(refusal)
         turn.refresh(changed: false)
-        #expect(turn.last == .fail(TurnFailure(.credential, refusal)))
+        #expect(turn.last == .fail(.failed(refusal)))
         #expect(turn.machine.attemptCount == 1)
     }
 

@@ -38,7 +38,7 @@ import Testing
         turn.fail(Self.reset)
         turn.open()
         turn.receive("The slow ")
-        #expect(turn.last == .fail(TurnFailure(.diverged)))
+        #expect(turn.last == .fail(.diverged))
         turn.receive("The quick brown")
         #expect(turn.last == .ignore)
         #expect(turn.machine.completed(attempt: 2) == .ignore)
@@ -55,7 +55,7 @@ import Testing
         turn.open()
         turn.receive("The ")
         turn.complete()
-        #expect(turn.last == .fail(TurnFailure(.diverged)))
+        #expect(turn.last == .fail(.diverged))
     }
 
     @Test func aReplayThatIsIncompleteShortDiverges() {
@@ -67,13 +67,13 @@ import Testing
         turn.open()
         turn.receive("The ")
         turn.fail(incomplete)
-        #expect(turn.last == .fail(TurnFailure(.diverged)))
+        #expect(turn.last == .fail(.diverged))
 
         var other = ScriptedTurn()
         other.open()
         other.receive("The quick ")
         other.fail(incomplete)
-        #expect(other.last == .fail(TurnFailure(.fatal, incomplete)))
+        #expect(other.last == .fail(.failed(incomplete)))
     }
 
     @Test func aToolCallThatDiffersDiverges() {
@@ -83,7 +83,7 @@ import Testing
         turn.fail(Self.reset)
         turn.open()
         #expect(
-            turn.machine.toolCallReceived(.weather(0, arguments: "{}"), attempt: 2) == .fail(TurnFailure(.diverged)))
+            turn.machine.toolCallReceived(.weather(0, arguments: "{}"), attempt: 2) == .fail(.diverged))
     }
 
     @Test func theLedgerSurvivesTheChangeOfTransport() {
@@ -118,7 +118,7 @@ import Testing
         }
         let delays = [200, 400, 800, 1_600, 3_200].map { Duration.milliseconds($0) }
         #expect(turn.waits == delays + delays)
-        #expect(turn.last == .fail(TurnFailure(.exhausted, .timeout(.firstEvent))))
+        #expect(turn.last == .fail(.failed(.timeout(.firstEvent))))
         #expect(
             turn.openings.map(\.transport) == Array(repeating: .webSocket, count: 6)
                 + Array(repeating: .httpSSE, count: 6)
@@ -152,7 +152,7 @@ import Testing
         var turn = ScriptedTurn()
         for _ in 1...4 { turn.fail(Self.offline) }
         #expect(turn.openings.map(\.transport) == [.webSocket, .webSocket, .httpSSE, .httpSSE])
-        #expect(turn.last == .fail(TurnFailure(.exhausted, Self.offline)))
+        #expect(turn.last == .fail(.failed(Self.offline)))
         #expect(turn.machine.condemnsWebSocket == false)
         #expect(turn.machine.replaySafety == .notSent)
         #expect(turn.machine.fallbackReason == Self.offline)
@@ -178,7 +178,7 @@ import Testing
         // No content was carried over HTTP.
         turn.fail(Self.offline)
         turn.fail(Self.offline)
-        #expect(turn.last == .fail(TurnFailure(.exhausted, Self.offline)))
+        #expect(turn.last == .fail(.failed(Self.offline)))
     }
 
     @Test func transportThatManglesContentIsCondemned() {
@@ -210,7 +210,7 @@ import Testing
             turn.open()
             turn.fail(failure)
         }
-        #expect(turn.last == .fail(TurnFailure(.exhausted, failure)))
+        #expect(turn.last == .fail(.failed(failure)))
         #expect(turn.openings.map(\.transport) == Array(repeating: .webSocket, count: 6))
     }
 
@@ -219,13 +219,13 @@ import Testing
         var spent = ScriptedTurn(policy)
         spent.fail(Self.reset)
         spent.fail(Self.reset)
-        #expect(spent.last == .fail(TurnFailure(.exhausted, Self.reset)))
+        #expect(spent.last == .fail(.failed(Self.reset)))
 
         let refusal = AttemptFailure.upgradeStatus(RefusalFacts(statusCode: 404))
         for failure in [refusal, .requestTooLarge] {
             var turn = ScriptedTurn(policy)
             turn.fail(failure)
-            #expect(turn.last == .fail(TurnFailure(.fatal, failure)))
+            #expect(turn.last == .fail(.failed(failure)))
             #expect(turn.machine.condemnsWebSocket == false)
             #expect(turn.machine.fallbackReason == nil)
         }
@@ -236,7 +236,7 @@ import Testing
             TransportFailure(phase: .tls, cause: .certificateRejected(code: 10)))
         var definite = ScriptedTurn(ChappieStreamingTransportPolicy(prefersWebSocket: false))
         definite.fail(certificate)
-        #expect(definite.last == .fail(TurnFailure(.fatal, certificate)))
+        #expect(definite.last == .fail(.failed(certificate)))
 
         var probable = ScriptedTurn(ChappieStreamingTransportPolicy(prefersWebSocket: false))
         probable.fail(Self.refused)
@@ -244,7 +244,7 @@ import Testing
             probable.last
                 == .open(.init(attempt: 2, transport: .httpSSE, reason: .reconnect(retry: 1, limit: 5, Self.refused))))
         probable.fail(Self.refused)
-        #expect(probable.last == .fail(TurnFailure(.exhausted, Self.refused)))
+        #expect(probable.last == .fail(.failed(Self.refused)))
         #expect(probable.machine.condemnsWebSocket == false)
     }
 
@@ -255,7 +255,7 @@ import Testing
         ] {
             var turn = ScriptedTurn(ChappieStreamingTransportPolicy(prefersWebSocket: false))
             turn.fail(failure)
-            #expect(turn.last == .fail(TurnFailure(.fatal, failure)))
+            #expect(turn.last == .fail(.failed(failure)))
             #expect(turn.machine.replaySafety == .sentNoOutput)
         }
     }
@@ -264,7 +264,7 @@ import Testing
         let failure = AttemptFailure.transport(TransportFailure(phase: .stream, cause: .cancelled))
         var turn = ScriptedTurn()
         turn.fail(failure)
-        #expect(turn.last == .fail(TurnFailure(.cancelled, failure)))
+        #expect(turn.last == .fail(.failed(failure)))
     }
 }
 

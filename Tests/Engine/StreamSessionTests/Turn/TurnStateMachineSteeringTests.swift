@@ -35,7 +35,7 @@ import Testing
         #expect(machine.attemptCount == 1)
         // Its replacement holds all of the input: a response that is unknown now was named by the caller.
         #expect(machine.opened(attempt: 1) == .send)
-        #expect(machine.failed(Self.forgotten, attempt: 1, jitter: 0.5) == .fail(TurnFailure(.fatal, Self.forgotten)))
+        #expect(machine.failed(Self.forgotten, attempt: 1, jitter: 0.5) == .fail(.failed(Self.forgotten)))
     }
 
     @Test func forgottenResponseOfTheCallerEndsTheTurn() {
@@ -43,7 +43,7 @@ import Testing
             var machine = Self.exchanging(isLent: isLent)
             machine.eventReceived(attempt: 1)
             #expect(
-                machine.failed(Self.forgotten, attempt: 1, jitter: 0.5) == .fail(TurnFailure(.fatal, Self.forgotten)))
+                machine.failed(Self.forgotten, attempt: 1, jitter: 0.5) == .fail(.failed(Self.forgotten)))
         }
     }
 
@@ -60,13 +60,13 @@ import Testing
         var machine = Self.exchanging(recovery: .resumeOnly)
         machine.continued(attempt: 1)
         #expect(machine.deltaReceived("a", attempt: 1) == .deliver(from: 0))
-        #expect(machine.failed(Self.forgotten, attempt: 1, jitter: 0.5) == .fail(TurnFailure(.fatal, Self.forgotten)))
+        #expect(machine.failed(Self.forgotten, attempt: 1, jitter: 0.5) == .fail(.failed(Self.forgotten)))
     }
 
     @Test func staleContinuationErrorIsIgnored() {
         var machine = Self.exchanging()
         machine.continued(attempt: 7)
-        #expect(machine.failed(Self.forgotten, attempt: 1, jitter: 0.5) == .fail(TurnFailure(.fatal, Self.forgotten)))
+        #expect(machine.failed(Self.forgotten, attempt: 1, jitter: 0.5) == .fail(.failed(Self.forgotten)))
         var other = Self.exchanging()
         other.continued(attempt: 7)
         guard case .wait = other.failed(Self.lost, attempt: 1, jitter: 0.5) else {
@@ -82,7 +82,7 @@ import Testing
     @Test func aRejectedResponseIsTheEnd() {
         var machine = Self.exchanging()
         #expect(machine.rejected(attempt: 0) == .ignore)
-        #expect(machine.rejected(attempt: 1) == .fail(TurnFailure(.fatal)))
+        #expect(machine.rejected(attempt: 1) == .fail(.rejected))
         #expect(machine.rejected(attempt: 1) == .ignore)
         #expect(machine.completed(attempt: 1) == .ignore)
         #expect(machine.replaySafety == .sentNoOutput)
@@ -137,7 +137,7 @@ import Testing
         _ = machine.timerFired(attempt: 2)
         _ = machine.opened(attempt: 2)
         #expect(machine.deltaReceived("one", attempt: 2) == .ignore)
-        #expect(machine.steeredResponseEnded(attempt: 2, isComplete: true) == .fail(TurnFailure(.diverged)))
+        #expect(machine.steeredResponseEnded(attempt: 2, isComplete: true) == .fail(.diverged))
         #expect(machine.steeredResponseEnded(attempt: 2, isComplete: true) == .ignore)
     }
 
@@ -213,12 +213,12 @@ import Testing
 
     @Test func postCancelledDuringWillSendWasNotSent() {
         var machine = Self.asking(.httpSSE)
-        #expect(machine.cancelled() == .fail(TurnFailure(.cancelled)))
+        #expect(machine.cancelled() == .fail(.cancelled))
         #expect(machine.replaySafety == .notSent)
         var other = Self.asking(.httpSSE)
         other.requestSent(attempt: 1)
         #expect(other.replaySafety == .notSent)
-        #expect(other.cancelled() == .fail(TurnFailure(.cancelled)))
+        #expect(other.cancelled() == .fail(.cancelled))
         #expect(other.replaySafety == .sentNoOutput)
     }
 
@@ -229,7 +229,7 @@ import Testing
             TransportFailure(phase: .connect, cause: .unreachable(code: 111)))
         _ = machine.failed(unreachable, attempt: 1, jitter: 0.5)
         _ = machine.timerFired(attempt: 2)
-        #expect(machine.cancelled() == .fail(TurnFailure(.cancelled)))
+        #expect(machine.cancelled() == .fail(.cancelled))
         #expect(machine.replaySafety == .notSent)
     }
 }

@@ -55,12 +55,12 @@ import Testing
         }
         #expect(Self.start(webSocketOnly, .available) == .open(.first(.webSocket)))
         #expect(Self.start(webSocketOnly, .condemned) == .open(.first(.httpSSE)))
-        #expect(Self.start(webSocketOnly, .requestTooLarge) == .fail(TurnFailure(.fatal, .requestTooLarge)))
+        #expect(Self.start(webSocketOnly, .requestTooLarge) == .fail(.failed(.requestTooLarge)))
     }
 
     @Test func aTurnThatWasCancelledDoesNotBegin() {
         var machine = TurnStateMachine(policy: RetryPolicy())
-        #expect(machine.cancelled() == .fail(TurnFailure(.cancelled)))
+        #expect(machine.cancelled() == .fail(.cancelled))
         #expect(machine.started() == .ignore)
         #expect(machine.attemptCount == 0)
     }
@@ -119,7 +119,7 @@ import Testing
     func theTotalTimeIsOver(place: Place) {
         var machine = place.machine
         let expected: TurnStateMachine.Action =
-            place.isFinished ? .ignore : .fail(TurnFailure(.fatal, .timeout(.total)))
+            place.isFinished ? .ignore : .fail(.failed(.timeout(.total)))
         #expect(machine.failed(.timeout(.total), attempt: place.attempt, jitter: 0) == expected)
         #expect(machine.failed(.timeout(.total), attempt: place.attempt, jitter: 0) == .ignore)
         #expect(machine.timerFired(attempt: place.attempt) == .ignore)
@@ -130,7 +130,7 @@ import Testing
     func delayOutlastsTurn(place: Place) {
         var machine = place.machine
         let expected: TurnStateMachine.Action =
-            place == .backingOff ? .fail(TurnFailure(.exhausted, .endedEarly)) : .ignore
+            place == .backingOff ? .fail(.failed(.endedEarly)) : .ignore
         #expect(machine.delayOutlastsTurn(attempt: place.attempt) == expected)
         #expect(machine.delayOutlastsTurn(attempt: place.attempt) == .ignore)
         #expect(machine.timerFired(attempt: place.attempt) == .ignore)
@@ -149,7 +149,7 @@ import Testing
         var machine = place.machine
         let opening = TurnStateMachine.Opening(attempt: 2, transport: .webSocket, reason: .credential)
         let expected: TurnStateMachine.Action =
-            changed ? .open(opening) : .fail(TurnFailure(.credential, .unauthorized))
+            changed ? .open(opening) : .fail(.failed(.unauthorized))
         #expect(
             machine.credentialRefreshed(attempt: place.attempt, changed: changed)
                 == (place == .refreshing ? expected : .ignore))
@@ -159,7 +159,7 @@ import Testing
     @Test(arguments: Place.allCases)
     func cancelled(place: Place) {
         var machine = place.machine
-        #expect(machine.cancelled() == (place.isFinished ? .ignore : .fail(TurnFailure(.cancelled))))
+        #expect(machine.cancelled() == (place.isFinished ? .ignore : .fail(.cancelled)))
         #expect(machine.cancelled() == .ignore)
         #expect(machine.started() == .ignore)
     }

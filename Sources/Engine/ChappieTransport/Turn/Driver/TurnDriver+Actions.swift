@@ -201,14 +201,14 @@ extension TurnDriver {
 
     private func fail(_ failure: TurnFailure) {
         if self.reader.machine.condemnsWebSocket { self.engine.condemnWebSocket() }
-        if failure.kind == .throttled, let delay = failure.failure?.retryAfter {
+        if let cause = failure.cause, cause.failureClass == .throttle, let delay = cause.retryAfter {
             self.engine.queue?.pause(for: min(delay, self.engine.configuration.rateLimitBackoff.maximumDelay))
         }
         let error = self.reader.error(for: failure, of: self.attempts, at: self.now)
         let message = self.reader.evidence.serverMessage(for: failure, error, redaction: self.redaction)
         self.shared.withLock { $0.serverMessage = message }
         let known = error as? ChappieClientError
-        self.closeAttempt(outcome: failure.failure?.tag ?? known?.tag ?? "failed", category: known?.category)
+        self.closeAttempt(outcome: failure.cause?.tag ?? known?.tag ?? "failed", category: known?.category)
         self.end(error)
     }
 
