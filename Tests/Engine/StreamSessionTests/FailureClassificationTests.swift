@@ -68,8 +68,7 @@ import Testing
         ("vector_store_timeout", .server),
         ("internal_server_error", .server),
         ("503", .server),
-        // Codes without a row, and those of a filter, an account or a single member of the request.
-        ("something_new", .fatal),
+        // Codes of a filter, an account or a single member of the request.
         ("content_filter", .fatal),
         ("content_policy_violation", .fatal),
         ("unsupported_value", .fatal),
@@ -126,8 +125,8 @@ import Testing
         #expect(AttemptFailure.errorEvent(refused).failureClass == .credential)
     }
 
-    @Test func aFailedResponseWithoutACodeIsTheServersAndAnErrorEventIsFinal() {
-        for code in [nil, ""] {
+    @Test func aFailedResponseWithoutAKnownCodeIsTheServersAndAnErrorEventIsFinal() {
+        for code in [nil, "", "something_new"] {
             #expect(AttemptFailure.responseFailed(RefusalFacts(errorCode: code)).failureClass == .server)
             #expect(AttemptFailure.errorEvent(RefusalFacts(errorCode: code)).failureClass == .fatal)
         }

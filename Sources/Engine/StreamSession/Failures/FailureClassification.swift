@@ -12,7 +12,7 @@ extension AttemptFailure {
         case .closed(1008, beforeFirstEvent: true): .definite
         case .closed(let code, _): ErrorMeaning(closeCode: Int(code)).failureClass
         case .upgradeStatus(let facts): facts.classOfUpgrade
-        // A response that failed without a name for the reason is the server's failure.
+        // A response that failed for an unknown reason is the server's failure; an error beside it may be about anything.
         case .httpStatus(let facts), .responseFailed(let facts): facts.classOfAnswer ?? .server
         case .errorEvent(let facts): facts.classOfAnswer ?? .fatal
         case .endedWithoutEvent: .probable
@@ -123,13 +123,9 @@ extension RefusalFacts {
     }
 
     /// The class of an answer to the request: a status code of a POST, an error in band, or a failed response; nil for
-    /// one that names nothing.
-    ///
-    /// A name that is not known and has no status code is final: it is the server's reason why this request has failed,
-    /// and each further request may be charged.
+    /// one that names nothing known.
     fileprivate var classOfAnswer: FailureClass? {
-        if self.usageLimit != nil { return .usageLimit }
-        return self.meaning?.failureClass ?? (self.errorCode?.isEmpty == false ? .fatal : nil)
+        self.usageLimit != nil ? .usageLimit : self.meaning?.failureClass
     }
 }
 
