@@ -17,11 +17,11 @@ struct DelayCheck {
     /// Takes the fields.
     init(_ section: FieldSection) { self.section = section }
 
-    /// Reads the delays as they stand, and looks at their range.
+    /// Compares the delay of the fields, and looks at the range of those of messages.
     func runBare() {
-        let delays = [RetryDelay.milliseconds(headers: self.section.fields, now: self.section.now)]
-        for case let delay? in delays + self.section.fields.map({ RetryDelay.milliseconds(message: $0.value) }) {
-            require((0...RetryDelay.maximum).contains(delay), "\(delay) ms is no delay")
+        self.compare(self.section.fields, now: self.section.now)
+        for case let delay? in self.section.fields.map({ RetryDelay.milliseconds(message: $0.value) }) {
+            require((1...RetryDelay.maximum).contains(delay), "\(delay) ms is no delay")
         }
     }
 
@@ -38,7 +38,7 @@ struct DelayCheck {
     /// A plain reading knows bytes; a value with combining characters is only read for what it must not do.
     private func compare(_ fields: [(name: String, value: String)], now: Int) {
         let delay = RetryDelay.milliseconds(headers: fields, now: now)
-        if let delay { require((0...RetryDelay.maximum).contains(delay), "\(delay) ms is no delay") }
+        if let delay { require((1...RetryDelay.maximum).contains(delay), "\(delay) ms is no delay") }
         guard fields.allSatisfy({ ($0.name + $0.value).utf8.allSatisfy { $0 < 0x80 } }) else { return }
         let expected = Self.delay(FieldSection(fields), now: now)
         require(delay == expected, "at \(now) the fields \(fields) mean \(delay as Any), and not \(expected as Any)")
@@ -53,20 +53,20 @@ struct DelayCheck {
     }
 
     private static func delay(_ section: FieldSection, now: Int) -> Int? {
-        if let delay = section.values(named: "retry-after-ms").first.flatMap(PlainText.number) {
+        if let delay = section.values(named: "retry-after-ms").first.flatMap(PlainText.number), delay > 0 {
             return self.whole(delay)
         }
         guard let text = section.values(named: "retry-after").first else { return nil }
         if let seconds = PlainText.number(text) { return self.whole(seconds * 1_000) }
         guard let seconds = PlainDate(text)?.secondsSince1970(now: now) else { return nil }
         let (difference, isOverflow) = seconds.subtractingReportingOverflow(now)
-        if isOverflow { return now > 0 ? 0 : RetryDelay.maximum }
-        return min(max(difference, 0), RetryDelay.maximum / 1_000) * 1_000
+        if isOverflow { return now > 0 ? nil : RetryDelay.maximum }
+        return difference > 0 ? min(difference, RetryDelay.maximum / 1_000) * 1_000 : nil
     }
 
-    /// Rounded up, from 0 to a year.
-    private static func whole(_ milliseconds: Double) -> Int {
-        Int(min(max(ceil(milliseconds), 0), Double(RetryDelay.maximum)))
+    /// Rounded up, to a year at most; nil where nothing is to be waited for.
+    private static func whole(_ milliseconds: Double) -> Int? {
+        milliseconds > 0 ? Int(min(ceil(milliseconds), Double(RetryDelay.maximum))) : nil
     }
 
     // MARK: Dates
@@ -101,7 +101,7 @@ struct DelayCheck {
 
     private func compareMessage(_ message: String) {
         let delay = RetryDelay.milliseconds(message: message)
-        if let delay { require((0...RetryDelay.maximum).contains(delay), "\(delay) ms is no delay") }
+        if let delay { require((1...RetryDelay.maximum).contains(delay), "\(delay) ms is no delay") }
         guard message.utf8.allSatisfy({ $0 < 0x80 }) else { return }
         let expected = Self.delay(of: PlainText.lowercase(message))
         require(delay == expected, "\(message.debugDescription) means \(delay as Any), and not \(expected as Any)")
@@ -116,7 +116,7 @@ struct DelayCheck {
             total = (total ?? 0) + strtod(String(match.1), nil) * unit
             rest = rest[match.range.upperBound...]
         }
-        return total.map { $0.isNaN ? RetryDelay.maximum : self.whole($0) }
+        return total.flatMap { $0.isNaN ? RetryDelay.maximum : self.whole($0) }
     }
 
     private static func unit(_ word: String) -> Double? {
