@@ -81,7 +81,8 @@ import Testing
     // MARK: Events
 
     @Test(arguments: [
-        (#""status":429,"#, 429), (#""status_code":429,"#, 429), ("", nil), (#""status":"503","#, 503),
+        (#""status":429,"#, 429), (#""status_code":429,"#, 429), (#""statusCode":429,"#, 429), ("", nil),
+        (#""status":"503","#, 503),
         (#""status":99,"#, nil), (#""status":1000,"#, nil), (#""status":null,"status_code":500,"#, 500),
         (#""status":-429,"#, nil), (#""status":4e99,"#, nil),
     ])
