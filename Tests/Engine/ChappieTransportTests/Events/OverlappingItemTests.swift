@@ -296,6 +296,29 @@ private struct NamelessMessage {
         #expect(outcome.outcomes.first == "event.contradictory", "\(events)")
     }
 
+    /// Messages without text say nothing; beside another one's text, the list lacks some.
+    @Test(
+        arguments: [
+            "", #","content":null"#, #","content":[]"#, #","content":[{"type":"output_text"}]"#,
+            #","content":[{"type":"output_text","text":null}]"#, #","content":[{"type":"output_text","text":""}]"#,
+        ], [nil, "", "you", "you two"])
+    func messagesThatTheEndLeavesEmptyAreNoContradiction(content: String, next: String?) async {
+        let item = { (id: String, content: String) in
+            #"{"id":"\#(id)","type":"message","role":"assistant"\#(content)}"#
+        }
+        let text = { (text: String) in #","content":[{"type":"output_text","text":"\#(text)"}]"# }
+        var events = [Event.created, Event.text("Hello", at: 0), Event.done(item("m", text("Hello")), at: 0)]
+        var list = [item("m", content)]
+        if let next {
+            if !next.isEmpty { events += [Event.text("you", at: 1)] }
+            list.append(item("n", text(next)))
+        }
+        events.append(Event.completed("r", #","output":[\#(list.joined(separator: ","))]"#))
+        let (outcome, _) = await Self.run([.socket(events)])
+        #expect(outcome.text == (next?.isEmpty == false ? "Helloyou" : "Hello"))
+        #expect(outcome.outcomes == [next?.isEmpty == false ? "event.contradictory" : "completed"], "\(events)")
+    }
+
     /// Two answers that are written at once: the second one is announced when the first has announced an item.
     @Test func responseCreatedAgainBehindAnItemIsAContradiction() async {
         let (outcome, _) = await Self.run([

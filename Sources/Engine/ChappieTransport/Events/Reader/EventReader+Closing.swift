@@ -115,17 +115,19 @@ extension EventReader {
 
     /// Compares a complete response, which repeats all texts of all items, if it lists any; some servers omit reasoning.
     ///
-    /// Its items may be numbered differently than before, so each kind of text is compared as a whole.
+    /// Its items may be numbered differently than before, so each kind of text is compared as a whole. A message that is
+    /// listed without its text says nothing where no other text is listed.
     /// - Returns: false when that ends the attempt.
     private mutating func closeOutput(_ summary: ResponseSummary, attempt: Int) -> Bool {
+        let isNamedOtherwise = self.machine.delivery.endsUnderAnotherName()
+        let omitsTexts = summary.output.contains(where: \.isEmptyMessage)
         for kind in Self.outputKinds {
             let parts = self.parts(of: summary, ofKind: kind)
             guard parts.isEmpty else {
                 guard self.close(parts, of: summary, attempt: attempt) else { return false }
                 continue
             }
-            let mustBeListed =
-                kind == .text || kind == .refusal || self.machine.delivery.endsUnderAnotherName()
+            let mustBeListed = isNamedOtherwise || !omitsTexts && (kind == .text || kind == .refusal)
             guard mustBeListed, !summary.output.isEmpty,
                 let slot = ReplaySlot(kind, outputIndex: 0, partIndex: 0),
                 let newest = self.machine.delivery.newestSlot(of: slot.kind)

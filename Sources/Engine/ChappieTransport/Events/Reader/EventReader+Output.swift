@@ -133,6 +133,9 @@ extension ItemSummary {
         return self.agentName.map { !$0.utf8.elementsEqual("/root".utf8) } ?? false
     }
 
+    /// Indicates whether the item is a message of the answer without any text.
+    var isEmptyMessage: Bool { self.kind == .message && !self.isAside && self.parts.allSatisfy(\.text.isEmpty) }
+
     /// Indicates whether the item is a call, on which the program may act.
     var isCall: Bool { self.kind == .functionCall || self.kind == .customToolCall }
 }
