@@ -555,6 +555,35 @@ import Testing
         #expect(order.delta(in: .text(1)) == .fine)
     }
 
+    /// A gateway gives all items one index, and does not announce the second one.
+    @Test func outputUnderANewNameIsAnotherItemsBehindADoneOne() {
+        var order = ResponseOrder()
+        #expect(order.created(responseID: "a") == .fine)
+        #expect(order.itemAdded(0, name: 7) == .fine)
+        #expect(order.itemDone(0, name: 7) == .fine)
+        for name: UInt64 in [0, 7] {
+            var late = order
+            #expect(late.delta(in: .text(0), name: name) == .violation(.itemContinued))
+        }
+        #expect(order.delta(in: .text(0), name: 9) == .tolerated(.itemNotAdded))
+        #expect(order.delta(in: .text(0), name: 9) == .fine)
+        #expect(order.place(of: 9, at: 0) == 1)
+        #expect(order.itemDone(0, name: 9) == .fine)
+        #expect(order.finishedItemCount == 2)
+        #expect(order.terminal(responseID: "a") == .fine)
+    }
+
+    /// It may be late output of the item that is done.
+    @Test func outputUnderANewNameBehindADoneItemIsNoneWhereNamesChange() {
+        var order = ResponseOrder()
+        #expect(order.created(responseID: "a") == .fine)
+        #expect(order.itemAdded(0, name: 7) == .fine)
+        #expect(order.delta(in: .text(0), name: 8) == .fine)
+        #expect(order.hasSeen(.itemIDChanged))
+        #expect(order.itemDone(0, name: 9) == .fine)
+        #expect(order.delta(in: .text(0), name: 10) == .violation(.itemContinued))
+    }
+
     @Test func anItemThatIsDoneWithoutBeingAddedIsTolerated() {
         var order = Self.begun()
         #expect(order.itemDone(0) == .fine)

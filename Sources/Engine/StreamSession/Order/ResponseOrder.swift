@@ -20,7 +20,7 @@
 /// | an index below 0 or above 65,535 | violation: it is no position, and what is remembered is bounded |
 /// | output before the response is created, or of items never added | tolerated: some servers send no announcements |
 /// | an item added or done twice, and its output after that | tolerated: some servers give several items one index |
-/// | output of an item that was added once and is done | violation: it was complete, and may have been acted on |
+/// | output of an item that was added once and is done, under its name or none | violation: it was complete, and may have been acted on |
 /// | a delta of a slot that a text has closed | as any other: the ledger knows whether the text had it |
 /// | deltas of text of two named items of one index alternately | violation: two answers are written at once |
 /// | an item with output is said to be another agent's | violation: its text was taken for the root's |
@@ -353,7 +353,7 @@ package struct ResponseOrder: Sendable {
             self.runningShape = shape
             return .fine
         }
-        let place = self.place(of: name, at: slot.outputIndex)
+        let place = self.placeBehindDone(name, at: slot.outputIndex)
         let verdict = self.judgeOutput(place, slot.partIndex) { order in
             if let verdict = order.judge(name, at: place) { return verdict }
             order.hasOutput = true
@@ -466,6 +466,19 @@ package struct ResponseOrder: Sendable {
         // Each call has a place and arguments of its own; text is one sequence for a consumer.
         guard slot.kind != .toolCall, self.itemNames.contains(name), !self.asides.contains(place) else { return false }
         return self.writers.takesTurns(name, kind: slot.kind, at: slot.outputIndex)
+    }
+
+    /// Returns the place of a delta, where the item of its index is done and had another name that has not changed: that
+    /// of another item, which was not announced.
+    private mutating func placeBehindDone(_ name: UInt64, at outputIndex: Int) -> Int {
+        let place = self.place(of: name, at: outputIndex)
+        guard name != 0, self.added.contains(place), self.done.contains(place), !self.isResumed,
+            let known = self.itemNames[place], known != name, self.itemNames.place(of: name) == nil,
+            !self.hasSeen(.itemIDChanged), !self.earlier.announcesItems
+        else { return place }
+        let own = self.itemNames.move(from: outputIndex, to: max(self.added.end, self.written.end))
+        self.itemNames.announce(name, at: own)
+        return own
     }
 
     /// Judges output of an item that is done: where items are added and indices identify them, it cannot be another

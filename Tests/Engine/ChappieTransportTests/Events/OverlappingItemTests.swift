@@ -319,6 +319,29 @@ private struct NamelessMessage {
         #expect(outcome.outcomes == [next?.isEmpty == false ? "event.contradictory" : "completed"], "\(events)")
     }
 
+    /// A message that is not announced, behind a finished item whose index it has.
+    @Test(arguments: ["reasoning", "message"], [false, true])
+    func unannouncedMessageBehindADoneItemOfItsIndexIsRead(kind: String, hasList: Bool) async {
+        let first =
+            kind == "message"
+            ? #"{"id":"a","type":"message","role":"assistant","content":[{"type":"output_text","text":"Yes"}]}"#
+            : #"{"id":"a","type":"reasoning","summary":[{"type":"summary_text","text":"Hm"}]}"#
+        let second =
+            #"{"id":"b","type":"message","role":"assistant","content":[{"type":"output_text","text":"Yes, it is"}]}"#
+        let text = { (text: String) in
+            #"{"type":"response.output_text.delta","output_index":0,"item_id":"b","delta":"\#(text)"}"#
+        }
+        let (outcome, _) = await Self.run([
+            .socket([
+                Event.created, Self.added(#"{"id":"a","type":"\#(kind)"}"#, at: 0), Event.done(first, at: 0),
+                text("Yes"), text(", it is"), Event.done(second, at: 0),
+                Event.completed("r", hasList ? #","output":[\#(first),\#(second)]"# : ""),
+            ])
+        ])
+        #expect(outcome.error == nil)
+        #expect(outcome.text == (kind == "message" ? "YesYes, it is" : "Yes, it is"))
+    }
+
     /// Two answers that are written at once: the second one is announced when the first has announced an item.
     @Test func responseCreatedAgainBehindAnItemIsAContradiction() async {
         let (outcome, _) = await Self.run([
