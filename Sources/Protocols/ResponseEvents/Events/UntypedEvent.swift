@@ -30,7 +30,7 @@ package enum UntypedEvent {
             self = .error(ErrorEvent(untyped: root))
         } else if Self.isChatCompletion(root) {
             self = .otherAPI(.chatCompletions)
-        } else if !isNamed, root["type"]?.string == nil, root.wordsOfError != nil {
+        } else if !isNamed, root["type"]?.string == nil, root.wordsOfError != nil || Self.isProblem(root) {
             self = .error(ErrorEvent(untyped: root))
         } else {
             return nil
@@ -55,13 +55,14 @@ package enum UntypedEvent {
 
     /// Reads an event of a type that the Responses API does not have; nil for one of an unknown API without an error.
     ///
-    /// The type may be an error's, such as `BadRequestError` or `rate_limit_error`.
+    /// The type may be an error's, such as `BadRequestError` or `rate_limit_error`, or the URI of a problem, such as
+    /// `about:blank` (RFC 9457 section 3.1.1).
     package init?(_ json: UnsafeRawBufferPointer, ofUnknownType type: BorrowedText) {
+        let isError = type.utf8.isEmpty || type.utf8.suffix(4).elementsEqual("rror".utf8)
         if type.utf8.elementsEqual("message_start".utf8) {
             self = .otherAPI(.messages)
-        } else if type.utf8.isEmpty || type.utf8.suffix(4).elementsEqual("rror".utf8),
-            let root = JSONDocumentValue(object: json),
-            Self.hasError(root) || root["message"]?.string != nil
+        } else if isError || type.utf8.contains(UInt8(ascii: ":")), let root = JSONDocumentValue(object: json),
+            isError && (Self.hasError(root) || root["message"]?.string != nil) || Self.isProblem(root)
         {
             self = .error(ErrorEvent(untyped: root))
         } else {
@@ -102,6 +103,11 @@ package enum UntypedEvent {
         case .bool(let isError): isError
         case .null, nil: root["object"]?.string == "error"
         }
+    }
+
+    /// Returns whether an object describes a problem (RFC 9457): it has the status code of an error, and words.
+    private static func isProblem(_ root: JSONDocumentValue) -> Bool {
+        (400..<600).contains(root["status"]?.integer ?? 0) && root.wordsForPeople != nil
     }
 
     private static func isChatCompletion(_ root: JSONDocumentValue) -> Bool {

@@ -51,6 +51,7 @@ import Testing
             (#"{"error":{"message":"m","type":"api_error"}}"#, 1, "response.failed", .server),
             (#"{"error":"Internal error"}"#, 1, "response.failed", .server),
             (#"{"status":503,"error":{"message":"m"}}"#, 6, "http.503", .server),
+            (#"{"type":"about:blank","title":"Bad Gateway","status":502}"#, 6, "http.502", .server),
         ] as [(String, Int, String, ChappieErrorCategory)], [false, true])
     func errorWithoutATypeIsTheServers(row: (String, Int, String, ChappieErrorCategory), isHTTP: Bool) async {
         let (body, attempts, tag, category) = row
@@ -65,7 +66,7 @@ import Testing
     }
 
     /// The flat bodies of refusals, as messages or as data in the middle of a stream: FastAPI's, AWS API Gateway's, xAI's,
-    /// and that of a status code.
+    /// that of a status code, and problems (RFC 9457).
     @Test(
         arguments: [
             (#"{"message":"m","code":"invalid_prompt"}"#, "response.failed", .validation, "m"),
@@ -79,6 +80,8 @@ import Testing
             (#"{"detail":[{"loc":["body","input"],"msg":"m"}]}"#, "response.failed", .server, "body.input: m"),
             (#"{"detail":{"message":"m","code":"unsupported_value"}}"#, "response.failed", .validation, "m"),
             (#"{"error":"m"}"#, "response.failed", .server, "m"),
+            (#"{"title":"Not Found","status":404}"#, "http.404", .validation, "Not Found"),
+            (#"{"type":"https://a.example/p","title":"t","status":400,"detail":"m"}"#, "http.400", .validation, "m"),
             (#"{"code":"invalid-argument","error":"m"}"#, "response.failed", .validation, "m"),
         ] as [(String, String, ChappieErrorCategory, String)], [false, true])
     func flatBodyWithoutATypeIsTheServersError(
@@ -128,7 +131,8 @@ import Testing
         arguments: [
             #"{}"#, #"{"error":null}"#, #"{"error":""}"#, #"{"ping":1}"#, #"{"object":"x"}"#, #"{"message":""}"#,
             #"{"message":null,"code":null}"#, #"{"message":{"role":"assistant"}}"#, #"{"detail":[]}"#, #"{"code":"x"}"#,
-            #"{"title":"x"}"#, #"{"type":"progress","message":"x"}"#,
+            #"{"title":"x"}"#, #"{"title":"x","status":200}"#, #"{"type":"a:b","status":201,"detail":"x"}"#,
+            #"{"type":"a:b","detail":"x"}"#, #"{"type":"progress","message":"x"}"#,
         ], [false, true])
     func paddingIsNotAnError(body: String, isHTTP: Bool) async {
         let script: [ScriptStep] =
