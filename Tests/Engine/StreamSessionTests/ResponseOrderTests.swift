@@ -555,8 +555,8 @@ import Testing
         #expect(order.delta(in: .text(1)) == .fine)
     }
 
-    /// A gateway gives all items one index, and does not announce the second one.
-    @Test func outputUnderANewNameIsAnotherItemsBehindADoneOne() {
+    /// A gateway does not announce the second item (reported: BerriAI/litellm issue 41185), and gives both one index.
+    @Test func deltaWithANewNameBehindADoneItemHasAPlaceOfItsOwn() {
         var order = ResponseOrder()
         #expect(order.created(responseID: "a") == .fine)
         #expect(order.itemAdded(0, name: 7) == .fine)
@@ -574,7 +574,7 @@ import Testing
     }
 
     /// It may be late output of the item that is done.
-    @Test func outputUnderANewNameBehindADoneItemIsNoneWhereNamesChange() {
+    @Test func deltaWithANewNameBehindADoneItemIsAViolationWhereNamesChange() {
         var order = ResponseOrder()
         #expect(order.created(responseID: "a") == .fine)
         #expect(order.itemAdded(0, name: 7) == .fine)

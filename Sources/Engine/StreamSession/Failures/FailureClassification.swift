@@ -12,7 +12,8 @@ extension AttemptFailure {
         case .closed(1008, beforeFirstEvent: true): .definite
         case .closed(let code, _): ErrorMeaning(closeCode: Int(code)).failureClass
         case .upgradeStatus(let facts): facts.classOfUpgrade
-        // A response that failed for an unknown reason is the server's failure; an error beside it may be about anything.
+        // A response that failed for an unknown reason is the server's failure. An `error` event without a known code
+        // may concern anything, so it is final.
         case .httpStatus(let facts), .responseFailed(let facts): facts.classOfAnswer ?? .server
         case .errorEvent(let facts): facts.classOfAnswer ?? .fatal
         case .endedWithoutEvent: .probable

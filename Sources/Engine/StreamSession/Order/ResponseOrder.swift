@@ -468,8 +468,10 @@ package struct ResponseOrder: Sendable {
         return self.writers.takesTurns(name, kind: slot.kind, at: slot.outputIndex)
     }
 
-    /// Returns the place of a delta, where the item of its index is done and had another name that has not changed: that
-    /// of another item, which was not announced.
+    /// Returns the place of a delta: a new one if it names an unknown item at the index of an item that is done.
+    ///
+    /// A gateway does not announce the message behind the reasoning that it announces (reported: BerriAI/litellm issue
+    /// 41185). Where names change, the delta may be late output of the done item.
     private mutating func placeBehindDone(_ name: UInt64, at outputIndex: Int) -> Int {
         let place = self.place(of: name, at: outputIndex)
         guard name != 0, self.added.contains(place), self.done.contains(place), !self.isResumed,

@@ -24,7 +24,7 @@ import Testing
         let error = ChappieClientError.responseTerminalFailure(
             ChappieResponse(id: nil, status: "failed", errorCode: name))
         for failure in [AttemptFailure.responseFailed, AttemptFailure.errorEvent] {
-            // What is not known is the caller's decision, as the server has responded.
+            // The retry of an unknown error is the caller's decision, as the server has responded.
             guard ErrorMeaning(code: name) != nil else { break }
             let failureClass = failure(RefusalFacts(errorCode: name)).failureClass
             #expect(error.retryGuidance == Self.guidance(after: failureClass))

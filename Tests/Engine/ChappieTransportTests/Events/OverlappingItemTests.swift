@@ -302,7 +302,7 @@ private struct NamelessMessage {
             "", #","content":null"#, #","content":[]"#, #","content":[{"type":"output_text"}]"#,
             #","content":[{"type":"output_text","text":null}]"#, #","content":[{"type":"output_text","text":""}]"#,
         ], [nil, "", "you", "you two"])
-    func messagesThatTheEndLeavesEmptyAreNoContradiction(content: String, next: String?) async {
+    func listOfEmptyMessagesAloneIsNoContradiction(content: String, next: String?) async {
         let item = { (id: String, content: String) in
             #"{"id":"\#(id)","type":"message","role":"assistant"\#(content)}"#
         }

@@ -115,8 +115,9 @@ extension EventReader {
 
     /// Compares a complete response, which repeats all texts of all items, if it lists any; some servers omit reasoning.
     ///
-    /// Its items may be numbered differently than before, so each kind of text is compared as a whole. A message that is
-    /// listed without its text says nothing where no other text is listed.
+    /// Its items may be numbered differently than before, so each kind of text is compared as a whole. Gateways finish
+    /// messages with an empty `content` (reported: agentgateway/agentgateway pull request 2281), so a list with such a
+    /// message, and without any text of the kind, says nothing about it.
     /// - Returns: false when that ends the attempt.
     private mutating func closeOutput(_ summary: ResponseSummary, attempt: Int) -> Bool {
         let isNamedOtherwise = self.machine.delivery.endsUnderAnotherName()
