@@ -86,6 +86,8 @@ struct ToolLoopStateMachine: Sendable {
     private var entries: [Entry] = []
     /// The calls of the newest complete response, in order.
     private var round: [Int] = []
+    /// The number of calls of the responses before the one that is being received.
+    private var earlierCallCount = 0
     private var responseCount = 0
     private let rules: Rules
 
@@ -238,11 +240,14 @@ struct ToolLoopStateMachine: Sendable {
 
     // MARK: Calling
 
-    /// Returns the number of a call that the turn has met before.
+    /// Returns the number of a call that this response, or a broken attempt at it, has had before.
     ///
-    /// The server's identifier of a call is used once. A call with the same identifier and other content is another
-    /// call.
-    private func known(_ call: FinishedCall) -> Int? { self.entries.lastIndex { $0.call == call } }
+    /// A call with the same identifier and other content is another call. So is one of an earlier response: servers
+    /// number calls by response (reported: vllm-project/vllm issue 50295, open-webui/open-webui issue 28570), and a
+    /// model that asks again wants to know what has changed.
+    private func known(_ call: FinishedCall) -> Int? {
+        self.entries[self.earlierCallCount...].lastIndex { $0.call == call }
+    }
 
     private mutating func begin(_ calls: [FinishedCall], now: Duration) -> [Action] {
         self.round = []
@@ -324,6 +329,7 @@ struct ToolLoopStateMachine: Sendable {
         guard self.state == .answering, self.round.allSatisfy({ self.output(of: $0) != nil }) else { return [] }
         self.state = .responding
         self.round = []
+        self.earlierCallCount = self.entries.count
         return [.askModel]
     }
 

@@ -282,16 +282,6 @@ import Testing
         #expect(actions.contains(.run(0)) && actions.contains(.run(1)))
     }
 
-    @Test func aCallThatComesAgainInALaterResponseIsAnsweredWithItsOutput() {
-        var machine = Self.machine()
-        let call = Self.call("1")
-        let output = Self.output(call, "x")
-        _ = machine.responseCompleted(calls: [call], endsTurn: true, now: .zero)
-        _ = machine.ended(0, .returned(output), now: .zero)
-        #expect(
-            machine.responseCompleted(calls: [call], endsTurn: true, now: .zero) == [.record(0, output), .askModel])
-    }
-
     /// Order, white space, escapes and the spelling of numbers are ignored; a custom tool's input is any text.
     @Test(arguments: [
         (#"{"a":1,"b":"é"}"#, #"{ "b" : "\u00e9", "a" : 1.0 }"#, false, true), ("", "{}", false, true),
@@ -302,7 +292,7 @@ import Testing
         var machine = Self.machine()
         let calls = [first, second].map { Self.call("1", payload: $0, isCustom: isCustom) }
         let output = Self.output(calls[0], "x")
-        _ = machine.responseCompleted(calls: [calls[0]], endsTurn: true, now: .zero)
+        _ = machine.callCarried(calls[0], now: .zero)
         _ = machine.ended(0, .returned(output), now: .zero)
         let actions = machine.responseCompleted(calls: [calls[1]], endsTurn: true, now: .zero)
         #expect((actions == [.record(0, output), .askModel]) == isSame)
@@ -311,6 +301,22 @@ import Testing
         let atOnce = other.responseCompleted(calls: calls, endsTurn: true, now: .zero)
         #expect((atOnce.last == .run(0)) == isSame)
         #expect((atOnce == [.fail(.invalidResponse)]) == !isSame)
+    }
+
+    /// Servers number calls by response, and a model that asks for the state of a job asks in the same words.
+    @Test func aCallThatALaterResponseMakesInTheSameWordsRunsAgain() {
+        var machine = Self.machine()
+        let call = Self.call("call_0")
+        for number in 0..<3 {
+            #expect(
+                machine.responseCompleted(calls: [call], endsTurn: true, now: .zero)
+                    == [Self.requested(call), .run(number)])
+            let output = Self.output(call, "\(number)")
+            #expect(
+                machine.ended(number, .returned(output), now: .zero)
+                    == [.record(number, output), Self.result(call, .completed, "\(number)"), .askModel])
+        }
+        #expect(machine.responseCompleted(calls: [], endsTurn: true, now: .zero) == [.finish])
     }
 
     @Test func aNameThatComesAgainForAnotherCallIsAnotherCall() {
