@@ -37,7 +37,7 @@ package struct ServerErrorFacts: Equatable, Sendable {
         self.message = summary.errorMessage
     }
 
-    /// Reads the body of a refusal: `{"error": …}`, `{"detail": …}`, or the facts themselves.
+    /// Reads the body of a refusal: `{"error": …}`, `{"errors": […]}`, `{"detail": …}`, or the facts themselves.
     ///
     /// Nil for HTML, for a body that is cut off or longer than `maximumBodyByteCount`, and for JSON without such facts.
     package init?(body: some Collection<UInt8>) {
@@ -48,7 +48,7 @@ package struct ServerErrorFacts: Equatable, Sendable {
 
     /// Reads a whole error body or error event.
     init(root: JSONDocumentValue) {
-        let error = root["error"].flatMap { $0.holdsFacts ? $0 : nil }
+        let error = root.statedError.flatMap { $0.holdsFacts ? $0 : nil }
         let facts = error ?? root["detail"] ?? root
         self.init(facts: facts)
         // xAI writes `{"code": …, "error": "text"}`.
@@ -64,7 +64,7 @@ package struct ServerErrorFacts: Equatable, Sendable {
         }
         self.type = facts["type"]?.scalarText?.word
         self.code = facts["code"]?.scalarText?.word
-        self.message = facts["message"]?.string
+        self.message = (facts["message"] ?? facts["errorMessage"])?.string
         self.parameter = facts["param"]?.scalarText?.word
         self.planType = facts["plan_type"]?.string?.word
         self.resetsAt = facts["resets_at"]?.nonNegativeInteger

@@ -3,8 +3,8 @@
 extension ServerErrorFacts {
     /// Returns the readable text of a JSON body; nil when it is not JSON.
     ///
-    /// The first of `error.message` (or an `error` that is text), `detail`, `message` and `title`, and otherwise the
-    /// JSON text itself. A body that is cut off or longer than `maximumBodyByteCount` is not JSON.
+    /// The first of `error.message` (or an `error` that is text), `detail`, `message`, `errorMessage` and `title`, and
+    /// otherwise the JSON text itself. A body that is cut off or longer than `maximumBodyByteCount` is not JSON.
     package static func words(inJSON body: some Collection<UInt8>) -> String? {
         guard body.count <= Self.maximumBodyByteCount else { return nil }
         // RFC 8259 section 8.1: a byte order mark may be ignored.
@@ -26,10 +26,19 @@ extension JSONDocumentValue {
 
     /// The text with which an object states an error, in any of the shapes of a refusal's body; nil for any other object.
     var wordsOfError: String? {
-        let error = self["error"]
+        let error = self.statedError
         if let words = error?["message"]?.nonEmptyString ?? error?.nonEmptyString { return words }
         if let words = self["detail"]?.detailWords ?? error?["detail"]?.detailWords { return words }
-        return self["message"]?.nonEmptyString
+        return self["message"]?.nonEmptyString ?? self["errorMessage"]?.nonEmptyString
+    }
+
+    /// The value with which an object states an error: its member `error`, or the first object in a list `error` or
+    /// `errors`.
+    var statedError: JSONDocumentValue? {
+        for name in ["error", "errors"] {
+            if case .array(let elements)? = self[name], case .object? = elements.first { return elements.first }
+        }
+        return self["error"]
     }
 
     private var nonEmptyString: String? { self.string.flatMap { $0.isEmpty ? nil : $0 } }

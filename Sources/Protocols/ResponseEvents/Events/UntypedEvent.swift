@@ -3,7 +3,8 @@
 /// An event without a known type: an error of a gateway, or an event of another API.
 ///
 /// Gateways write an error into a stream of status code 200, or into a WebSocket, as they write it into a body:
-/// `{"error": …}`, `{"detail": …}` (FastAPI) or `{"message": …}` (AWS API Gateway), with or without other members.
+/// `{"error": …}`, `{"errors": […]}` (Cloudflare, reported: cloudflare/cloudflare-docs issue 15116), `{"detail": …}`
+/// (FastAPI), `{"message": …}` (AWS API Gateway) or `{"errorMessage": …}` (AWS Lambda), with or without other members.
 package enum UntypedEvent {
     /// The server's error.
     case error(ErrorEvent)
@@ -22,7 +23,7 @@ package enum UntypedEvent {
     /// text that is not an object or longer than 64 KiB.
     ///
     /// An object that has a type, or that is the data of a server-sent event with one (`named`), is an error by its member
-    /// `error` alone: such an event may be about a message.
+    /// `error` or `errors` alone: such an event may be about a message.
     package init?(_ json: UnsafeRawBufferPointer, named type: UnsafeRawBufferPointer? = nil) {
         guard let root = JSONDocumentValue(object: json) else { return nil }
         let isNamed = unsafe type.map { unsafe !$0.elementsEqual("message".utf8) } ?? false
@@ -93,9 +94,9 @@ package enum UntypedEvent {
         return true
     }
 
-    /// A member `error` that is empty, false or zero states that there is none.
+    /// A member that is empty, false or zero states that there is no error.
     private static func hasError(_ root: JSONDocumentValue) -> Bool {
-        switch root["error"] {
+        switch root.statedError {
         case .object: true
         case .string(let words): !words.isEmpty
         case .array(let elements): !elements.isEmpty

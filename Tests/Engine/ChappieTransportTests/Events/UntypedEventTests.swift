@@ -65,8 +65,8 @@ import Testing
         #expect(fixture.transport.connections.count == attempts)
     }
 
-    /// The flat bodies of refusals, as messages or as data in the middle of a stream: FastAPI's, AWS API Gateway's, xAI's,
-    /// that of a status code, and problems (RFC 9457).
+    /// The flat bodies of refusals, as messages or as data in the middle of a stream: FastAPI's, AWS API Gateway's and
+    /// Lambda's, xAI's, Cloudflare's, that of a status code, and problems (RFC 9457).
     @Test(
         arguments: [
             (#"{"message":"m","code":"invalid_prompt"}"#, "response.failed", .validation, "m"),
@@ -83,6 +83,16 @@ import Testing
             (#"{"title":"Not Found","status":404}"#, "http.404", .validation, "Not Found"),
             (#"{"type":"https://a.example/p","title":"t","status":400,"detail":"m"}"#, "http.400", .validation, "m"),
             (#"{"code":"invalid-argument","error":"m"}"#, "response.failed", .validation, "m"),
+            (
+                #"{"result":null,"success":false,"errors":[{"code":7009,"message":"m"}],"messages":[]}"#,
+                "response.failed", .server, "m"
+            ),
+            (
+                #"{"success":false,"result":[],"messages":[],"error":[{"code":2001,"message":"m"}]}"#,
+                "response.failed", .server, "m"
+            ),
+            (#"{"errors":[{"message":"m","code":"unsupported_value"}]}"#, "response.failed", .validation, "m"),
+            (#"{"errorMessage":"m","errorType":"Sandbox.Timedout"}"#, "response.failed", .server, "m"),
         ] as [(String, String, ChappieErrorCategory, String)], [false, true])
     func flatBodyWithoutATypeIsTheServersError(
         row: (String, String, ChappieErrorCategory, String), isHTTP: Bool
@@ -132,7 +142,8 @@ import Testing
             #"{}"#, #"{"error":null}"#, #"{"error":""}"#, #"{"ping":1}"#, #"{"object":"x"}"#, #"{"message":""}"#,
             #"{"message":null,"code":null}"#, #"{"message":{"role":"assistant"}}"#, #"{"detail":[]}"#, #"{"code":"x"}"#,
             #"{"title":"x"}"#, #"{"title":"x","status":200}"#, #"{"type":"a:b","status":201,"detail":"x"}"#,
-            #"{"type":"a:b","detail":"x"}"#, #"{"type":"progress","message":"x"}"#,
+            #"{"type":"a:b","detail":"x"}"#, #"{"type":"progress","message":"x"}"#, #"{"errors":[]}"#,
+            #"{"errors":{"a":"b"}}"#, #"{"error":[],"errors":[]}"#, #"{"errorMessage":null}"#, #"{"errors":["x"]}"#,
         ], [false, true])
     func paddingIsNotAnError(body: String, isHTTP: Bool) async {
         let script: [ScriptStep] =
