@@ -137,10 +137,25 @@ import Testing
                 var ended = order
                 #expect(ended.terminal(responseID: "b", end) == verdict)
                 #expect(ended.endsUnderAnotherName == (verdict == .tolerated(.responseIDChanged)))
-                #expect(ended.hasSeen(.responseIDChanged) == (verdict != .foreign))
+                #expect(!ended.hasSeen(.responseIDChanged))
             }
             if let index { #expect(order.itemDone(index) == .fine) }
         }
+    }
+
+    /// What contradicts the first time is no answer the second time.
+    @Test func anEndWithAnotherIdentifierIsNoEvidenceForTheResponseThatIsFetchedAgain() {
+        var order = Self.begun()
+        #expect(order.itemDone(0) == .fine)
+        #expect(order.terminal(responseID: "b") == .tolerated(.responseIDChanged))
+        var again = order
+        again.restarted()
+        #expect(again.created(responseID: "a") == .fine)
+        #expect(again.itemDone(0) == .tolerated(.itemNotAdded))
+        #expect(again.terminal(responseID: "b") == .violation(.otherResponse))
+        order.resumed()
+        #expect(!order.endsUnderAnotherName)
+        #expect(order.terminal(responseID: "a") == .fine)
     }
 
     @Test func outputOfADoneItemIsAViolationOnlyWhereItWasAnnounced() {

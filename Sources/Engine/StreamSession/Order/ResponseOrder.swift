@@ -199,6 +199,7 @@ package struct ResponseOrder: Sendable {
         self.stopRunning()
         // An error event, for example, may have ended the attempt; the server still has the response.
         if self.phase == .ended { self.phase = .reading }
+        self.endsUnderAnotherName = false
     }
 
     /// Begins the response again, which is fetched from its beginning: its identifier stays.
@@ -410,12 +411,10 @@ package struct ResponseOrder: Sendable {
                 return .foreign
             }
         case .tolerated, .foreign:
+            // It is no evidence that this response's identifiers change.
+            self.seenOddities = oddities
             let hasNoList = end == .complete(names: [])
-            if self.hasOpenItem, hasNoList || end == .failure {
-                // It is no evidence that this response's identifiers change.
-                self.seenOddities = oddities
-                return .foreign
-            }
+            if self.hasOpenItem, hasNoList || end == .failure { return .foreign }
             if hasNoList, self.written.hasIndex(beyond: self.done) { return .violation(.otherResponse) }
             self.endsUnderAnotherName = true
         }
