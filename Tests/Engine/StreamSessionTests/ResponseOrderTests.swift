@@ -385,15 +385,33 @@ import Testing
         #expect(order.delta(in: .text(0), name: 9) == .fine)
         for name: UInt64 in [7, 11] {
             var late = order
-            #expect(late.delta(in: .text(2), name: name) == .foreign)
-            #expect(late.itemDone(2, name: name) == .foreign)
-            #expect(late.closing(of: .text(2), name: name) == .foreign)
+            let slot = ReplaySlot(name == 7 ? .text : .toolCall, outputIndex: 2)
+            #expect(late.delta(in: slot, name: name) == .foreign)
+            #expect(late.itemDone(2, name: name, isCall: name == 11) == .foreign)
+            #expect(late.closing(of: slot, name: name) == .foreign)
             #expect(late.itemDone(0, name: 9) == .fine)
             var silent = late
             #expect(late.terminal(responseID: "a", .complete(names: [0])) == .fine)
             // It is unknown whether the item with the new name was this response's.
             let verdict = silent.terminal(responseID: "a", .complete(names: []))
             #expect(verdict == (name == 7 ? .fine : .violation(.itemUnknown)))
+        }
+    }
+
+    /// A gateway does not announce the message behind what it announces (reported: BerriAI/litellm issue 41185).
+    @Test func unannouncedTextWithANewNameIsThisResponses() {
+        var order = ResponseOrder(previousResponseID: "z", earlier: Self.earlier(7))
+        #expect(order.created(responseID: "a") == .fine)
+        #expect(order.itemAdded(0, name: 9) == .fine)
+        #expect(order.itemDone(0, name: 9) == .fine)
+        // At an index of its own, and at that of the item that is done.
+        for index in [2, 0] {
+            var text = order
+            #expect(text.delta(in: .text(index), name: 11) == .tolerated(.itemNotAdded))
+            #expect(text.place(of: 11, at: index) == (index == 0 ? 1 : 2))
+            #expect(text.closing(of: .text(index), name: 11) == .fine)
+            #expect(text.itemDone(index, name: 11) == .fine)
+            #expect(text.terminal(responseID: "a", .complete(names: [])) == .fine)
         }
     }
 

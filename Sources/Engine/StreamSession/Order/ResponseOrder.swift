@@ -57,6 +57,7 @@
 /// | event on such a connection | verdict |
 /// |---|---|
 /// | output, or the end, of an item that this response has not announced, while it has announced others | foreign |
+/// | the same of text with a name that no response had, where the earlier ones named their items | as any other |
 /// | the end of a response that lists no items, after such output | violation: it may have been its own |
 ///
 /// Some servers give every response the same identifier: a response created with the identifier of the previous one is
@@ -322,10 +323,12 @@ package struct ResponseOrder: Sendable {
     }
 
     /// Judges the end of an item.
-    package mutating func itemDone(_ outputIndex: Int, name: UInt64 = 0, isAside: Bool = false) -> Verdict {
+    package mutating func itemDone(
+        _ outputIndex: Int, name: UInt64 = 0, isAside: Bool = false, isCall: Bool = false
+    ) -> Verdict {
         let outputIndex = self.place(of: name, at: outputIndex)
         return self.judgeOutput(outputIndex) { order in
-            if let verdict = order.judge(name, at: outputIndex, isDone: true) { return verdict }
+            if let verdict = order.judge(name, at: outputIndex, isDone: true, isCall: isCall) { return verdict }
             if isAside {
                 let isKnown = name == 0 ? !order.areIndicesShared : order.itemNames[outputIndex] == name
                 if isKnown, order.hasRootOutput(at: outputIndex) { return .violation(.agentChanged) }
@@ -356,7 +359,7 @@ package struct ResponseOrder: Sendable {
         }
         let place = self.placeBehindDone(name, at: slot.outputIndex)
         let verdict = self.judgeOutput(place, slot.partIndex) { order in
-            if let verdict = order.judge(name, at: place) { return verdict }
+            if let verdict = order.judge(name, at: place, isCall: slot.kind == .toolCall) { return verdict }
             order.hasOutput = true
             _ = order.written.insert(place)
             guard !order.takesTurns(name, in: slot, at: place) else { return .violation(.itemsInterleaved) }
@@ -376,7 +379,7 @@ package struct ResponseOrder: Sendable {
     package mutating func closing(of slot: ReplaySlot, name: UInt64 = 0) -> Verdict {
         let place = self.place(of: name, at: slot.outputIndex)
         return self.judgeOutput(place, slot.partIndex) { order in
-            if let verdict = order.judge(name, at: place) { return verdict }
+            if let verdict = order.judge(name, at: place, isCall: slot.kind == .toolCall) { return verdict }
             // The content beyond the deltas is output like theirs.
             order.hasOutput = true
             _ = order.written.insert(place)
@@ -475,11 +478,16 @@ package struct ResponseOrder: Sendable {
         let place = self.place(of: name, at: outputIndex)
         guard name != 0, self.added.contains(place), self.done.contains(place), !self.isResumed,
             let known = self.itemNames[place], known != name, self.itemNames.place(of: name) == nil,
-            !self.hasSeen(.itemIDChanged), !self.earlier.announcesItems
+            !self.hasSeen(.itemIDChanged), !self.earlier.announcesItems || self.isNew(name)
         else { return place }
         let own = self.itemNames.move(from: outputIndex, to: max(self.added.end, self.written.end))
         self.itemNames.announce(name, at: own)
         return own
+    }
+
+    /// Returns whether a name is none of an earlier response's, on a connection whose responses named their items.
+    private func isNew(_ name: UInt64) -> Bool {
+        name != 0 && self.earlier.namesItems && !self.earlier.contains(name)
     }
 
     /// Judges output of an item that is done: where items are added and indices identify them, it cannot be another
@@ -506,7 +514,12 @@ package struct ResponseOrder: Sendable {
     /// Returns a verdict for output that does not belong to this response; nil when there is no evidence of that.
     ///
     /// A response that ends without output under its own names may have had output that was dropped here.
-    private mutating func judge(_ name: UInt64, at outputIndex: Int, isDone: Bool = false) -> Verdict? {
+    ///
+    /// A call that was not announced may be an earlier response's whatever its name is, and a call that runs twice does
+    /// harm; text with a name that no response has had is this one's.
+    private mutating func judge(
+        _ name: UInt64, at outputIndex: Int, isDone: Bool = false, isCall: Bool
+    ) -> Verdict? {
         let known = self.itemNames[outputIndex]
         let isUnknown =
             name == 0
@@ -515,6 +528,7 @@ package struct ResponseOrder: Sendable {
         // A response without any announcement may be one of a server that announces none.
         let isUnannounced =
             self.hasAnnounced && !self.added.contains(outputIndex) && (name == 0 || !self.itemNames.contains(name))
+            && (isCall || !self.isNew(name))
         if self.earlier.namesItems && isUnknown || self.earlier.announcesItems && isUnannounced {
             self.hasDroppedOutput = true
             if !isUnknown || name == 0 && !self.earlier.namesItems { self.hasDroppedUnknown = true }

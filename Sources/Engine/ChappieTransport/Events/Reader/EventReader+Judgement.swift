@@ -167,7 +167,8 @@ extension Delivery {
         case .outputItemAdded(let outputIndex, let item):
             self.order.itemAdded(outputIndex, name: item.fingerprint, isAside: item.isAside)
         case .outputItemDone(let outputIndex, let item):
-            self.order.itemDone(outputIndex, name: item.fingerprint, isAside: item.isAside)
+            self.order.itemDone(
+                outputIndex, name: item.fingerprint, isAside: item.isAside, isCall: item.isCall)
         case .completed(let summary), .incomplete(let summary):
             self.order.terminal(responseID: summary.id, .complete(names: summary.output.map(\.fingerprint)))
         case .failed(let summary): self.order.terminal(responseID: summary.id, .failure)
