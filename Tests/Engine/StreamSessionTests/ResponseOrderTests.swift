@@ -634,9 +634,9 @@ import Testing
         #expect(order.delta(in: .text(0), name: 7) == .fine)
         #expect(order.place(of: 7, at: 0) == 1)
         #expect(order.place(of: 0, at: 0) == 0)
-        #expect(order.evidence(of: 7, at: 1) == .name)
-        #expect(order.evidence(of: 0, at: 0) == .index)
-        #expect(order.evidence(of: 0, at: 1) == .announcement)
+        #expect(order.isKnown(7, at: 1))
+        #expect(!order.isKnown(0, at: 0))
+        #expect(order.isKnown(0, at: 1))
         #expect(order.closing(of: .text(3), name: 7) == .fine)
         #expect(order.itemDone(2, name: 7) == .fine)
         var again = order

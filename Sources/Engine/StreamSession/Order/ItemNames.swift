@@ -9,6 +9,8 @@ struct ItemNames: Sendable {
     /// An item with a name.
     private struct Item {
         let name: UInt64
+        /// Indicates whether it was announced under the name as a message; nil when it was not announced under it.
+        var isMessage: Bool?
         /// Indicates whether it was announced and has not ended.
         var isOpen = false
     }
@@ -41,6 +43,17 @@ struct ItemNames: Sendable {
     /// Returns the place of the item with a name; nil when no item has it, or one that was only done.
     func place(of name: UInt64) -> Int? { self.places[name] }
 
+    /// Returns whether a name is that of an item only by its deltas and closing texts, and none of the item at a place.
+    func isBorrowed(_ name: UInt64, at place: Int) -> Bool {
+        guard let own = self.places[name], own != place, self.items[place] == nil else { return false }
+        return self.items[own]?.isMessage == nil
+    }
+
+    /// Returns whether the item at a place was announced under a name, as one that output of a kind belongs to.
+    func isOwner(of kind: ReplaySlot.Kind, at place: Int) -> Bool {
+        self.items[place]?.isMessage.map { $0 == (kind == .text || kind == .refusal) } ?? false
+    }
+
     /// Returns the place of the newest item with an index.
     func place(at outputIndex: Int) -> Int { self.moved[outputIndex] ?? outputIndex }
 
@@ -54,9 +67,10 @@ struct ItemNames: Sendable {
 
     /// Records the announcement of an item at a place, which another one may have had before; `name` is 0 when it has
     /// none.
-    mutating func begin(_ name: UInt64, at place: Int) {
+    mutating func begin(_ name: UInt64, at place: Int, isMessage: Bool) {
         self.items[place] = nil
         self.announce(name, at: place)
+        self.items[place]?.isMessage = isMessage
         self.items[place]?.isOpen = true
     }
 

@@ -163,18 +163,27 @@ package struct ResponseOrder: Sendable {
     func isAnnounced(_ name: UInt64, at index: Int) -> Bool { self.itemNames.isAnnounced(name, at: index) }
 
     /// Returns the place of the item that an event with this name and index belongs to.
+    ///
+    /// A name that no announcement has is none of an item that was announced without one: gateways give the events of all
+    /// items the response's identifier.
     package func place(of name: UInt64, at outputIndex: Int) -> Int {
         guard outputIndex >= 0 else { return outputIndex }
-        if name != 0, let place = self.itemNames.place(of: name) { return place }
-        return self.itemNames.place(at: outputIndex)
+        let indexed = self.itemNames.place(at: outputIndex)
+        guard name != 0, let place = self.itemNames.place(of: name) else { return indexed }
+        return self.added.contains(indexed) && self.itemNames.isBorrowed(name, at: indexed) ? indexed : place
     }
 
-    /// Returns the evidence that an event's item is the one at a place; a name is none where the server announces its
-    /// items, and none of them with that name.
-    package func evidence(of name: UInt64, at outputIndex: Int) -> ReplayLedger.ItemEvidence {
-        let isAdded = self.added.contains(outputIndex)
-        let isOwn = isAdded ? self.itemNames[outputIndex] == name : !self.hasAnnounced
-        return name != 0 && isOwn ? .name : isAdded ? .announcement : .index
+    /// Returns whether an event's item is known to be the one at a place: by an announcement, or by its name where the
+    /// server announces none.
+    package func isKnown(_ name: UInt64, at outputIndex: Int) -> Bool {
+        self.added.contains(outputIndex) || name != 0 && !self.hasAnnounced
+    }
+
+    /// Returns whether an event names the item that was announced at a slot's index, and another slot's output belongs to
+    /// an item that was announced under a name too: their names tell them apart.
+    package func isOther(_ name: UInt64, in slot: ReplaySlot, than other: ReplaySlot) -> Bool {
+        self.itemNames[slot.outputIndex] == name && self.itemNames.isOwner(of: slot.kind, at: slot.outputIndex)
+            && self.itemNames.isOwner(of: other.kind, at: other.outputIndex)
     }
 
     /// Returns whether an item belongs to an agent other than the root.
@@ -288,7 +297,9 @@ package struct ResponseOrder: Sendable {
     }
 
     /// Judges the beginning of an item; `name` is the fingerprint of its identifier, 0 when it has none.
-    package mutating func itemAdded(_ outputIndex: Int, name: UInt64 = 0, isAside: Bool = false) -> Verdict {
+    package mutating func itemAdded(
+        _ outputIndex: Int, name: UInt64 = 0, isAside: Bool = false, isMessage: Bool = true
+    ) -> Verdict {
         self.judgeOutput(outputIndex) { order in
             if order.isAnnouncedByPrevious(name) {
                 order.hasDroppedOutput = true
@@ -317,7 +328,7 @@ package struct ResponseOrder: Sendable {
             }
             if isAside { _ = order.asides.insert(place) }
             if order.added.insert(place), !order.done.contains(place) { order.openItemCount += 1 }
-            order.itemNames.begin(name, at: place)
+            order.itemNames.begin(name, at: place, isMessage: isMessage)
             return isAgain ? order.tolerate(.itemAddedAgain) : .fine
         }
     }
@@ -476,9 +487,9 @@ package struct ResponseOrder: Sendable {
     /// 41185). Where names change, the delta may be late output of the done item.
     private mutating func placeBehindDone(_ name: UInt64, at outputIndex: Int) -> Int {
         let place = self.place(of: name, at: outputIndex)
-        guard name != 0, self.added.contains(place), self.done.contains(place), !self.isResumed,
-            let known = self.itemNames[place], known != name, self.itemNames.place(of: name) == nil,
-            !self.hasSeen(.itemIDChanged), !self.earlier.announcesItems || self.isNew(name)
+        guard name != 0, self.done.contains(place), !self.isResumed, let known = self.itemNames[place], known != name,
+            self.itemNames.place(of: name) == nil, !self.hasSeen(.itemIDChanged),
+            !self.earlier.announcesItems || self.isNew(name)
         else { return place }
         let own = self.itemNames.move(from: outputIndex, to: max(self.added.end, self.written.end))
         self.itemNames.announce(name, at: own)

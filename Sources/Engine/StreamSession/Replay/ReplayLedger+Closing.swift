@@ -1,12 +1,6 @@
 // Compares the closing events of a response with its output.
 
 extension ReplayLedger {
-    /// The evidence that the item of a closing text is the one at its index: the item's name, an announcement of some
-    /// item there, or the index alone.
-    package enum ItemEvidence: Sendable {
-        case name, announcement, index
-    }
-
     /// Begins an item with the index of an earlier one: earlier output at that index does not belong to it.
     ///
     /// Texts that close the earlier item may still come (reported: theopenco/llmgateway pull request 2908).
@@ -152,8 +146,9 @@ extension ReplayLedger {
     /// other.
     ///
     /// Servers number parts, and items without identifiers, differently in closing events and in deltas. Where an item was
-    /// announced at the named index, the text is the newest slot's only if it has all output that is open there.
-    package mutating func place(of text: Span<UInt8>, in slot: ReplaySlot, evidence: ItemEvidence) -> ReplaySlot {
+    /// announced at the named index, or the text names its item, it is the newest slot's only if it has all output that is
+    /// open there: then the deltas named another item (gateways give them the response's identifier, or the index 0).
+    package mutating func place(of text: Span<UInt8>, in slot: ReplaySlot, isKnown: Bool) -> ReplaySlot {
         let channel = self.channels[slot.kind]
         guard !text.isEmpty, let named = slot.shifted(by: self.settledItemCount) else { return slot }
         if let known = self.closingTexts[named.item]?.aliases[named] {
@@ -162,15 +157,18 @@ extension ReplayLedger {
         guard let newest = channel.newestSlot, newest != named, newest.kind == named.kind, !self.hasClosed(newest),
             !channel.hasOutput(of: named)
         else { return slot }
-        if evidence == .index || newest.outputIndex == named.outputIndex {
+        if !isKnown || newest.outputIndex == named.outputIndex {
             guard self.isLike(text, newest) else { return slot }
         } else {
-            guard evidence == .announcement, let open = self.openOutput(ofItem: newest),
-                channel.begins(text, with: open)
-            else { return slot }
+            guard let open = self.openOutput(ofItem: newest), channel.begins(text, with: open) else { return slot }
         }
         self.closingTexts[named.item, default: ClosingTexts()].aliases[named] = newest
         return newest.shifted(by: -self.settledItemCount) ?? slot
+    }
+
+    /// Returns the slot of the last byte of a kind's channel in the current attempt; nil when there is none.
+    package func openSlot(of kind: ReplaySlot.Kind) -> ReplaySlot? {
+        self.channels[kind].newestSlot?.shifted(by: -self.settledItemCount)
     }
 
     /// Returns whether a text and the output of a slot begin alike, or a text begins with what of the slot's item no text
@@ -201,10 +199,16 @@ extension ReplayLedger {
     /// Compares all closing texts of a kind, in the order of their positions, with the kind's output.
     ///
     /// They need not name their slots, as a consumer concatenates them. The offset of a rest counts from the first byte
-    /// of the first text.
+    /// of the first text. Reasoning that the list has in the other of an item's two members is no second text.
     package func close(_ texts: [UnsafeBufferPointer<UInt8>], ofKind kind: ReplaySlot.Kind) -> Closing {
         let channel = self.channels[kind]
-        let isOpen = channel.slots(of: kind).last.map { !self.hasClosed($0) } ?? true
+        let slots = channel.slots(of: kind)
+        if slots.isEmpty, let other = kind.otherReasoning,
+            unsafe channel.hold(texts, ofKind: other, isOpen: false).isWhole(of: texts)
+        {
+            return .whole
+        }
+        let isOpen = slots.last.map { !self.hasClosed($0) } ?? true
         switch unsafe channel.hold(texts, ofKind: kind, isOpen: isOpen) {
         case .contradiction:
             return .differs
@@ -217,17 +221,22 @@ extension ReplayLedger {
     ///
     /// Its parts are counted by the list, so that an index is wrong which the deltas had and the list does not have. The
     /// offset of a rest counts from the first byte of the first text. Where the index is the only evidence of an item, the
-    /// texts are those of the newest item if it has exactly them.
+    /// texts are those of the newest item if it has exactly them; reasoning that came in deltas of one member of the item
+    /// and stands in the other at its end is no second text.
     package mutating func close(
-        _ texts: [UnsafeBufferPointer<UInt8>], ofItem slot: ReplaySlot, evidence: ItemEvidence = .announcement
+        _ texts: [UnsafeBufferPointer<UInt8>], ofItem slot: ReplaySlot, isKnown: Bool = true
     ) -> Closing {
         guard let slot = slot.shifted(by: self.settledItemCount) else { return .differs }
         let channel = self.channels[slot.kind]
         let slots = channel.slots(ofItem: slot.item)
         if let closing = unsafe self.closeBefore(texts, in: slot) { return closing }
-        if slots.isEmpty, evidence == .index, let newest = channel.newestSlot, newest.kind == slot.kind {
-            let held = unsafe channel.hold(texts, ofItem: newest.item, isOpen: false)
-            if unsafe held == .prefix(texts.reduce(0) { $0 + $1.count }, .same, last: newest) { return .whole }
+        if slots.isEmpty {
+            let newest = channel.newestSlot.flatMap { $0.kind == slot.kind && !isKnown ? $0.item : nil }
+            let other = slot.kind.otherReasoning.map { ReplaySlot($0, outputIndex: slot.outputIndex) }
+            for item in [newest, other].compactMap(\.self)
+            where unsafe channel.hold(texts, ofItem: item, isOpen: false).isWhole(of: texts) {
+                return .whole
+            }
         }
         let isOpen = slots.last.map { !self.hasClosed($0) } ?? true
         guard
@@ -245,6 +254,25 @@ extension ReplayLedger {
         guard let slot = slot.shifted(by: self.settledItemCount) else { return }
         self.closed[slot.outputIndex, default: []].insert(slot)
         self.supply(byteCount, to: slot)
+    }
+}
+
+extension ReplaySlot.Kind {
+    /// The other member of an item that a gateway may put reasoning into; nil for any other kind.
+    fileprivate var otherReasoning: Self? {
+        switch self {
+        case .reasoningSummary: .reasoningText
+        case .reasoningText: .reasoningSummary
+        case .text, .refusal, .toolCall: nil
+        }
+    }
+}
+
+extension ReplayChannel.Held {
+    /// Returns whether all output was compared and is all of these texts.
+    fileprivate func isWhole(of texts: [UnsafeBufferPointer<UInt8>]) -> Bool {
+        guard case .prefix(let count, .same, _?) = self else { return false }
+        return unsafe count == texts.reduce(0) { $0 + $1.count }
     }
 }
 

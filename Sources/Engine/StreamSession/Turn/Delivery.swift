@@ -178,8 +178,8 @@ package struct Delivery: ~Copyable, Sendable {
     package mutating func closing(
         _ texts: [UnsafeBufferPointer<UInt8>], ofItem slot: ReplaySlot, name: UInt64
     ) -> ReplayLedger.Closing {
-        let evidence = self.order.evidence(of: name, at: slot.outputIndex)
-        return unsafe self.ledger.close(texts, ofItem: slot, evidence: evidence)
+        let isKnown = self.order.isKnown(name, at: slot.outputIndex)
+        return unsafe self.ledger.close(texts, ofItem: slot, isKnown: isKnown)
     }
 
     /// Records that closing texts bring the next bytes of a slot, which are output like any other.
@@ -212,7 +212,10 @@ package struct Delivery: ~Copyable, Sendable {
 
     /// Returns the slot of a closing text whose event names this slot, and optionally the item's name.
     package mutating func place(of text: Span<UInt8>, in slot: ReplaySlot, name: UInt64) -> ReplaySlot {
-        self.ledger.place(of: text, in: slot, evidence: self.order.evidence(of: name, at: slot.outputIndex))
+        if let newest = self.ledger.openSlot(of: slot.kind), self.order.isOther(name, in: slot, than: newest) {
+            return slot
+        }
+        return self.ledger.place(of: text, in: slot, isKnown: self.order.isKnown(name, at: slot.outputIndex))
     }
 
     /// Compares all closing texts of a kind, in order, with the kind's output.

@@ -263,6 +263,104 @@ private struct NamelessMessage {
         #expect(outcome.text == "Hello")
     }
 
+    /// Gateways give the deltas of all items the response's identifier, or none, and the index 0 or none; the closing
+    /// events have the item's own.
+    @Test(arguments: [nil, "resp", "x"], [nil, 0, 1])
+    func textOfDeltasThatNameAnotherItemComesOnce(id: String?, index: Int?) async {
+        let part = #"{"type":"output_text","text":"Hello you"}"#
+        let item = #"{"id":"m","type":"message","role":"assistant","content":[\#(part)]}"#
+        let closings = [
+            #"{"type":"response.output_text.done","output_index":1,"item_id":"m","text":"Hello you"}"#,
+            #"{"type":"response.content_part.done","output_index":1,"item_id":"m","part":\#(part)}"#,
+            Event.done(item, at: 1),
+        ]
+        let thought = #"{"id":"n","type":"reasoning","summary":[{"type":"summary_text","text":"Hm"}]}"#
+        let name = id.map { #""item_id":"\#($0)","# } ?? ""
+        let place = index.map { #""output_index":\#($0),"# } ?? ""
+        let delta = { (text: String) in
+            #"{"type":"response.output_text.delta",\#(place)\#(name)"delta":"\#(text)"}"#
+        }
+        let reasoning = #"{"type":"response.reasoning_summary_text.delta",\#(name)"output_index":0,"delta":"Hm"}"#
+        for closing in closings {
+            for announced in 0..<4 {
+                let events =
+                    [Event.created] + (announced & 1 != 0 ? [Self.added(#"{"id":"n","type":"reasoning"}"#, at: 0)] : [])
+                    + [reasoning]
+                    + (announced & 2 != 0 ? [Self.added(#"{"id":"m","type":"message"}"#, at: 1)] : [])
+                for deltas in [["Hello", " you"], ["Hello"]] {
+                    let (outcome, _) = await Self.run([
+                        .socket(
+                            events + deltas.map(delta) + [closing, Event.done(thought, at: 0), Event.completed("r")]),
+                        .socket([Event.completed]),
+                    ])
+                    #expect(outcome.error == nil, "\(events) \(closing)")
+                    #expect(outcome.text == "Hello you", "\(events) \(closing)")
+                    #expect(outcome.reasoning == "Hm", "\(events) \(closing)")
+                }
+            }
+        }
+    }
+
+    /// The name of all deltas is none of an announced item; the indices say whose they are.
+    @Test(arguments: [false, true]) func itemsWithoutNamesAreToldApartByTheirIndices(hasList: Bool) async {
+        let thought = #"{"type":"reasoning","summary":[{"type":"summary_text","text":"Hm"}]}"#
+        let message = #"{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Hello you"}]}"#
+        let (outcome, _) = await Self.run([
+            .socket([
+                Event.created, Self.added(#"{"type":"reasoning","summary":[]}"#, at: 0),
+                #"{"type":"response.reasoning_summary_text.delta","item_id":"r","output_index":0,"delta":"Hm"}"#,
+                Event.done(thought, at: 0), Self.added(#"{"type":"message","content":[]}"#, at: 1),
+                #"{"type":"response.output_text.delta","item_id":"r","output_index":1,"delta":"Hello "}"#,
+                #"{"type":"response.output_text.delta","item_id":"r","output_index":1,"delta":"you"}"#,
+                Event.done(message, at: 1),
+                Event.completed("r", hasList ? #","output":[\#(thought),\#(message)]"# : ""),
+            ])
+        ])
+        #expect(outcome.error == nil)
+        #expect(outcome.text == "Hello you")
+        #expect(outcome.reasoning == "Hm")
+    }
+
+    /// Each item has a name of its own and is finished before the next; nothing is announced.
+    @Test(arguments: ["", #""output_index":0,"#], [false, true])
+    func unannouncedItemsOfOneIndexAreToldApartByTheirNames(index: String, hasList: Bool) async {
+        let item = { (id: String, text: String) in
+            #"{"id":"\#(id)","type":"message","role":"assistant","content":[{"type":"output_text","text":"\#(text)"}]}"#
+        }
+        let events = [("a", "One."), ("b", "Two."), ("c", "Two. Three.")].flatMap { id, text in
+            [
+                #"{"type":"response.output_text.delta",\#(index)"item_id":"\#(id)","delta":"\#(text)"}"#,
+                #"{"type":"response.output_item.done",\#(index)"item":\#(item(id, text))}"#,
+            ]
+        }
+        let list = [item("a", "One."), item("b", "Two."), item("c", "Two. Three.")].joined(separator: ",")
+        let (outcome, _) = await Self.run([
+            .socket([Event.created] + events + [Event.completed("r", hasList ? #","output":[\#(list)]"# : "")])
+        ])
+        #expect(outcome.error == nil)
+        #expect(outcome.text == "One.Two.Two. Three.")
+    }
+
+    /// A gateway streams reasoning as a summary, and its item has it as content, or the other way round.
+    @Test(arguments: [false, true], 1..<4) func reasoningInTheOtherMemberOfItsItemComesOnce(
+        isSummary: Bool, places: Int
+    ) async {
+        let delta = isSummary ? "reasoning_summary_text" : "reasoning_text"
+        let part = #"[{"type":"\#(isSummary ? "reasoning_text" : "summary_text")","text":"Hm"}]"#
+        let item =
+            #"{"id":"n","type":"reasoning","summary":\#(isSummary ? "[]" : part)\#(isSummary ? #","content":\#(part)"# : "")}"#
+        let (outcome, _) = await Self.run([
+            .socket(
+                [
+                    Event.created, Self.added(#"{"id":"n","type":"reasoning","summary":[]}"#, at: 0),
+                    #"{"type":"response.\#(delta).delta","item_id":"n","output_index":0,"delta":"Hm"}"#,
+                ] + (places & 1 != 0 ? [Event.done(item, at: 0)] : [])
+                    + [Event.completed("r", places & 2 != 0 ? #","output":[\#(item)]"# : "")])
+        ])
+        #expect(outcome.error == nil)
+        #expect(outcome.reasoning == "Hm")
+    }
+
     /// The second item has the same text, under its own name.
     @Test func closingTextWithAnItemsNameBelongsToThatItem() async {
         let (outcome, _) = await Self.run([

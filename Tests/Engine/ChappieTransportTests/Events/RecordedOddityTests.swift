@@ -44,10 +44,6 @@ import Testing
 }
 
 extension TurnOutcome {
-    fileprivate var reasoning: String {
-        self.events.reduce(into: "") { if case .reasoningDelta(let delta) = $1 { $0 += delta } }
-    }
-
     fileprivate var refusal: String {
         self.events.reduce(into: "") { if case .refusalDelta(let delta) = $1 { $0 += delta } }
     }

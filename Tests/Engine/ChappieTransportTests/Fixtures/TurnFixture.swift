@@ -58,6 +58,12 @@ struct TurnOutcome: Sendable {
         }
     }
 
+    var reasoning: String {
+        self.events.reduce(into: "") { text, event in
+            if case .reasoningDelta(let delta) = event { text += delta }
+        }
+    }
+
     var diagnostics: [ChappieDiagnostic] {
         self.events.compactMap { event in
             guard case .diagnostic(let diagnostic) = event else { return nil }

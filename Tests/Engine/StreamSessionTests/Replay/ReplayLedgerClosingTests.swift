@@ -200,17 +200,17 @@ import Testing
     // MARK: The slot of a closing text
 
     private static func place(
-        _ ledger: ReplayLedger, _ text: String, _ slot: ReplaySlot, evidence: ReplayLedger.ItemEvidence = .announcement
+        _ ledger: ReplayLedger, _ text: String, _ slot: ReplaySlot, isKnown: Bool = true
     ) -> ReplaySlot {
         var ledger = ledger
-        return ledger.place(of: Array(text.utf8).span, in: slot, evidence: evidence)
+        return ledger.place(of: Array(text.utf8).span, in: slot, isKnown: isKnown)
     }
 
     /// A server that counts parts from 1 in closing events does so in each of them.
     @Test func aPartThatHasClosedAnotherOneDoesSoAgain() {
         var ledger = Self.ledger(("Hello", .text(3)))
         let text = Array("Hello".utf8)
-        #expect(ledger.place(of: text.span, in: .text(3, part: 1), evidence: .announcement) == .text(3))
+        #expect(ledger.place(of: text.span, in: .text(3, part: 1), isKnown: true) == .text(3))
         #expect(ledger.close(text.span, in: .text(3)) == .whole)
         #expect(Self.place(ledger, "Hello", .text(3, part: 1)) == .text(3))
         #expect(Self.place(ledger, "Hello", .text(3, part: 2)) == .text(3, part: 2))
@@ -236,14 +236,13 @@ import Testing
 
     @Test func aTextOfAnotherItemClosesTheOpenOneWhereNothingNamesItsItem() {
         var ledger = Self.ledger(("Hello", .text(0)))
-        // Where an item was announced, the text has all of the open one.
+        // Where the item is known, the text has all of the open one.
         #expect(Self.place(ledger, "Hello world", .text(1)) == .text(0))
         #expect(Self.place(ledger, "Hell", .text(1)) == .text(1))
-        #expect(Self.place(ledger, "Hello", .text(1), evidence: .name) == .text(1))
-        #expect(Self.place(ledger, "Hell", .text(1), evidence: .index) == .text(0))
-        #expect(Self.place(ledger, "Hello", .text(1), evidence: .index) == .text(0))
+        #expect(Self.place(ledger, "Hell", .text(1), isKnown: false) == .text(0))
+        #expect(Self.place(ledger, "Hello", .text(1), isKnown: false) == .text(0))
         #expect(ledger.admit("Hello", in: .text(1)) == .deliver(from: 0))
-        #expect(Self.place(ledger, "Hello", .text(0), evidence: .index) == .text(0))
+        #expect(Self.place(ledger, "Hello", .text(0), isKnown: false) == .text(0))
         ledger.beginReplay()
         #expect(ledger.admit("HelloHello", in: .text(0)) == .diverged)
     }

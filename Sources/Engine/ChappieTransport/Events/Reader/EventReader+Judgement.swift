@@ -165,7 +165,8 @@ extension Delivery {
             self.order.closing(
                 of: ReplaySlot(anyKind: kind, outputIndex: outputIndex, partIndex: partIndex), name: event.itemName)
         case .outputItemAdded(let outputIndex, let item):
-            self.order.itemAdded(outputIndex, name: item.fingerprint, isAside: item.isAside)
+            self.order.itemAdded(
+                outputIndex, name: item.fingerprint, isAside: item.isAside, isMessage: item.kind == .message)
         case .outputItemDone(let outputIndex, let item):
             self.order.itemDone(
                 outputIndex, name: item.fingerprint, isAside: item.isAside, isCall: item.isCall)
