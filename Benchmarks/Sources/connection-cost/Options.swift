@@ -30,9 +30,9 @@ struct Options {
     static let usage = """
         usage: connection-cost [--repetitions N] [--results FILE] [NAME]
                connection-cost self-check
-               connection-cost --iterations N+N WORKLOAD events|sequence|batches
+               connection-cost --iterations N+N WORKLOAD events|sequence|scope|batches
                connection-cost --iterations N+N clients \(Self.clientWays)
-               connection-cost --peer events|sequence|batches|sequence-main-actor|sequence-executor TASK
+               connection-cost --peer events|sequence|scope|batches|sequence-main-actor|sequence-executor TASK
                connection-cost --peer messages|borrowed-messages TASK
 
         NAME is a part of a figure's name; without one, all are measured:

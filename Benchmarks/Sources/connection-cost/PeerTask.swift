@@ -240,6 +240,8 @@ extension Consumer {
             }
         case .sequence, .sequenceOnMainActor, .sequenceOnExecutor:
             for try await event in instance.events(Self.request) { tally.take(event, meter) }
+        case .scope:
+            try await instance.withEvents(of: Self.request) { tally.take($0, meter) }
         case .events, .eventsOnMainActor:
             for try await event in instance.stream(Self.request) { tally.take(event, meter) }
         }

@@ -9,11 +9,11 @@ import TransportSurface
 enum Path: String, CaseIterable {
     /// The decoder alone: one event's JSON to its facts and its text.
     case decode
-    /// The messages of a WebSocket, through the engine, to the caller of `TurnDriver.next()`.
+    /// The messages of a WebSocket, through the engine, to a loop over `events(_:)`.
     case webSocket = "websocket"
     /// The same with a time limit for the turn, which makes the engine read each message in a step of its own.
     case steps
-    /// The body of a response, through the event-stream parser and the engine, to the caller of `TurnDriver.next()`.
+    /// The body of a response, through the event-stream parser and the engine, to a loop over `events(_:)`.
     case eventStream = "event-stream"
     /// As `websocket`, cut at the end: all messages come again, and are compared with the delivered ones.
     case replay
@@ -98,8 +98,7 @@ struct Measurement {
         if self.path == .asyncStream {
             for try await event in instance.stream(request) { tally.take(event) }
         } else {
-            let turn = instance.turn(request)
-            while let event = try await turn.next() { tally.take(event) }
+            for try await event in instance.events(request) { tally.take(event) }
         }
         return tally
     }

@@ -78,7 +78,7 @@ public final class ChappieClient: Sendable {
     public func response(_ request: ChappieResponseRequest) async throws -> ChappieResponse {
         let turn = self.turn(request)
         var text = ""
-        while let events = try await turn.nextBatch() {
+        while let events = try await turn.next(for: .batches, reusing: []) {
             for case .textDelta(let delta) in events { text += delta }
         }
         return turn.summary.response(text: text)
@@ -116,6 +116,53 @@ public final class ChappieClient: Sendable {
     /// Returns the events of a turn, like `streamResponse(_:)`, as a sequence whose elements cost less.
     public func events(_ request: ChappieResponseRequest) -> ChappieEventSequence {
         self.streamHandle(request).sequence()
+    }
+
+    /// Passes each event of a turn that sends a message to a closure, and returns when the turn has ended; see
+    /// `withEvents(of:isolation:_:)` with a request.
+    public func withEvents(
+        of prompt: String, isolation actor: isolated (any Actor)? = #isolation,
+        _ body: (ChappieStreamEvent) async throws -> Void
+    ) async throws {
+        try await self.withEvents(of: ChappieResponseRequest(prompt), isolation: actor, body)
+    }
+
+    /// Passes each event of a turn that sends a message to a closure, and returns when the turn has ended; see
+    /// `withEvents(of:isolation:_:)` with a request.
+    public func withEvents(
+        of message: ChappieInputMessage, isolation actor: isolated (any Actor)? = #isolation,
+        _ body: (ChappieStreamEvent) async throws -> Void
+    ) async throws {
+        try await self.withEvents(of: ChappieResponseRequest(message), isolation: actor, body)
+    }
+
+    /// Passes each event of a turn to a closure, one at a time and in order, and returns when the turn has ended.
+    ///
+    /// The turn lives as long as the call, tools included. An event costs less than by `events(_:)`: there is one
+    /// handler of cancellation for the turn, and none for an event.
+    ///
+    /// ```swift
+    /// try await client.withEvents(of: "Why is the sky blue?") { event in
+    ///     if case .textDelta(let text) = event { try FileHandle.standardOutput.write(contentsOf: Data(text.utf8)) }
+    /// }
+    /// ```
+    ///
+    /// The closure runs in the task of the caller and on its actor, where it may suspend; the turn is read between two
+    /// events, and pauses while the closure runs. When the closure throws, or the task is cancelled, the turn is
+    /// cancelled: the connection is closed and running tools are cancelled before the call returns, and events that
+    /// were read and not passed on are dropped, unless the turn had ended.
+    ///
+    /// - Parameters:
+    ///   - request: the request of the turn.
+    ///   - actor: the actor that the closure runs on; default the caller's.
+    ///   - body: the closure.
+    /// - Throws: the error of the closure; `ChappieClientError` when the turn fails, `.alreadyRunning` while another turn
+    ///   of the conversation runs, which continues; the errors of the program's own closures; `CancellationError`.
+    public func withEvents(
+        of request: ChappieResponseRequest, isolation actor: isolated (any Actor)? = #isolation,
+        _ body: (ChappieStreamEvent) async throws -> Void
+    ) async throws {
+        try await TurnReader(self.turn(request)).withEvents(isolation: actor, body)
     }
 
     /// Returns a handle on the events of a turn that sends a message, which can stop the turn and report on it.

@@ -177,17 +177,36 @@ final class LibwebsocketsConnection: TransportConnection, @unchecked Sendable {
     }
 
     nonisolated(nonsending) func wait(forNanoseconds nanoseconds: Int64?) async -> TransportWaitOutcome {
-        if self.state.hasEndedSlice {
-            self.state.hasEndedSlice = false
-            await Task.yield()
-            if Task.isCancelled { return .cancelled }
-        }
-        if self.hasMore { return .ready }
-        self.state.reader.becomeIdle()
+        if self.state.hasEndedSlice, await self.isCancelledBehindSlice() { return .cancelled }
+        if let outcome = self.outcomeNow() { return outcome }
         let deadline = nanoseconds.map { Moment.now.advanced(byNanoseconds: $0) }
         return await self.arena.wait(until: deadline, giving: self.state.spare.take()) {
             self.service.post(.watch(self.id))
         }
+    }
+
+    nonisolated(nonsending) func waitInScope(forNanoseconds nanoseconds: Int64?) async -> TransportWaitOutcome {
+        if self.state.hasEndedSlice, await self.isCancelledBehindSlice() { return .cancelled }
+        if let outcome = self.outcomeNow() { return outcome }
+        let deadline = nanoseconds.map { Moment.now.advanced(byNanoseconds: $0) }
+        return await self.arena.waitInScope(until: deadline, giving: self.state.spare.take()) {
+            self.service.post(.watch(self.id))
+        }
+    }
+
+    /// Lets other tasks work between two slices of reading; returns whether the task was cancelled meanwhile.
+    nonisolated(nonsending) private func isCancelledBehindSlice() async -> Bool {
+        self.state.hasEndedSlice = false
+        await Task.yield()
+        return Task.isCancelled
+    }
+
+    /// Returns the outcome of a wait that is over at once; nil, with the reader prepared for a wait, otherwise.
+    @inline(__always)
+    private func outcomeNow() -> TransportWaitOutcome? {
+        if self.hasMore { return .ready }
+        self.state.reader.becomeIdle()
+        return nil
     }
 
     // MARK: Any thread

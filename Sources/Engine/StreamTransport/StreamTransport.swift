@@ -53,6 +53,10 @@ package protocol TransportConnection: AnyObject, Sendable {
     /// Suspends like `wait(for:)`, with the duration in nanoseconds: no event computes with a `Duration`.
     nonisolated(nonsending) func wait(forNanoseconds nanoseconds: Int64?) async -> TransportWaitOutcome
 
+    /// Suspends like `wait(forNanoseconds:)`, for a caller that has a cancellation handler of its own in place, which
+    /// calls `cancel()`: none has to be added and removed for this wait.
+    nonisolated(nonsending) func waitInScope(forNanoseconds nanoseconds: Int64?) async -> TransportWaitOutcome
+
     /// Sends one message, after `.opened` with an established WebSocket.
     ///
     /// In any other state it has no effect.
@@ -97,6 +101,11 @@ extension TransportConnection {
 
     nonisolated(nonsending) package func wait(forNanoseconds nanoseconds: Int64?) async -> TransportWaitOutcome {
         await self.wait(for: nanoseconds.map { .nanoseconds($0) })
+    }
+
+    /// Waits with a handler of its own, which changes nothing but the cost.
+    nonisolated(nonsending) package func waitInScope(forNanoseconds nanoseconds: Int64?) async -> TransportWaitOutcome {
+        await self.wait(forNanoseconds: nanoseconds)
     }
 }
 

@@ -13,6 +13,8 @@ struct Consumer {
         case batches
         /// The same over `events(_:)`.
         case sequence
+        /// `withEvents(of:)`, whose closure gets each event.
+        case scope
         /// `for try await` over `stream(_:)` on the main actor.
         case eventsOnMainActor
         /// The same over `events(_:)`.
@@ -23,7 +25,7 @@ struct Consumer {
         /// Makes an interface of its name on the command line; nil when there is none of that name.
         init?(name: String) {
             let kinds: [String: Self] = [
-                "events": .events, "batches": .batches, "sequence": .sequence,
+                "events": .events, "batches": .batches, "sequence": .sequence, "scope": .scope,
                 "sequence-main-actor": .sequenceOnMainActor, "sequence-executor": .sequenceOnExecutor,
             ]
             guard let kind = kinds[name] else { return nil }
@@ -50,6 +52,7 @@ struct Consumer {
         case .events: "for try await"
         case .batches: "batches()"
         case .sequence: "events()"
+        case .scope: "withEvents(of:)"
         case .eventsOnMainActor: "for try await, main actor"
         case .sequenceOnMainActor: "events(), main actor"
         case .sequenceOnExecutor: "events(), executor"
@@ -107,6 +110,8 @@ struct Consumer {
             }
         case .sequence, .sequenceOnMainActor, .sequenceOnExecutor:
             for try await event in instance.events(Self.request) { tally.take(event) }
+        case .scope:
+            try await instance.withEvents(of: Self.request) { tally.take($0) }
         case .events, .eventsOnMainActor:
             for try await event in instance.stream(Self.request) { tally.take(event) }
         }

@@ -37,30 +37,42 @@ final class Crowd {
     func grow(to count: Int) async throws { try await self.crowd.grow(to: count) { self.read($0) } }
 
     private func read(_ arrival: AsyncStream<Bool>.Continuation) -> Task<Int, any Error> {
-        let (instance, kind, deltas, turns) = (self.instance, self.kind, self.deltas, self.turns)
-        let read = { @Sendable () async throws -> Int in
-            var count = 0
-            func take(_ event: ChappieStreamEvent) {
-                guard case .textDelta = event else { return }
-                count += 1
-                deltas.add()
-                turns?.take()
-                if count == 1 { arrival.yield(true) }
-            }
-            do {
-                switch kind {
-                case .events, .eventsOnMainActor:
-                    for try await event in instance.stream(Consumer.request) { take(event) }
-                case .sequence, .sequenceOnMainActor, .sequenceOnExecutor:
-                    for try await event in instance.events(Consumer.request) { take(event) }
-                case .batches:
-                    for try await batch in instance.batches(Consumer.request) { batch.forEach(take) }
+        let (instance, tally) = (self.instance, StreamTally(deltas: self.deltas, turns: self.turns, arrival: arrival))
+        // A function for each form: the frame of one for all would be the memory of each stream.
+        let form: @Sendable () async throws -> Int =
+            switch self.kind {
+            case .events, .eventsOnMainActor:
+                {
+                    var tally = tally
+                    for try await event in instance.stream(Consumer.request) { tally.take(event) }
+                    return tally.count
                 }
-            } catch {
+            case .sequence, .sequenceOnMainActor, .sequenceOnExecutor:
+                {
+                    var tally = tally
+                    for try await event in instance.events(Consumer.request) { tally.take(event) }
+                    return tally.count
+                }
+            case .scope:
+                {
+                    var tally = tally
+                    try await instance.withEvents(of: Consumer.request) { tally.take($0) }
+                    return tally.count
+                }
+            case .batches:
+                {
+                    var tally = tally
+                    for try await batch in instance.batches(Consumer.request) {
+                        for event in batch { tally.take(event) }
+                    }
+                    return tally.count
+                }
+            }
+        let read = { @Sendable () async throws -> Int in
+            do { return try await form() } catch {
                 arrival.yield(false)
                 throw error
             }
-            return count
         }
         // Even an absent preference makes each change of executors search for one.
         return self.executor.map { Task.detached(executorPreference: $0, operation: read) }
@@ -76,6 +88,23 @@ final class Crowd {
     }
 
     func cancel() { self.crowd.cancel() }
+}
+
+/// The deltas of one stream, counted by its task.
+private struct StreamTally: Sendable {
+    let deltas: DeltaCount
+    let turns: Turns?
+    let arrival: AsyncStream<Bool>.Continuation
+    var count = 0
+
+    @inline(__always)
+    mutating func take(_ event: ChappieStreamEvent) {
+        guard case .textDelta = event else { return }
+        self.count += 1
+        self.deltas.add()
+        self.turns?.take()
+        if self.count == 1 { self.arrival.yield(true) }
+    }
 }
 
 /// Deltas of all streams, counted by their tasks.

@@ -92,7 +92,7 @@ enum EndToEndFigures {
             guard !wire.isSecure, !wire.form.isCompressed, wire.streamCount == 1 else { return }
             switch kind {
             case .events: (self.throughput, self.processorTime) = (1.5e6, 650)
-            case .batches, .sequence: (self.throughput, self.processorTime) = (3.5e6, 300)
+            case .batches, .sequence, .scope: (self.throughput, self.processorTime) = (3.5e6, 300)
             case .eventsOnMainActor, .sequenceOnMainActor, .sequenceOnExecutor: break
             }
             if wire.form != .webSocket { self.processorTime = nil }

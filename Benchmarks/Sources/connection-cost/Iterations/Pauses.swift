@@ -82,6 +82,11 @@ extension Consumer {
                 tally.take(event)
                 if tally.deltaCount == pause { pause = pauses.arrive(at: pause) }
             }
+        case .scope:
+            try await instance.withEvents(of: Self.request) { event in
+                tally.take(event)
+                if tally.deltaCount == pause { pause = pauses.arrive(at: pause) }
+            }
         case .events, .eventsOnMainActor:
             for try await event in instance.stream(Self.request) {
                 tally.take(event)

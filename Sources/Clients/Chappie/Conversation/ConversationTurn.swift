@@ -6,9 +6,9 @@ import TransportSurface
 /// A turn of a conversation: responses and tools in between, as one stream.
 ///
 /// It reads a `TurnDriver` for each response, asks `ToolLoopStateMachine` for the next actions, and performs them. It
-/// has no policy. `next()` belongs to the stream's one consumer, whose task does the work; tools run in tasks of their
+/// has no policy. `next(for:reusing:)` belongs to the stream's one consumer, whose task does the work; tools run in tasks of their
 /// own, and report to `inbox`. `cancel()` and `report` may be called from any task.
-/// - Safety: all state but `shared` and `inbox`, which have locks, is used inside `next()` only, and `isBusy` admits
+/// - Safety: all state but `shared` and `inbox`, which have locks, is used inside `next(for:reusing:)` only, and `isBusy` admits
 ///   one task at a time.
 final class ConversationTurn: StreamedTurn, @unchecked Sendable {
     /// The state that other tasks may use.
@@ -63,7 +63,7 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
     let shared = LockedValue(Shared())
     /// The reports of tools and of the timer.
     let inbox = ToolInbox()
-    /// Indicates whether a task is inside `next()` or `nextBatch()`.
+    /// Indicates whether a task is inside `next(for:reusing:)`.
     private let isBusy = Atomic(false)
     /// The phase of the turn.
     var phase = Phase.notBegun
@@ -107,62 +107,32 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
 
     // MARK: The consumer
 
-    /// Returns the next event; nil after `.completed`.
-    nonisolated(nonsending) func next() async throws -> ChappieStreamEvent? {
+    /// Returns the next events, at least one; nil after `.completed`.
+    func next(
+        for form: ReadingForm, reusing memory: consuming [ChappieStreamEvent]
+    ) async throws -> [ChappieStreamEvent]? {
         try self.beginReading()
         defer { self.isBusy.store(false, ordering: .releasing) }
+        if Task.isCancelled { self.cancel() }
         do {
             while true {
-                if let event = try self.performActions() { return event }
-                switch self.phase {
-                case .responding(let driver):
-                    let event: ChappieStreamEvent?
-                    do { event = try await driver.next() } catch { event = try self.failed(with: error) }
-                    if case .failing = self.phase { continue }
-                    if let event, self.isForConsumer(event), self.actions.isEmpty {
-                        self.delivers(CollectionOfOne(event))
-                        return event
-                    }
-                    self.received(event, from: driver)
-                case .notBegun: try self.begin()
-                case .answering: try await self.waitForTools()
-                case .failing(let error): throw error
-                case .over: return nil
+                var events: [ChappieStreamEvent] = []
+                while events.isEmpty || form != .stream, let event = try self.performActions(events.isEmpty) {
+                    events.append(event)
                 }
-            }
-        } catch {
-            throw self.ended(with: error)
-        }
-    }
-
-    /// Returns the available events, at least one; nil after the batch with `.completed`.
-    nonisolated(nonsending) func nextBatch() async throws -> [ChappieStreamEvent]? {
-        try await self.nextBatch(inSequence: false)
-    }
-
-    /// Returns the next events for a sequence that hands them out one by one.
-    nonisolated(nonsending) func nextOfSequence() async throws -> [ChappieStreamEvent]? {
-        try await self.nextBatch(inSequence: true)
-    }
-
-    nonisolated(nonsending) private func nextBatch(inSequence: Bool) async throws -> [ChappieStreamEvent]? {
-        try self.beginReading()
-        defer { self.isBusy.store(false, ordering: .releasing) }
-        do {
-            while true {
-                var batch: [ChappieStreamEvent] = []
-                while let event = try self.performActions(batch.isEmpty) { batch.append(event) }
-                if !batch.isEmpty { return batch }
+                if !events.isEmpty { return events }
                 switch self.phase {
                 case .responding(let driver):
-                    let batch: [ChappieStreamEvent]?
                     do {
-                        batch = try await inSequence ? driver.nextOfSequence() : driver.nextBatch()
+                        // The memory goes with the first response that is read.
+                        swap(&events, &memory)
+                        events = try await driver.next(for: form, reusing: events) ?? []
                     } catch {
-                        batch = try self.failed(with: error)
+                        events = []
+                        try self.failed(with: error)
+                        continue
                     }
-                    if case .failing = self.phase { continue }
-                    let events = self.received(batch ?? [], from: driver)
+                    events = self.received(events, for: form, from: driver)
                     if !events.isEmpty {
                         self.delivers(events)
                         return events
@@ -203,18 +173,14 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
         self.conversation.append(text, of: number)
     }
 
-    /// Queues an event of a response, or continues when the response is complete.
-    private func received(_ event: ChappieStreamEvent?, from driver: TurnDriver) {
-        if let event, self.isForConsumer(event) { self.actions.append(.deliver(event)) }
-        if (event ?? .completed) == .completed { self.actions.append(contentsOf: self.responseCompleted(driver)) }
-    }
-
     /// Returns the events of a response that the consumer receives at once; continues when the response is complete.
-    private func received(_ events: [ChappieStreamEvent], from driver: TurnDriver) -> [ChappieStreamEvent] {
+    private func received(
+        _ events: [ChappieStreamEvent], for form: ReadingForm, from driver: TurnDriver
+    ) -> [ChappieStreamEvent] {
         var own = events
         own.removeAll { !self.isForConsumer($0) }
-        if !self.actions.isEmpty {
-            // The calls that the response carries have produced events that come first.
+        // The calls that the response carries may have produced events that come first.
+        if !self.actions.isEmpty || (form == .stream && own.count > 1) {
             for event in own { self.actions.append(.deliver(event)) }
             own = []
         }
@@ -266,10 +232,9 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
     // MARK: The end
 
     /// Ends a failed response: the events of its carried calls come before the error.
-    private func failed<Event>(with error: any Error) throws -> Event? {
+    private func failed(with error: any Error) throws {
         guard !(error is CancellationError), !self.actions.isEmpty else { throw error }
         self.phase = .failing(error)
-        return nil
     }
 
     /// Ends the turn with an error: adds complete responses to the conversation, and stops tools.

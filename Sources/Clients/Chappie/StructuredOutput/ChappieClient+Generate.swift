@@ -72,7 +72,7 @@ extension ChappieClient {
         let turn = self.turn(request)
         var answer = StructuredAnswer()
         do {
-            while let events = try await turn.nextBatch() { answer.add(events) }
+            while let events = try await turn.next(for: .batches, reusing: []) { answer.add(events) }
         } catch ChappieClientError.responseTerminalFailure(let response) where response.status == "incomplete" {
             throw ChappieStructuredOutputError.incomplete(response)
         }

@@ -1,7 +1,7 @@
 import ResponseEvents
 import StreamSession
 
-/// Events in order, added in batches and taken one at a time.
+/// Events in order, which are added one by one and taken together, or the first of them.
 ///
 /// It belongs to its holder.
 struct EventQueue {
@@ -26,15 +26,16 @@ struct EventQueue {
         }
     }
 
-    /// Exchanges the first event for the one in `event`; returns false when none waits.
+    /// Takes the first event, if one waits, as an array.
     ///
-    /// The event is moved without a copy. `completed` in its place holds no memory.
-    @inline(__always)
-    mutating func take(into event: inout ChappieStreamEvent) -> Bool {
-        guard self.next < self.events.count else { return false }
+    /// It is moved without a copy; `completed` in its place holds no memory.
+    mutating func takeFirst() -> [ChappieStreamEvent] {
+        guard self.count > 0 else { return [] }
+        var event = ChappieStreamEvent.completed
         swap(&event, &self.events[self.next])
         self.next += 1
-        return true
+        if self.count == 0 { self.removeAll() }
+        return [event]
     }
 
     /// The maximum capacity of an emptied queue, in events: half of what the largest read yields in short deltas, so

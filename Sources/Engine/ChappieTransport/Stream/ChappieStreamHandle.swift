@@ -1,91 +1,4 @@
 import ResponseEvents
-import StreamTransport
-
-/// The source of a stream: one response, or a whole turn of a conversation.
-///
-/// `next()` and `nextBatch()` belong to the stream's one consumer, whose task does the work. The others may be called
-/// from any task.
-package protocol StreamedTurn: AnyObject, Sendable {
-    /// Returns the next event; nil after `.completed`.
-    nonisolated(nonsending) func next() async throws -> ChappieStreamEvent?
-
-    /// Returns the events that are ready, at least one; nil after the batch with `.completed`.
-    nonisolated(nonsending) func nextBatch() async throws -> [ChappieStreamEvent]?
-
-    /// Returns the next events for a sequence that hands them out one by one.
-    nonisolated(nonsending) func nextOfSequence() async throws -> [ChappieStreamEvent]?
-
-    /// Indicates whether a sequence reads the turn in steps, off its consumer's actor.
-    var readsInSteps: Bool { get }
-
-    /// Begins to read the next events for such a sequence, without waiting; `memory` is an array for them, empty.
-    ///
-    /// The steps `wait` and `pause` are followed by `stepOfSequence(after:)`, after that wait or pause.
-    func beginStepOfSequence(reusing memory: consuming [ChappieStreamEvent]) -> SequenceStep
-
-    /// Continues after a wait with this outcome, or after a pause.
-    func stepOfSequence(after outcome: TransportWaitOutcome) -> SequenceStep
-
-    /// Continues after the step `other`, for the task whose step it was.
-    nonisolated(nonsending) func restOfSequence() async throws -> [ChappieStreamEvent]?
-
-    /// Closes the connection and ends the stream with `CancellationError`.
-    func cancel()
-
-    /// Adds items, a JSON array, to the response that is being made.
-    func steer(_ input: [UInt8]) throws
-
-    /// The server's message about the error that ended the turn; nil when there is none.
-    var serverMessage: String? { get }
-
-    /// The complete response, without its text; nil while the stream runs, and when it has failed.
-    var response: ChappieResponse? { get }
-
-    /// The position behind the events that the consumer has taken; nil when another turn could not continue there.
-    var resumePoint: ChappieResumePoint? { get }
-
-    /// The turn's report so far.
-    var report: ChappieStreamReport { get }
-}
-
-/// The next step of the reader of a turn's events.
-package enum SequenceStep {
-    /// There are events, at least one.
-    case events([ChappieStreamEvent])
-    /// The connection is waited for, for so many nanoseconds at most; nil without a limit.
-    case wait(any TransportConnection, nanoseconds: Int64?)
-    /// Other tasks work, once; then the reading continues.
-    case pause
-    /// `restOfSequence()` continues: the turn has ended, was cancelled, races two connections, or has more to do than to
-    /// read.
-    case other
-    /// Another task reads the turn, which goes on.
-    case refused
-}
-
-extension StreamedTurn {
-    /// Returns the next batch.
-    nonisolated(nonsending) package func nextOfSequence() async throws -> [ChappieStreamEvent]? {
-        try await self.nextBatch()
-    }
-
-    /// False, as for a turn that consists of several.
-    package var readsInSteps: Bool { false }
-
-    /// Leaves everything to `restOfSequence()`.
-    package func beginStepOfSequence(reusing memory: consuming [ChappieStreamEvent]) -> SequenceStep { .other }
-
-    /// Leaves everything to `restOfSequence()`.
-    package func stepOfSequence(after outcome: TransportWaitOutcome) -> SequenceStep { .other }
-
-    /// Returns the next events.
-    nonisolated(nonsending) package func restOfSequence() async throws -> [ChappieStreamEvent]? {
-        try await self.nextOfSequence()
-    }
-
-    /// Nil, as for a turn whose response the server does not keep.
-    package var resumePoint: ChappieResumePoint? { nil }
-}
 
 /// A running stream that can be cancelled.
 public struct ChappieStreamHandle: Sendable {
@@ -95,13 +8,12 @@ public struct ChappieStreamHandle: Sendable {
     /// first one reads on.
     public let events: AsyncThrowingStream<ChappieStreamEvent, any Error>
     private let turn: any StreamedTurn
-    private let cancellation = EventBatchReader.Cancellation()
+    private let shared = TurnReader.Shared()
 
     /// Creates a handle on a turn that is not read yet.
-    package init<Turn: StreamedTurn>(turn: Turn) {
-        // The stream alone holds the token: when it is dropped, or its task is cancelled, the connection is closed.
-        let token = StreamToken(turn: turn)
-        self.events = AsyncThrowingStream { try await token.turn.next() }
+    package init(turn: any StreamedTurn) {
+        // The stream alone holds its reader: when it is dropped, or its task is cancelled, the connection is closed.
+        self.events = TurnReader(turn, self.shared).stream()
         self.turn = turn
     }
 
@@ -119,12 +31,11 @@ public struct ChappieStreamHandle: Sendable {
     /// one element of `events`, with any number of events: use it for a consumer that has to be fast or runs on the
     /// main actor. Dropping this stream, or cancelling the task that reads it, closes the connection.
     public func batches() -> AsyncThrowingStream<[ChappieStreamEvent], any Error> {
-        let reader = self.reader
-        return AsyncThrowingStream { try await reader.nextBatch() }
+        self.reader.batches()
     }
 
-    /// The reader keeps `events` alive, whose token closes the connection with the handle.
-    private var reader: EventBatchReader { EventBatchReader(turn: self.turn, self.cancellation, keeping: self.events) }
+    /// The reader keeps `events` alive, whose own closes the connection with the handle.
+    private var reader: TurnReader { TurnReader(self.turn, self.shared, keeping: self.events) }
 
     /// Ends the stream at once and closes the connection: a waiting consumer gets `CancellationError`.
     ///
@@ -136,7 +47,7 @@ public struct ChappieStreamHandle: Sendable {
     public func cancel() {
         // In this order: a sequence that finds the stream cancelled asks the turn, which has then no further events.
         self.turn.cancel()
-        self.cancellation.set()
+        self.shared.cancel()
     }
 
     /// Adds a message of the user to the response that is being made.
@@ -200,16 +111,4 @@ public struct ChappieStreamHandle: Sendable {
 
     /// The stream's report so far.
     public var report: ChappieStreamReport { self.turn.report }
-}
-
-/// A token that the stream alone holds: when the stream is dropped, so is the turn.
-final class StreamToken<Turn: StreamedTurn>: Sendable {
-    let turn: Turn
-
-    /// Creates the token of a turn.
-    init(turn: Turn) { self.turn = turn }
-
-    deinit {
-        self.turn.cancel()
-    }
 }

@@ -100,15 +100,14 @@ public final class ChappieStreamingTransport: Sendable {
     ///
     /// No request is sent before it is read.
     public func events(_ request: ChappieTransportRequest) -> ChappieEventSequence {
-        ChappieEventSequence(EventBatchReader(turn: self.turn(request)))
+        ChappieEventSequence(self.reader(of: request))
     }
 
     /// Returns the events of one response in batches: those that are ready, in order, and at least one.
     ///
     /// A batch costs as much as a single element of `stream(_:)`; otherwise they behave the same.
     public func batches(_ request: ChappieTransportRequest) -> AsyncThrowingStream<[ChappieStreamEvent], any Error> {
-        let reader = EventBatchReader(turn: self.turn(request))
-        return AsyncThrowingStream { try await reader.nextBatch() }
+        self.reader(of: request).batches()
     }
 
     /// Returns the events, with a handle that can cancel the stream and report on it.
@@ -128,7 +127,7 @@ public final class ChappieStreamingTransport: Sendable {
         request.isWarmUp = true
         let turn = self.turn(request)
         do {
-            while try await turn.next() != nil {}
+            while try await turn.next(for: .batches) != nil {}
         } catch {
             // A failure is not reported.
         }
@@ -156,4 +155,8 @@ public final class ChappieStreamingTransport: Sendable {
     package func turn(_ request: ChappieTransportRequest) -> TurnDriver {
         TurnDriver(engine: self.engine, request: request)
     }
+
+    /// Creates the reader of a turn, whose end is the turn's.
+    @usableFromInline
+    func reader(of request: ChappieTransportRequest) -> TurnReader { TurnReader(self.turn(request)) }
 }

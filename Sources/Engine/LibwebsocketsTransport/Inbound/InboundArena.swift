@@ -450,24 +450,32 @@ final class InboundArena: Sendable {
         until deadline: Moment?, giving spare: InboundBuffer? = nil, watch: () -> Void
     ) async -> TransportWaitOutcome {
         await withTaskCancellationHandler {
-            await Self.suspend { continuation in
-                var needsWatch = false
-                let outcome: TransportWaitOutcome? = self.state.withLock { state in
-                    if state.spare == nil { state.spare = spare }
-                    // Under the lock, so that `cancelWaiter` cannot run between this check and the suspension.
-                    if Task.isCancelled { return .cancelled }
-                    if state.hasNews || state.hasEnded { return .ready }
-                    state.waiter = continuation
-                    state.deadline = deadline
-                    needsWatch = Self.isNearer(deadline, than: state.watched)
-                    if needsWatch { state.watched = deadline }
-                    return nil
-                }
-                if let outcome { continuation.resume(returning: outcome) }
-                if needsWatch { watch() }
-            }
+            await self.waitInScope(until: deadline, giving: spare, watch: watch)
         } onCancel: {
             self.cancelWaiter()
+        }
+    }
+
+    /// Waits like `wait(until:giving:watch:)`; a cancellation of the task in the middle ends it only by `abort(_:)`.
+    @inline(__always)
+    nonisolated(nonsending) func waitInScope(
+        until deadline: Moment?, giving spare: InboundBuffer? = nil, watch: () -> Void
+    ) async -> TransportWaitOutcome {
+        await Self.suspend { continuation in
+            var needsWatch = false
+            let outcome: TransportWaitOutcome? = self.state.withLock { state in
+                if state.spare == nil { state.spare = spare }
+                // Under the lock, so that `cancelWaiter` cannot run between this check and the suspension.
+                if Task.isCancelled { return .cancelled }
+                if state.hasNews || state.hasEnded { return .ready }
+                state.waiter = continuation
+                state.deadline = deadline
+                needsWatch = Self.isNearer(deadline, than: state.watched)
+                if needsWatch { state.watched = deadline }
+                return nil
+            }
+            if let outcome { continuation.resume(returning: outcome) }
+            if needsWatch { watch() }
         }
     }
 

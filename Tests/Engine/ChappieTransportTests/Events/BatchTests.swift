@@ -120,29 +120,30 @@ import Testing
 
     @Test func noBatchFollowsTheEnd() async throws {
         let turn = Self.fixture([.text(Event.completed)]).instance.turn(Self.request)
-        #expect(try await turn.nextBatch() == [.textDelta("0")])
-        #expect(try await turn.nextBatch() == [.completed])
-        for _ in 0..<2 { #expect(try await turn.nextBatch() == nil) }
+        #expect(try await turn.next(for: .batches) == [.textDelta("0")])
+        #expect(try await turn.next(for: .batches) == [.completed])
+        for _ in 0..<2 { #expect(try await turn.next(for: .batches) == nil) }
     }
 
     @Test func anErrorIsThrownOnce() async throws {
         let turn = Self.fixture([.text("nonsense")]).instance.turn(Self.request)
-        #expect(try await turn.nextBatch() == [.textDelta("0")])
-        await #expect(throws: ChappieClientError.self) { try await turn.nextBatch() }
-        #expect(try await turn.nextBatch() == nil)
+        #expect(try await turn.next(for: .batches) == [.textDelta("0")])
+        await #expect(throws: ChappieClientError.self) { try await turn.next(for: .batches) }
+        #expect(try await turn.next(for: .batches) == nil)
     }
 
     // MARK: One consumer, two ways
 
     @Test func eventsLeftBySingleReadsFormTheNextBatch() async throws {
-        let turn = Self.fixture([.pause(.seconds(1))] + Self.texts(5) + [.text(Event.completed)])
-            .instance.turn(Self.request)
-        #expect(try await turn.next() == .textDelta("0"))
-        #expect(try await turn.next() == .textDelta("1"))
-        #expect(try await turn.next() == .textDelta("2"))
-        #expect(try await turn.nextBatch() == ["3", "4", "5"].map { .textDelta($0) })
-        #expect(try await turn.next() == .completed)
-        #expect(try await turn.nextBatch() == nil)
+        let handle = Self.fixture([.pause(.seconds(1))] + Self.texts(5) + [.text(Event.completed)])
+            .instance.streamHandle(Self.request)
+        let batches = handle.batches()
+        #expect(try await handle.events.next() == .textDelta("0"))
+        #expect(try await handle.events.next() == .textDelta("1"))
+        #expect(try await handle.events.next() == .textDelta("2"))
+        #expect(try await batches.next() == ["3", "4", "5"].map { .textDelta($0) })
+        #expect(try await handle.events.next() == .completed)
+        #expect(try await batches.next() == nil)
     }
 
     @Test func batchesOfAHandleHaveAllEvents() async {
@@ -179,11 +180,11 @@ import Testing
             $0.timeouts.progress = nil
         }
         let turn = fixture.instance.turn(Self.request)
-        #expect(try await turn.nextBatch()?.count == 1)
-        #expect(try await turn.nextBatch()?.count == 6)
+        #expect(try await turn.next(for: .batches)?.count == 1)
+        #expect(try await turn.next(for: .batches)?.count == 6)
         fixture.clock.advance(by: .seconds(200))
         let called = fixture.clock.now
-        await #expect(throws: ChappieClientError.self) { try await turn.nextBatch() }
+        await #expect(throws: ChappieClientError.self) { try await turn.next(for: .batches) }
         #expect(fixture.clock.now - called == .seconds(300))
     }
 
@@ -206,13 +207,14 @@ import Testing
     }
 
     @Test func aBatchThatWasReadAndNotTakenIsDroppedByACancellation() async throws {
-        let turn = Self.fixture([.pause(.seconds(1))] + Self.texts(5) + [.text(Event.completed)])
-            .instance.turn(Self.request)
-        #expect(try await turn.next() == .textDelta("0"))
-        #expect(try await turn.next() == .textDelta("1"))
-        turn.cancel()
-        await #expect(throws: CancellationError.self) { try await turn.nextBatch() }
-        #expect(try await turn.nextBatch() == nil)
+        let handle = Self.fixture([.pause(.seconds(1))] + Self.texts(5) + [.text(Event.completed)])
+            .instance.streamHandle(Self.request)
+        let batches = handle.batches()
+        #expect(try await handle.events.next() == .textDelta("0"))
+        #expect(try await handle.events.next() == .textDelta("1"))
+        handle.cancel()
+        await #expect(throws: CancellationError.self) { try await batches.next() }
+        #expect(try await batches.next() == nil)
     }
 
     @Test(arguments: [false, true])

@@ -64,7 +64,7 @@ import Testing
         var addresses: Set<UnsafeRawPointer?> = []
         for _ in 0..<4 {
             _ = try await iterator.next()
-            iterator.batch.withUnsafeBytes { _ = addresses.insert($0.baseAddress) }
+            iterator.batch.events.withUnsafeBytes { _ = addresses.insert($0.baseAddress) }
         }
         #expect(addresses.count == 1)
     }
@@ -138,21 +138,6 @@ import Testing
         handle.cancel()
         await #expect(throws: CancellationError.self) { try await iterator.next(isolation: nil) }
         for _ in 0..<2 { #expect(try await iterator.next() == nil) }
-    }
-
-    /// A turn that is over once its only batch was read, as a client's may be.
-    private final class ShortTurn: StreamedTurn {
-        private let batches = LockedValue<[[ChappieStreamEvent]]>([[.textDelta("a"), .completed]])
-
-        nonisolated(nonsending) func next() async throws -> ChappieStreamEvent? { nil }
-        nonisolated(nonsending) func nextBatch() async throws -> [ChappieStreamEvent]? {
-            self.batches.withLock { $0.popLast() }
-        }
-        func cancel() {}
-        func steer(_ input: [UInt8]) throws {}
-        var serverMessage: String? { nil }
-        var response: ChappieResponse? { nil }
-        var report: ChappieStreamReport { ChappieStreamReport() }
     }
 
     @Test func completeTurnIsReadToItsEndDespiteACancellation() async {

@@ -79,15 +79,15 @@ import Testing
 
     @Test func theServersSilenceCountsFromTheLastDeltaThatWasTaken() async throws {
         let fixture = Self.fixture(Self.texts(6))
-        let turn = fixture.instance.turn(Self.request)
+        let handle = fixture.instance.streamHandle(Self.request)
         for number in 0...6 {
-            #expect(try await turn.next() == .textDelta(String(number)))
+            #expect(try await handle.events.next() == .textDelta(String(number)))
             if number < 6 { fixture.clock.advance(by: .seconds(200)) }
         }
         let taken = fixture.clock.now
-        await #expect(throws: ChappieClientError.self) { try await turn.next() }
+        await #expect(throws: ChappieClientError.self) { try await handle.events.next() }
         #expect(fixture.clock.now - taken == .seconds(300))
-        #expect(turn.report.attempts.map(\.outcome) == ["timeout.idle"])
+        #expect(handle.report.attempts.map(\.outcome) == ["timeout.idle"])
     }
 
     @Test(arguments: [(999, "0123"), (1_000, "012")])
@@ -102,25 +102,25 @@ import Testing
 
     @Test func unreadEventsAreDroppedByACancellation() async throws {
         let fixture = Self.fixture(Self.texts(5) + [.text(Event.completed)])
-        let turn = fixture.instance.turn(Self.request)
-        #expect(try await turn.next() == .textDelta("0"))
-        #expect(try await turn.next() == .textDelta("1"))
-        turn.cancel()
-        await #expect(throws: CancellationError.self) { try await turn.next() }
-        #expect(try await turn.next() == nil)
-        #expect(turn.report.attempts.map(\.outcome) == ["cancelled"])
+        let handle = fixture.instance.streamHandle(Self.request)
+        #expect(try await handle.events.next() == .textDelta("0"))
+        #expect(try await handle.events.next() == .textDelta("1"))
+        handle.cancel()
+        await #expect(throws: CancellationError.self) { try await handle.events.next() }
+        #expect(try await handle.events.next() == nil)
+        #expect(handle.report.attempts.map(\.outcome) == ["cancelled"])
         #expect(fixture.transport.connections[0].calls.last == .cancel)
     }
 
     @Test func theEndBehindTheMessagesIsSeenWhenTheyAreTaken() async throws {
         let fixture = Self.fixture(Self.texts(2) + [.ended(.closed(code: 1011, reason: ""))])
-        let turn = fixture.instance.turn(Self.request)
+        let handle = fixture.instance.streamHandle(Self.request)
         for number in 0...2 {
-            #expect(try await turn.next() == .textDelta(String(number)))
-            #expect(turn.report.attempts.map(\.outcome) == [nil])
+            #expect(try await handle.events.next() == .textDelta(String(number)))
+            #expect(handle.report.attempts.map(\.outcome) == [nil])
         }
-        await #expect(throws: ChappieClientError.self) { try await turn.next() }
-        #expect(turn.report.attempts.map(\.outcome) == ["ws.close.1011"])
+        await #expect(throws: ChappieClientError.self) { try await handle.events.next() }
+        #expect(handle.report.attempts.map(\.outcome) == ["ws.close.1011"])
     }
 
     @Test(arguments: [
@@ -149,11 +149,11 @@ import Testing
     @Test func aLargeMessageEndsTheStep() async throws {
         let large = String(repeating: "x", count: 70_000)
         let fixture = Self.fixture([.text(Event.text(large)), .text(Event.text("y")), .text(Event.completed)])
-        let turn = fixture.instance.turn(Self.request)
-        #expect(try await turn.next() == .textDelta("0"))
-        #expect(try await turn.next() == .textDelta(large))
+        let handle = fixture.instance.streamHandle(Self.request)
+        #expect(try await handle.events.next() == .textDelta("0"))
+        #expect(try await handle.events.next() == .textDelta(large))
         // The messages behind it are not read before they are requested.
         fixture.transport.connections[0].cancel()
-        await #expect(throws: (any Error).self) { try await turn.next() }
+        await #expect(throws: (any Error).self) { try await handle.events.next() }
     }
 }

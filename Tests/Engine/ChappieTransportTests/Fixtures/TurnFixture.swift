@@ -164,3 +164,11 @@ extension [ScriptStep] {
         [.opened(101), .request] + events.map { .text($0) } + [.ended(.closed(code: 1006, reason: ""))]
     }
 }
+
+extension AsyncThrowingStream {
+    /// Returns the next element, as a step of a loop does.
+    func next() async throws -> Element? {
+        var iterator = self.makeAsyncIterator()
+        return try await iterator.next()
+    }
+}

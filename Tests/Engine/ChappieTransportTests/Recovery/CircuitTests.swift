@@ -79,7 +79,7 @@ import Testing
         #expect(fixture.transport.requests.count == 4)
         fixture.clock.advance(by: .seconds(60))
         let trial = fixture.instance.turn(ChappieTransportRequest(prompt: "hi", model: "m"))
-        async let trying: ChappieStreamEvent? = trial.next()
+        async let trying = trial.next(for: .events)
         await trialWaits.wait()
         #expect(await fixture.run().transportFailure?.code == .circuitOpen)
         trial.cancel()

@@ -9,12 +9,12 @@ import Testing
         ResumeCursor(responseID: "r", lastSequenceNumber: number)
     }
 
-    /// The positions of a response of which one event was handed over behind each number up to `last`.
+    /// The positions of a response of which one event was taken behind each number up to `last`.
     private static func points(upTo last: Int) -> ResumePoints {
         var points = ResumePoints()
         for number in 1...last {
-            points.note(Self.cursor(number), waitingCount: 1, readyCount: 0)
-            points.moved(1)
+            points.note(Self.cursor(number), waitingCount: 1)
+            points.taken(1)
         }
         return points
     }
@@ -22,31 +22,30 @@ import Testing
     @Test func heldPositionStaysUntilMoreIsTaken() {
         var points = Self.points(upTo: 2)
         points.hold(waitingCount: 0)
-        #expect(points.newest(leaving: 0) == Self.cursor(2))
+        #expect(points.newest == Self.cursor(2))
         // An event without output for the consumer.
         points.hold(waitingCount: 0)
-        #expect(points.newest(leaving: 0) == Self.cursor(2))
+        #expect(points.newest == Self.cursor(2))
         points.hold(waitingCount: 1)
-        #expect(points.newest(leaving: 0) == Self.cursor(2))
-        points.moved(1)
-        #expect(points.newest(leaving: 1) == Self.cursor(2))
-        #expect(points.newest(leaving: 0) == nil)
+        #expect(points.newest == Self.cursor(2))
+        points.taken(1)
+        #expect(points.newest == nil)
     }
 
     @Test func eventsBehindAHeldPositionHaveNoPosition() {
         var points = Self.points(upTo: 1)
         for _ in 0..<3 {
             points.hold(waitingCount: 1)
-            points.moved(1)
-            #expect(points.newest(leaving: 0) == nil)
+            points.taken(1)
+            #expect(points.newest == nil)
         }
     }
 
     @Test func noPositionIsHeldBeforeTheFirst() {
         var points = ResumePoints()
         points.hold(waitingCount: 1)
-        points.moved(1)
-        #expect(points.newest(leaving: 0) == nil)
+        points.taken(1)
+        #expect(points.newest == nil)
     }
 
     /// A broken attempt's response is read again without numbers that are new, while events behind the position were
@@ -54,22 +53,24 @@ import Testing
     @Test func aResponseThatIsReadAgainHasNoPositionBehindAHeldOne() {
         var points = Self.points(upTo: 2)
         points.hold(waitingCount: 1)
-        points.moved(1)
-        #expect(points.newest(leaving: 0) == nil)
+        points.taken(1)
+        #expect(points.newest == nil)
         for number in 1...2 {
-            points.note(Self.cursor(number), waitingCount: 0, readyCount: 0)
-            #expect(points.newest(leaving: 0) == nil)
+            points.note(Self.cursor(number), waitingCount: 0)
+            #expect(points.newest == nil)
         }
-        points.note(Self.cursor(3), waitingCount: 0, readyCount: 0)
-        #expect(points.newest(leaving: 0) == Self.cursor(3))
+        points.note(Self.cursor(3), waitingCount: 0)
+        #expect(points.newest == Self.cursor(3))
     }
 
     /// The end of a response whose calls run then has none, also where nothing was taken since the held one.
     @Test func unknownPositionReplacesTheHeldOne() {
-        var points = Self.points(upTo: 2)
-        points.hold(waitingCount: 0)
-        points.note(nil, waitingCount: 0, readyCount: 1)
-        #expect(points.newest(leaving: 0) == nil)
-        #expect(points.newest(leaving: 1) == Self.cursor(1))
+        var points = Self.points(upTo: 1)
+        points.note(Self.cursor(2), waitingCount: 1)
+        points.hold(waitingCount: 1)
+        points.note(nil, waitingCount: 1)
+        #expect(points.newest == Self.cursor(1))
+        points.taken(1)
+        #expect(points.newest == nil)
     }
 }

@@ -31,6 +31,7 @@ import Testing
     private struct Steered {
         let fixture: TurnFixture
         let turn: TurnDriver
+        let handle: ChappieStreamHandle
         var events: [ChappieStreamEvent] = []
         var error: (any Error)?
 
@@ -46,9 +47,10 @@ import Testing
             }
             self.turn = self.fixture.instance.turn(
                 conversation([WireItem.question]) { $0.runsCalls = runsCalls })
+            self.handle = ChappieStreamHandle(turn: self.turn)
             do {
                 while try await self.take() != .textDelta("one ") {}
-                for text in steers { try self.turn.steer(SteeringMessage.input(text)) }
+                for text in steers { try self.handle.steer(text) }
                 while try await self.take() != nil {}
             } catch {
                 self.error = error
@@ -56,7 +58,7 @@ import Testing
         }
 
         private mutating func take() async throws -> ChappieStreamEvent? {
-            let event = try await self.turn.next()
+            let event = try await self.handle.events.next()
             if let event { self.events.append(event) }
             return event
         }
@@ -478,11 +480,11 @@ import Testing
             $0.timeouts.stall = .seconds(1)
             $0.reportsDiagnostics = true
         }
-        let turn = fixture.instance.turn(conversation([WireItem.question]))
+        let handle = fixture.instance.streamHandle(conversation([WireItem.question]))
         var error: (any Error)?
         do {
-            while let event = try await turn.next() {
-                if case .diagnostic(let news) = event, news.kind == .stalled { try turn.steer(Array("[{}]".utf8)) }
+            while let event = try await handle.events.next() {
+                if case .diagnostic(let news) = event, news.kind == .stalled { try handle.steer(inputJSON: "[{}]") }
             }
         } catch let thrown {
             error = thrown
@@ -521,7 +523,7 @@ import Testing
         }
         let turn = fixture.instance.turn(conversation([WireItem.question]))
         handles.withLock { $0 = (turn, nil) }
-        while (try? await turn.next()) != nil {}
+        while (try? await turn.next(for: .events)) != nil {}
         #expect(handles.withLock { $0?.error } == .notRunning)
         handles.withLock { $0 = nil }
     }
@@ -541,11 +543,11 @@ import Testing
 
     @Test func steeringBeforeTheResponseIDIsRefused() async throws {
         let fixture = TurnFixture([.socket([Event.text("a")])]) { $0.rawEvents = .none }
-        let turn = fixture.instance.turn(conversation([WireItem.question]))
-        #expect(try await turn.next() == .textDelta("a"))
-        #expect(throws: ChappieSteeringError.notCreated) { try turn.steer(Array("[{}]".utf8)) }
+        let handle = fixture.instance.streamHandle(conversation([WireItem.question]))
+        #expect(try await handle.events.next() == .textDelta("a"))
+        #expect(throws: ChappieSteeringError.notCreated) { try handle.steer(inputJSON: "[{}]") }
         #expect(fixture.messages[0].count == 1)
-        turn.cancel()
+        handle.cancel()
     }
 
     @Test func steeringOverHTTPIsRefused() async throws {
@@ -553,20 +555,20 @@ import Testing
             $0.policy = .httpSSEOnly
             $0.rawEvents = .none
         }
-        let turn = fixture.instance.turn(conversation([WireItem.question]))
-        #expect(try await turn.next() == .textDelta("a"))
-        #expect(throws: ChappieSteeringError.notOverWebSocket) { try turn.steer(Array("[{}]".utf8)) }
-        turn.cancel()
+        let handle = fixture.instance.streamHandle(conversation([WireItem.question]))
+        #expect(try await handle.events.next() == .textDelta("a"))
+        #expect(throws: ChappieSteeringError.notOverWebSocket) { try handle.steer(inputJSON: "[{}]") }
+        handle.cancel()
     }
 
     @Test(arguments: ["", "[]", "{}", "null", "[1]", "[[]]", #"["text"]"#, "[{}", "[{}]x", "\"text\""])
     func anInputThatIsNoListOfItemsIsNotSent(input: String) async throws {
         let fixture = TurnFixture([.socket([Event.created("r1"), Event.text("a")])]) { $0.rawEvents = .none }
-        let turn = fixture.instance.turn(conversation([WireItem.question]))
-        #expect(try await turn.next() == .textDelta("a"))
-        #expect(throws: ChappieSteeringError.invalidInput) { try turn.steer(Array(input.utf8)) }
+        let handle = fixture.instance.streamHandle(conversation([WireItem.question]))
+        #expect(try await handle.events.next() == .textDelta("a"))
+        #expect(throws: ChappieSteeringError.invalidInput) { try handle.steer(inputJSON: input) }
         #expect(fixture.messages[0].count == 1)
-        turn.cancel()
+        handle.cancel()
     }
 
     @Test func everyErrorHasASentence() {
@@ -585,14 +587,14 @@ import Testing
                 bodies.withLock { $0.append(String(decoding: request.body, as: UTF8.self)) }
             }
         }
-        let turn = fixture.instance.turn(conversation([WireItem.question]))
-        #expect(try await turn.next() == .textDelta("one "))
+        let handle = fixture.instance.streamHandle(conversation([WireItem.question]))
+        #expect(try await handle.events.next() == .textDelta("one "))
         let connection = fixture.transport.connections[0]
         await connection.sent.wait()
-        try turn.steer(SteeringMessage.input("more"))
+        try handle.steer("more")
         await connection.sent.wait()
-        #expect(try await turn.next() == .textDelta("two"))
-        while try await turn.next() != nil {}
+        #expect(try await handle.events.next() == .textDelta("two"))
+        while try await handle.events.next() != nil {}
         #expect(bodies.withLock { $0 } == fixture.messages[0])
     }
 
@@ -605,11 +607,11 @@ import Testing
                 if String(decoding: request.body, as: UTF8.self).contains("response.steer") { throw No() }
             }
         }
-        let turn = fixture.instance.turn(conversation([WireItem.question]))
-        #expect(try await turn.next() == .textDelta("one "))
-        let reading = Task { try await turn.next() }
+        let handle = fixture.instance.streamHandle(conversation([WireItem.question]))
+        #expect(try await handle.events.next() == .textDelta("one "))
+        let reading = Task { try await handle.events.next() }
         await signal.wait()
-        try turn.steer(SteeringMessage.input("more"))
+        try handle.steer("more")
         await #expect(throws: ChappieClientError.requestRefused("No()")) { try await reading.value }
         #expect(fixture.messages[0].count == 1)
     }

@@ -45,4 +45,22 @@ import Testing
             #expect(outcome.completions == 1)
         }
     }
+
+    @Test func secondTurnInAScopeIsRefusedAndTheFirstGoesOn() async throws {
+        try await withServer(scripted([responseEvents(1, [], text: "Done.")])) { server in
+            let client = Chappie.client(configuration: .loopback(server))
+            var outcome = ClientOutcome()
+            try await client.withEvents(of: "hi") { event in
+                outcome.events.append(event)
+                guard case .textDelta = event else { return }
+                await #expect(throws: ChappieClientError.alreadyRunning) {
+                    try await client.withEvents(of: "again") { _ in }
+                }
+                #expect(client.isRunning)
+            }
+            #expect(outcome.text == "Done.")
+            #expect(outcome.completions == 1)
+            #expect(server.log.flatMap(\.bodies).count == 1)
+        }
+    }
 }

@@ -69,6 +69,44 @@ import Testing
         #expect(told[1] == told[0])
     }
 
+    @Test func scopeHasTheEventsOfTheStream() async throws {
+        let responses = [
+            responseEvents(1, [functionCall("a", "t")], text: "Wait. "), responseEvents(2, [], text: "Done."),
+        ]
+        try await withServer(scripted(responses)) { server in
+            let client = Chappie.client(
+                configuration: .loopback(server) { $0.tools = [Self.tool { ChappieToolResult(output: "x") }] })
+            var outcome = ClientOutcome()
+            try await client.withEvents(of: "hi") { outcome.events.append($0) }
+            #expect(
+                Self.kinds(outcome.events) == [
+                    "text Wait. ", "requested a", "completed a", "text Done.", "completed",
+                ])
+            #expect(client.context.items.count == 5)
+        }
+    }
+
+    @Test func closureThatThrowsEndsTheTurnBeforeItsToolRuns() async throws {
+        struct Stop: Error, Equatable {}
+        let responses = [responseEvents(1, [functionCall("a", "t")]), responseEvents(2, [], text: "Done.")]
+        try await withServer(scripted(responses)) { server in
+            let record = ToolRecord()
+            let tool = ChappieHostTool(name: "t", description: "") { call in
+                record.note(call)
+                return ChappieToolResult(output: "x")
+            }
+            let client = Chappie.client(configuration: .loopback(server) { $0.tools = [tool] })
+            await #expect(throws: Stop()) {
+                try await client.withEvents(of: "hi") { event in
+                    if case .toolCallRequested = event { throw Stop() }
+                }
+            }
+            #expect(!client.isRunning)
+            #expect(record.calls.isEmpty)
+            #expect(await client.outcome().text == "Done.")
+        }
+    }
+
     @Test(arguments: [false, true])
     func errorFollowsTheEventsBeforeIt(readsBatches: Bool) async throws {
         struct Broken: LocalizedError { var errorDescription: String? { "no" } }

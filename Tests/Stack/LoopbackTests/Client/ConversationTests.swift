@@ -12,8 +12,8 @@ import Testing
     ) async throws -> (text: String, response: CompletedResponse) {
         let turn = transport.turn(request)
         var text = ""
-        while let event = try await turn.next() {
-            if case .textDelta(let delta) = event { text += delta }
+        while let events = try await turn.next(for: .batches) {
+            for case .textDelta(let delta) in events { text += delta }
         }
         return (text, try #require(turn.completedResponse))
     }

@@ -159,6 +159,57 @@ import Testing
         }
     }
 
+    // MARK: The scope
+
+    /// An error of the program's own.
+    private struct Stop: Error, Equatable {}
+
+    @Test(arguments: Wire.allCases)
+    func closureThatThrowsInMidTextClosesTheConnection(over wire: Wire) async throws {
+        try await withServer(Self.slowServer()) { server in
+            var deltaCount = 0
+            await #expect(throws: Stop()) {
+                try await Self.transport(server, wire).withEvents(of: Self.request) { event in
+                    if case .textDelta = event { deltaCount += 1 }
+                    if deltaCount == 3 { throw Stop() }
+                }
+            }
+            #expect(deltaCount == 3)
+            #expect(await server.reached(.finishedAttempts(1)))
+            #expect(server.log.map(\.completedResponseCount) == [0])
+            #expect(server.log.map(\.closeCode) == [wire == .webSocket ? 1001 : nil])
+        }
+    }
+
+    @Test(arguments: Wire.allCases)
+    func cancellingTheTaskOfAScopeWhileItWaitsThrows(over wire: Wire) async throws {
+        try await withServer(Self.slowServer([.init(.stall(afterByte: 0))])) { server in
+            let transport = Self.transport(server, wire)
+            let reading = Task { try await transport.withEvents(of: Self.request) { _ in } }
+            #expect(await server.reached(.attempts(1)))
+            reading.cancel()
+            await #expect(throws: CancellationError.self) { try await reading.value }
+        }
+    }
+
+    @Test(arguments: Wire.allCases)
+    func cancellingTheTaskOfAScopeInMidTextClosesTheConnection(over wire: Wire) async throws {
+        try await withServer(Self.slowServer()) { server in
+            let transport = Self.transport(server, wire)
+            let (deltas, progress) = AsyncStream<Void>.makeStream()
+            let reading = Task {
+                try await transport.withEvents(of: Self.request) { event in
+                    if case .textDelta = event { progress.yield() }
+                }
+            }
+            for await _ in deltas.prefix(3) {}
+            reading.cancel()
+            await #expect(throws: CancellationError.self) { try await reading.value }
+            #expect(await server.reached(.finishedAttempts(1)))
+            #expect(server.log.map(\.closeCode) == [wire == .webSocket ? 1001 : nil])
+        }
+    }
+
     // MARK: The stream
 
     @Test func unreadDroppedStreamSendsNoRequest() async throws {

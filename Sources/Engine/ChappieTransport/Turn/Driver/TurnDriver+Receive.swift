@@ -6,23 +6,6 @@ import TransportSurface
 
 /// The conversion of a connection's events to inputs of the state machine.
 extension TurnDriver {
-    /// Handles one event of the connection, after a wait if necessary.
-    nonisolated(nonsending) func receive() async {
-        guard let wait = self.receiveNow() else {
-            guard self.reader.meter.isSliceOverInPlace() else { return }
-            self.beginSlice()
-            return await OtherTasks.run()
-        }
-        self.reader.meter.restartSlice()
-        switch await wait.outcome(on: self.engine.transport) {
-        case .ready: return
-        case .cancelled: self.stop()
-        case .deadlinePassed:
-            // Data that came in the last moment counts, and the service's clock is coarse: the next step checks again.
-            return
-        }
-    }
-
     /// Handles one available event, or returns the necessary wait; `now` is the present time if the caller knows it.
     @inline(never)
     func receiveNow(at now: Moment? = nil) -> ConnectionWait? {

@@ -5,11 +5,11 @@ import TransportSurface
 
 /// Performs one turn: passes the connection's events to the state machine, and performs its actions.
 ///
-/// It has no policy. `next()` belongs to the stream's one consumer, whose task does all the work; `cancel()`,
+/// It has no policy. `next(for:reusing:)` belongs to the stream's one consumer, whose task does all the work; `cancel()`,
 /// `steer(_:)`, `serverMessage` and `report` may be called from any task.
-/// - Safety: variables are accessed by the consumer's task (`next()`, `nextBatch()`, `nextOfSequence()`, `redaction`,
-///   `completedResponse`) and `deinit`; `shared.isBusy` admits one `next()` at a time.
-@safe package final class TurnDriver: StreamedTurn, @unchecked Sendable {
+/// - Safety: variables are accessed by the consumer's task (`next(for:reusing:)`, `redaction`, `completedResponse`) and
+///   `deinit`; `shared.isBusy` admits one call of `next(for:reusing:)` at a time.
+@safe @usableFromInline package final class TurnDriver: StreamedTurn, @unchecked Sendable {
     let engine: Engine
     private let request: TurnRequest
     let control: TurnControl
@@ -72,145 +72,151 @@ import TransportSurface
 
     // MARK: The consumer
 
-    /// Returns the next event, a ready one without a change of executors; nil after `.completed`.
-    nonisolated(nonsending) package func next() async throws -> ChappieStreamEvent? {
-        var event = ChappieStreamEvent.completed
-        switch self.shared.takeReady(into: &event) {
-        case .event:
-            return event
-        case .lastEvent:
-            self.tookLastOfBatch()
-            self.shared.withLock { $0.isBusy = false }
-            return event
-        case .occupied:
-            throw SharedTurnState.refusal
-        case .nothing:
-            return try await self.work(isCancelled: self.shared.withLock { $0.isCancelled }) {
-                self.shared.withLock { $0.takeFirst(refillingFrom: &self.reader.queue) }
-            }
-        }
+    /// What the consumer's task does next.
+    private enum Step {
+        /// It gets these events, at least one.
+        case events([ChappieStreamEvent])
+        /// It waits for the connection, for so many nanoseconds at most; nil without a limit.
+        case wait(any TransportConnection, nanoseconds: Int64?)
+        /// It lets other tasks work, once.
+        case pause
+        /// It does what takes time and is neither: `work()`.
+        case work
+        /// The turn is over, and its error is thrown.
+        case over
+        /// Another task reads the turn, which goes on.
+        case refused
     }
 
-    /// Returns the events that are ready, or those of the next step: up to 64 KiB of available messages, and the one
-    /// that exceeds this; nil after the batch with `.completed`.
-    nonisolated(nonsending) package func nextBatch() async throws -> [ChappieStreamEvent]? {
-        try await self.work(isCancelled: try self.beginReading()) {
-            self.shared.withLock { $0.takeAll(orOf: &self.reader.queue) }
-        }
-    }
-
-    /// Returns the next events for a sequence: one if the response can be resumed, so that `resumePoint` is exact.
-    nonisolated(nonsending) package func nextOfSequence() async throws -> [ChappieStreamEvent]? {
-        _ = try self.beginReading()
-        return try await self.restOfSequence()
-    }
-
-    /// Returns the next events for a sequence whose step was `other`.
-    nonisolated(nonsending) package func restOfSequence() async throws -> [ChappieStreamEvent]? {
-        try await self.work(isCancelled: self.shared.withLock { $0.isCancelled }) {
-            self.shared.withLock { $0.takeAll(orOf: &self.reader.queue, oneByOne: self.reader.isKept) }
-        }
-    }
-
-    /// Marks the stream as read; returns whether it was cancelled.
-    private func beginReading() throws -> Bool {
-        guard let isCancelled = self.shared.withLock({ $0.beginReading() }) else { throw SharedTurnState.refusal }
-        // The consumer's time for the previous batch is not the server's.
-        self.tookLastOfBatch()
-        return isCancelled
-    }
-
-    /// Works until `take` has found a result for the consumer, or the end.
-    private func work<Taken: Sendable>(
-        isCancelled: Bool, _ take: @Sendable () -> Taken?
-    ) async throws -> Taken? {
-        if isCancelled, self.outcome == nil { self.stop() }
-        self.reader.meter.restartSlice()
-        if let taken = take() { return taken }
-        while true {
-            if let outcome = self.outcome {
-                self.shared.withLock { $0.isBusy = false }
-                // Only the first `next()` after a failure throws: a sequence that has thrown is over.
-                self.outcome = .success(())
-                try outcome.get()
-                return nil
-            }
-            await self.advance()
-            // No other call makes events, so that an empty queue needs no lock.
-            if self.reader.queue.count > 0, let taken = take() { return taken }
-        }
-    }
-
-    /// Performs one step of the turn: one action, or one event of the connection.
+    /// Returns the next events, at least one; nil after `.completed`, and after an error, which comes once.
     ///
-    /// It runs where `work` does, so that an event needs no change of executors.
-    nonisolated(nonsending) private func advance() async {
-        if self.shared.isGivenUp { return self.stop() }
-        guard self.deadlines.startedAt != nil else { return await self.begin() }
-        if !self.performNow() {
-            if self.action == nil { await self.receive() } else { await self.performAction() }
+    /// They are those that have been read, or those of up to 64 KiB of available messages and the one that exceeds
+    /// this. `memory` is an array for them, empty. All that a turn does is done in here, in synchronous steps: each
+    /// asynchronous function between a consumer and its connection costs as much as reading an event. Nothing whose size
+    /// is known only at run time is in this one, because it would allocate with every event.
+    @usableFromInline
+    package func next(
+        for form: ReadingForm, reusing memory: consuming [ChappieStreamEvent] = []
+    ) async throws -> [ChappieStreamEvent]? {
+        var step = self.begin(for: form, reusing: memory)
+        while true {
+            switch step {
+            case .events(let events): return events
+            case .wait(let connection, let nanoseconds):
+                step =
+                    if form == .scope {
+                        self.goOn(for: form, after: await connection.waitInScope(forNanoseconds: nanoseconds))
+                    } else {
+                        self.goOn(for: form, after: await connection.wait(forNanoseconds: nanoseconds))
+                    }
+            case .pause:
+                await OtherTasks.run()
+                step = self.goOn(for: form, after: Task.isCancelled ? .cancelled : .ready)
+            case .work: step = self.goOn(for: form, after: await self.work())
+            case .over:
+                try self.leave()
+                return nil
+            case .refused: throw SharedTurnState.refusal
+            }
         }
-        self.noteReplaySafety()
     }
 
-    // MARK: The consumer, in steps
+    private func begin(for form: ReadingForm, reusing memory: consuming [ChappieStreamEvent]) -> Step {
+        guard let isCancelled = self.shared.withLock({ $0.beginReading() }) else { return .refused }
+        // The consumer's time for the previous batch is not the server's.
+        let now = self.tookLastOfBatch()
+        self.reader.meter.restartSlice()
+        self.reader.queue.reuse(memory)
+        if isCancelled || Task.isCancelled { self.giveUp() }
+        return self.step(for: form, at: now)
+    }
 
-    // They serve the middle of a response, where nothing is to be done but to read and to wait; `work` does all else.
-    // They are synchronous: the one function that waits is `EventBatchReader.nextOfSequence(reusing:)`.
+    private func goOn(for form: ReadingForm, after outcome: TransportWaitOutcome) -> Step {
+        // A passed deadline is examined when nothing has arrived: data that came in the last moment counts.
+        let isCancelled = if case .cancelled = outcome { true } else { self.shared.withLock { $0.isCancelled } }
+        if isCancelled { self.giveUp() }
+        return self.step(for: form, at: nil)
+    }
 
-    package var readsInSteps: Bool { true }
+    /// Reads what has arrived and does what takes no time, up to the next events, or to what takes time; `now` is the
+    /// present time if it is known.
+    private func step(for form: ReadingForm, at now: Moment?) -> Step {
+        var now = now
+        var isSliceOver = false
+        while true {
+            // No other task makes events, so that an empty queue needs no lock.
+            if self.reader.queue.count > 0 {
+                return .events(
+                    self.shared.withLock {
+                        $0.take(for: form, from: &self.reader.queue, isKept: self.reader.isKept)
+                    })
+            }
+            if isSliceOver { return .pause }
+            guard self.isInTheMiddle else {
+                if let step = self.stepAtAnEdge() { return step }
+                continue
+            }
+            if let wait = self.receiveNow(at: now.take()) {
+                self.reader.meter.restartSlice()
+                return .wait(wait.connection, nanoseconds: wait.nanoseconds)
+            }
+            isSliceOver = self.reader.meter.isSliceOverInPlace()
+            if isSliceOver { self.beginSlice() }
+            self.noteReplaySafety()
+            if self.reader.queue.count == 0, self.shared.isGivenUp { self.giveUp() }
+        }
+    }
 
     /// Indicates whether nothing is to be done but to read one connection, and to wait for it.
     private var isInTheMiddle: Bool {
         self.action == nil && self.outcome == nil && self.deadlines.startedAt != nil && !self.attempts.isRace
     }
 
-    package func beginStepOfSequence(reusing memory: consuming [ChappieStreamEvent]) -> SequenceStep {
-        var hasReady = false
-        let isCancelled = self.shared.withLock { state in
-            hasReady = state.ready.count > 0
-            return state.beginReading()
+    /// Performs an action that takes no time; returns what else is to be done, nil when reading continues.
+    @inline(never)
+    private func stepAtAnEdge() -> Step? {
+        guard self.outcome == nil else { return .over }
+        guard !self.shared.isGivenUp else {
+            self.stop()
+            return nil
         }
-        guard let isCancelled else { return .refused }
-        // `work` ends the turn.
-        guard !isCancelled, self.isInTheMiddle else { return .other }
-        // The consumer's time for the previous batch is not the server's.
-        let now = self.tookLastOfBatch()
-        self.reader.meter.restartSlice()
-        self.reader.queue.reuse(memory)
-        if hasReady || self.reader.queue.count > 0, let events = self.takeOfSequence() { return .events(events) }
-        return self.continueSequence(at: now)
+        guard self.deadlines.startedAt != nil else { return .work }
+        let hasPerformed = self.performNow()
+        self.noteReplaySafety()
+        return hasPerformed || self.isInTheMiddle ? nil : .work
     }
 
-    package func stepOfSequence(after outcome: TransportWaitOutcome) -> SequenceStep {
-        // A passed deadline is examined when nothing has arrived: data that came in the last moment counts.
-        let isCancelled = if case .cancelled = outcome { true } else { self.shared.withLock { $0.isCancelled } }
-        guard isCancelled else { return self.continueSequence(at: nil) }
-        self.stop()
-        return .other
-    }
-
-    /// Reads what has arrived, up to the next events for the consumer; `now` is the present time if it is known.
-    private func continueSequence(at now: Moment?) -> SequenceStep {
-        var now = now
-        while self.isInTheMiddle {
-            if let wait = self.receiveNow(at: now.take()) {
-                self.reader.meter.restartSlice()
-                return .wait(wait.connection, nanoseconds: wait.nanoseconds)
-            }
-            let isSliceOver = self.reader.meter.isSliceOverInPlace()
-            if isSliceOver { self.beginSlice() }
-            self.noteReplaySafety()
-            // No other call makes events, so that an empty queue needs no lock.
-            if self.reader.queue.count > 0, let events = self.takeOfSequence() { return .events(events) }
-            if isSliceOver { return .pause }
-            if self.shared.isGivenUp { self.stop() }
+    /// Does what takes time: the beginning of the turn, an action, or the reading of the two connections of a race.
+    @inline(never)
+    nonisolated(nonsending) private func work() async -> TransportWaitOutcome {
+        if self.deadlines.startedAt == nil {
+            await self.begin()
+        } else if self.action != nil {
+            await self.performAction()
+        } else if let wait = self.receiveNow() {
+            self.reader.meter.restartSlice()
+            return await wait.outcome(on: self.engine.transport)
+        } else if self.reader.meter.isSliceOverInPlace() {
+            self.beginSlice()
+            await OtherTasks.run()
         }
-        return .other
+        self.noteReplaySafety()
+        return .ready
     }
 
-    private func takeOfSequence() -> [ChappieStreamEvent]? {
-        self.shared.withLock { $0.takeOfSequence(orOf: &self.reader.queue, oneByOne: self.reader.isKept) }
+    /// Ends a turn that was cancelled, unless it is over.
+    private func giveUp() {
+        if self.outcome == nil { self.stop() }
+    }
+
+    /// Lets the consumer go at the end of the turn, with the error if there is one.
+    @inline(never)
+    private func leave() throws {
+        self.shared.withLock { $0.isBusy = false }
+        let outcome = self.outcome
+        // Only the first call after a failure throws: a sequence that has thrown is over.
+        self.outcome = .success(())
+        try outcome?.get()
     }
 
     // MARK: The beginning
@@ -259,10 +265,7 @@ import TransportSurface
         let shutdown = self.shutdown
         _ = self.reader.machine.cancelled()
         // Decoded events that were not taken are wanted only by a consumer that has not cancelled.
-        if shutdown == nil {
-            self.reader.queue.removeAll()
-            self.shared.withLock { $0.dropReady() }
-        }
+        if shutdown == nil { self.reader.queue.removeAll() }
         self.closeAttempt(outcome: shutdown?.tag ?? "cancelled")
         self.end(self.control.steering.refusal ?? shutdown ?? CancellationError())
     }

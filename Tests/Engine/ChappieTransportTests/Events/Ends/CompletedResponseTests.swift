@@ -69,7 +69,7 @@ import Testing
         ])
         let turn = fixture.instance.turn(Self.request)
         #expect(turn.completedResponse == nil)
-        await #expect(throws: ChappieClientError.self) { while try await turn.next() != nil {} }
+        await #expect(throws: ChappieClientError.self) { while try await turn.next(for: .events) != nil {} }
         #expect(turn.completedResponse == nil)
     }
 
