@@ -164,13 +164,14 @@ package struct ResponseOrder: Sendable {
 
     /// Returns the place of the item that an event with this name and index belongs to.
     ///
-    /// A name that no announcement has is none of an item that was announced without one: gateways give the events of all
-    /// items the response's identifier.
+    /// A name that no announcement has is none of an item that was announced without one, or that follows a finished one:
+    /// gateways give the events of all items the response's identifier.
     package func place(of name: UInt64, at outputIndex: Int) -> Int {
         guard outputIndex >= 0 else { return outputIndex }
         let indexed = self.itemNames.place(at: outputIndex)
         guard name != 0, let place = self.itemNames.place(of: name) else { return indexed }
-        return self.added.contains(indexed) && self.itemNames.isBorrowed(name, at: indexed) ? indexed : place
+        guard self.added.contains(indexed) || self.done.contains(place) else { return place }
+        return self.itemNames.isBorrowed(name, at: indexed) ? indexed : place
     }
 
     /// Returns whether an event's item is known to be the one at a place: by an announcement, or by its name where the
@@ -179,11 +180,16 @@ package struct ResponseOrder: Sendable {
         self.added.contains(outputIndex) || name != 0 && !self.hasAnnounced
     }
 
-    /// Returns whether an event names the item that was announced at a slot's index, and another slot's output belongs to
-    /// an item that was announced under a name too: their names tell them apart.
+    /// Returns whether an event names the item that was announced at a slot's index, and other output is of an item that
+    /// was announced under a name too.
     package func isOther(_ name: UInt64, in slot: ReplaySlot, than other: ReplaySlot) -> Bool {
         self.itemNames[slot.outputIndex] == name && self.itemNames.isOwner(of: slot.kind, at: slot.outputIndex)
             && self.itemNames.isOwner(of: other.kind, at: other.outputIndex)
+    }
+
+    /// Returns whether output may be that of an item at another index: no item with a name owns it, or is done at its own.
+    package func isUnowned(_ slot: ReplaySlot) -> Bool {
+        !self.done.contains(slot.outputIndex) && !self.itemNames.isOwner(of: slot.kind, at: slot.outputIndex)
     }
 
     /// Returns whether an item belongs to an agent other than the root.
@@ -256,9 +262,7 @@ package struct ResponseOrder: Sendable {
         return !responseID.utf8.elementsEqual(known.utf8) && !self.hasSeen(.responseIDChanged)
     }
 
-    /// Returns whether an event of a resumed response names an item differently than before the break.
-    ///
-    /// Mutating like `isOther(responseID:)`.
+    /// Returns whether an event of a resumed response names an item differently than before the break; see above.
     package mutating func isOther(_ name: UInt64, at outputIndex: Int) -> Bool {
         let outputIndex = self.place(of: name, at: outputIndex)
         guard self.isResumed, name != 0, let known = self.itemNames[outputIndex], known != name else { return false }

@@ -178,7 +178,8 @@ package struct Delivery: ~Copyable, Sendable {
     package mutating func closing(
         _ texts: [UnsafeBufferPointer<UInt8>], ofItem slot: ReplaySlot, name: UInt64
     ) -> ReplayLedger.Closing {
-        let isKnown = self.order.isKnown(name, at: slot.outputIndex)
+        let isUnowned = self.ledger.openSlot(of: slot.kind).map { self.order.isUnowned($0) } ?? false
+        let isKnown = !isUnowned && self.order.isKnown(name, at: slot.outputIndex)
         return unsafe self.ledger.close(texts, ofItem: slot, isKnown: isKnown)
     }
 

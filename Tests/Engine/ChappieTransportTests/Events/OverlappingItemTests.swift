@@ -269,14 +269,19 @@ private struct NamelessMessage {
     func textOfDeltasThatNameAnotherItemComesOnce(id: String?, index: Int?) async {
         let part = #"{"type":"output_text","text":"Hello you"}"#
         let item = #"{"id":"m","type":"message","role":"assistant","content":[\#(part)]}"#
-        let closings = [
-            #"{"type":"response.output_text.done","output_index":1,"item_id":"m","text":"Hello you"}"#,
-            #"{"type":"response.content_part.done","output_index":1,"item_id":"m","part":\#(part)}"#,
-            Event.done(item, at: 1),
-        ]
-        let thought = #"{"id":"n","type":"reasoning","summary":[{"type":"summary_text","text":"Hm"}]}"#
         let name = id.map { #""item_id":"\#($0)","# } ?? ""
         let place = index.map { #""output_index":\#($0),"# } ?? ""
+        let closings = [
+            [#"{"type":"response.output_text.done","output_index":1,"item_id":"m","text":"Hello you"}"#],
+            [#"{"type":"response.content_part.done","output_index":1,"item_id":"m","part":\#(part)}"#],
+            [Event.done(item, at: 1)],
+            // The deltas' identifier and index, and then the item's own.
+            [
+                #"{"type":"response.output_text.done",\#(place)\#(name)"text":"Hello you"}"#,
+                #"{"type":"response.content_part.done",\#(place)\#(name)"part":\#(part)}"#, Event.done(item, at: 1),
+            ],
+        ]
+        let thought = #"{"id":"n","type":"reasoning","summary":[{"type":"summary_text","text":"Hm"}]}"#
         let delta = { (text: String) in
             #"{"type":"response.output_text.delta",\#(place)\#(name)"delta":"\#(text)"}"#
         }
@@ -290,7 +295,7 @@ private struct NamelessMessage {
                 for deltas in [["Hello", " you"], ["Hello"]] {
                     let (outcome, _) = await Self.run([
                         .socket(
-                            events + deltas.map(delta) + [closing, Event.done(thought, at: 0), Event.completed("r")]),
+                            events + deltas.map(delta) + closing + [Event.done(thought, at: 0), Event.completed("r")]),
                         .socket([Event.completed]),
                     ])
                     #expect(outcome.error == nil, "\(events) \(closing)")
@@ -301,20 +306,27 @@ private struct NamelessMessage {
         }
     }
 
-    /// The name of all deltas is none of an announced item; the indices say whose they are.
-    @Test(arguments: [false, true]) func itemsWithoutNamesAreToldApartByTheirIndices(hasList: Bool) async {
-        let thought = #"{"type":"reasoning","summary":[{"type":"summary_text","text":"Hm"}]}"#
-        let message = #"{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Hello you"}]}"#
+    /// The name of all deltas is none of an item; the indices say whose they are.
+    @Test(arguments: [false, true], [false, true])
+    func itemsOfDeltasWithOneNameAreToldApartByTheirIndices(isAnnounced: Bool, hasList: Bool) async {
+        let id = { (name: String) in isAnnounced ? "" : #""id":"\#(name)","# }
+        let thought = #"{\#(id("n"))"type":"reasoning","summary":[{"type":"summary_text","text":"Hm"}]}"#
+        let part = #"{"type":"output_text","text":"Hello you"}"#
+        let message = #"{\#(id("m"))"type":"message","role":"assistant","content":[\#(part)]}"#
+        let added = [
+            Self.added(#"{"type":"reasoning","summary":[]}"#, at: 0), Self.added(#"{"type":"message"}"#, at: 1),
+        ]
         let (outcome, _) = await Self.run([
-            .socket([
-                Event.created, Self.added(#"{"type":"reasoning","summary":[]}"#, at: 0),
-                #"{"type":"response.reasoning_summary_text.delta","item_id":"r","output_index":0,"delta":"Hm"}"#,
-                Event.done(thought, at: 0), Self.added(#"{"type":"message","content":[]}"#, at: 1),
-                #"{"type":"response.output_text.delta","item_id":"r","output_index":1,"delta":"Hello "}"#,
-                #"{"type":"response.output_text.delta","item_id":"r","output_index":1,"delta":"you"}"#,
-                Event.done(message, at: 1),
-                Event.completed("r", hasList ? #","output":[\#(thought),\#(message)]"# : ""),
-            ])
+            .socket(
+                [Event.created] + (isAnnounced ? [added[0]] : []) + [
+                    #"{"type":"response.reasoning_summary_text.delta","item_id":"r","output_index":0,"delta":"Hm"}"#,
+                    Event.done(thought, at: 0),
+                ] + (isAnnounced ? [added[1]] : []) + [
+                    #"{"type":"response.output_text.delta","item_id":"r","output_index":1,"delta":"Hello "}"#,
+                    #"{"type":"response.output_text.delta","item_id":"r","output_index":1,"delta":"you"}"#,
+                    Event.done(message, at: 1),
+                    Event.completed("r", hasList ? #","output":[\#(thought),\#(message)]"# : ""),
+                ]), .socket([Event.completed]),
         ])
         #expect(outcome.error == nil)
         #expect(outcome.text == "Hello you")
