@@ -289,12 +289,31 @@ enum Numbered {
 
     @Test func aCutBeforeTheResponseIsNamedSendsTheRequestAgain() async {
         let fixture = Self.fixture([
-            .eventStream(then: Self.lost), .eventStream(Numbered.inProgress(0), then: Self.lost), Self.cut, Self.rest,
+            .eventStream(then: Self.lost),
+            .eventStream(#"{"type":"response.in_progress","sequence_number":0}"#, then: Self.lost), Self.cut, Self.rest,
         ])
         let outcome = await fixture.run(Self.request)
         #expect(outcome.text == "Hello")
         #expect(outcome.report.attempts.map(\.rung) == [nil, .sentAgain, .sentAgain, .resumed])
         #expect(fixture.transport.requests.map(\.isResumption) == [false, false, false, true])
+    }
+
+    /// OpenAI's background responses begin with `response.queued`; a gateway may leave `response.created` out.
+    @Test(arguments: [["queued"], ["in_progress"], ["queued", "in_progress"], ["queued", "created", "in_progress"]])
+    func anyEventWithTheResponseNamesIt(types: [String]) async {
+        let begun = types.enumerated().map { number, type in
+            #"{"type":"response.\#(type)","sequence_number":\#(number),"response":{"id":"r","status":"queued"}}"#
+        }
+        let count = begun.count
+        let head = [ScriptStep.opened(200)] + begun.map { .body(Event.sse($0)) }
+        let fixture = Self.fixture([
+            head + [.body(Event.sse(Numbered.text(count, "Hel"))), .ended(Self.lost)],
+            .eventStream(Numbered.text(count + 1, "lo"), Numbered.completed(count + 2)),
+        ])
+        let outcome = await fixture.run(Self.request)
+        #expect(outcome.text == "Hello")
+        #expect(outcome.report.attempts.map(\.rung) == [nil, .resumed])
+        #expect(fixture.transport.requests[1].endpoint.target == "/v1/responses/r?stream=true&starting_after=\(count)")
     }
 
     @Test func namedResponseIsResumedWithoutDeliveredOutput() async {

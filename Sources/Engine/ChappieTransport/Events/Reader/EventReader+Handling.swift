@@ -15,6 +15,20 @@ extension EventReader {
         case steered
     }
 
+    /// Returns the response's name in an event that names it; nil in any other.
+    ///
+    /// Only the first of `response.queued` and `response.in_progress` does, where no `response.created` comes before it
+    /// (recorded: OpenAI's background responses begin with `response.queued`).
+    func newName(in event: ResponseEvent) -> String? {
+        switch event.kind {
+        case .created(let responseID): responseID
+        case .contentFree(let responseID): self.responseID == nil ? responseID : nil
+        case .delta, .partDone, .outputItemAdded, .outputItemDone, .completed, .failed, .incomplete, .error,
+            .rateLimits, .metadata, .keepalive, .other, .unknown:
+            nil
+        }
+    }
+
     /// Records the response's name, by which the rest is requested if `canResume` says so.
     ///
     /// Without a name the response is requested again as a whole, and compared.

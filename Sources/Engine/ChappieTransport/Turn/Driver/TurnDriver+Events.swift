@@ -114,7 +114,7 @@ extension TurnDriver {
             self.reader.beginSuccessor(attempt: attempt)
             self.attempts.current?.steeredAt = nil
         }
-        if case .created(let responseID?) = event.kind {
+        if let responseID = self.reader.newName(in: event) {
             self.reader.named(responseID, canResume: sender.canResume(responseID), attempt: attempt)
         }
         let outcome = unsafe self.reader.handle(
