@@ -28,7 +28,7 @@ package enum HTTPError: Error, Equatable, Sendable {
     case invalidContentLength
     /// `Content-Length` values that differ (RFC 9112 section 6.3).
     case conflictingLengths
-    /// A transfer coding other than a single `chunked` (RFC 9112 sections 6.1 and 7).
+    /// A transfer coding other than `chunked`, or several in one field line (RFC 9112 sections 6.1 and 7).
     case unsupportedTransferCoding
     /// A `Transfer-Encoding` in a response of HTTP/1.0, whose framing is faulty therefore (RFC 9112 section 6.1).
     case transferEncodingInHTTP10

@@ -71,11 +71,22 @@ import Testing
         #expect(response.isComplete)
     }
 
+    /// An application repeats the field line of its framework.
+    @Test(arguments: ["chunked\r\nTransfer-Encoding: chunked", "chunked\r\ntransfer-encoding: Chunked \r\nA: b"])
+    func repeatedLineWithChunkedIsOne(value: String) {
+        let response = Self.read("Transfer-Encoding: \(value)\r\n", body: "2\r\nok\r\n0\r\n\r\n")
+        #expect(response.framing == .chunked)
+        #expect(response.contentText == "ok")
+        #expect(response.isComplete)
+    }
+
     @Test(arguments: [
         "identity", "gzip", "gzip, chunked", "chunked, gzip", "chunked, chunked", "chunked,", ",chunked", "", "x",
         "xchunked",
-        "chunkedx", "chunked;q=1", "\"chunked\"", "chun ked", "chunked\r\nTransfer-Encoding: chunked",
-        "chunked\r\nTransfer-Encoding: identity", "identity\r\nTransfer-Encoding: chunked",
+        "chunkedx", "chunked;q=1", "\"chunked\"", "chun ked",
+        "chunked\r\nTransfer-Encoding: chunked, chunked",
+        "chunked, chunked\r\nTransfer-Encoding: chunked, chunked", "chunked\r\nTransfer-Encoding: identity",
+        "identity\r\nTransfer-Encoding: chunked",
         "\r\nTransfer-Encoding: chunked", "chunked\r\nTransfer-Encoding:",
     ])
     func everyOtherTransferCodingIsRefused(value: String) {

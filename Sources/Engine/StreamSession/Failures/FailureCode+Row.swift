@@ -127,8 +127,8 @@ extension FailureCode {
                 "Ask the operator of the server or the proxy: its answers break the rules of HTTP/1.1.")
         case .unsupportedTransferCoding:
             FailureRow(
-                .definite, .server, report: true, "The answer has a transfer coding that was not asked for",
-                .withoutCompression)
+                .definite, .server, report: true, "The answer has a transfer coding other than one chunked",
+                "Ask the operator of the server or the proxy: no other transfer coding is supported.")
 
         // MARK: WebSocket
 

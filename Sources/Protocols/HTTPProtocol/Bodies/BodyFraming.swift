@@ -30,9 +30,12 @@ package enum BodyFraming: Equatable, Sendable {
         guard head.minorVersion > 0 else { throw .transferEncodingInHTTP10 }
         // Rule 3: `Transfer-Encoding` takes precedence. Readers of one field and of the other disagree about the end of
         // the message, so a second message may be hidden in it; bytes behind the body are not read here.
-        guard codings.count == 1, let coding = codings.first,
-            coding.elementsEqual("chunked".utf8, by: { $0.lowercased == $1 })
-        else { throw .unsupportedTransferCoding }
+        // An application adds its own field line to that of its framework, and the body is in chunks once (reported:
+        // kubernetes/ingress-nginx issue 11162, spring-projects/spring-boot issue 37646). A sender may not apply the
+        // coding twice (RFC 9112 section 6.1): a single line that names it twice is refused.
+        guard codings.allSatisfy({ $0.elementsEqual("chunked".utf8, by: { $0.lowercased == $1 }) }) else {
+            throw .unsupportedTransferCoding
+        }
         return .chunked
     }
 

@@ -284,7 +284,8 @@ private let codeRows: [Row] = [
     ) { $0.limit = 16_700_000 },
     Row(
         .unsupportedTransferCoding, "http.transfer-coding", .server, .none, .report,
-        "The answer has a transfer coding that was not asked for", withoutCompression),
+        "The answer has a transfer coding other than one chunked",
+        "Ask the operator of the server or the proxy: no other transfer coding is supported."),
     Row(
         .contradictoryEvents, "event.contradictory", .server, later, .report,
         "The server sent events that cannot belong to one response", again),
