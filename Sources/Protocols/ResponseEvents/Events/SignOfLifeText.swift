@@ -13,6 +13,8 @@ package enum SignOfLifeText {
     /// The case of letters, white space around the data and quotation marks do not count. Anything may follow `[DONE]`.
     package static func isOne(_ data: UnsafeRawBufferPointer, named type: UnsafeRawBufferPointer? = nil) -> Bool {
         if let type = unsafe type, unsafe Self.words.contains(Self.word(type)) { return true }
+        // A WebSocket has empty messages; an event stream drops an event without data by itself.
+        if unsafe data.allSatisfy({ " \t\r\n".utf8.contains($0) }) { return true }
         let word = unsafe Self.word(data)
         return Self.words.contains(word) || word.hasPrefix(Self.endMark)
     }

@@ -9,7 +9,7 @@ import Testing
     /// sse-starlette's pings, the keepalives of proxies, and the mark behind a stream of Chat Completions.
     private static let data = [
         "ping", "PING", " ping ", "heartbeat", "keepalive", "KeepAlive", #""ping""#, "[DONE]", "[done]", " [DONE] ",
-        "[DONE] 17",
+        "[DONE] 17", "", "  ", "\t",
     ]
 
     private static func eventStream(_ pieces: [String]) -> [ScriptStep] {

@@ -246,7 +246,7 @@ import Testing
                         incompleteReason: "max_output_tokens")))
     }
 
-    @Test(arguments: ["", "{", "[]", "null", #"{"type":"response.output_text.delta"}"#])
+    @Test(arguments: ["{", "[]", "null", #"{"type":"response.output_text.delta"}"#])
     func invalidEventFailsTheAttempt(_ message: String) async {
         let fixture = Self.fixture(.webSocket(message))
         let outcome = await fixture.run()
