@@ -108,8 +108,8 @@ package struct ErrorEvent {
 
     /// Reads both shapes: the facts beside the event's type, and the facts in a member `error`.
     init(_ event: JSONDocumentValue) {
-        // The last is Azure API Management's.
-        let names = ["status", "status_code", "statusCode"]
+        // The last two are Azure API Management's and Mistral's.
+        let names = ["status", "status_code", "statusCode", "raw_status_code"]
         let statusCode = names.lazy.compactMap { event[$0]?.integer }.first
         // A success code on an error carries no information.
         self.statusCode = statusCode.flatMap { (100..<200).contains($0) || (300...999).contains($0) ? $0 : nil }

@@ -56,14 +56,19 @@ package enum UntypedEvent {
 
     /// Reads an event of a type that the Responses API does not have; nil for one of an unknown API without an error.
     ///
-    /// The type may be an error's, such as `BadRequestError` or `rate_limit_error`, or the URI of a problem, such as
-    /// `about:blank` (RFC 9457 section 3.1.1).
+    /// The type may be an error's, such as `BadRequestError` or `rate_limit_error`, the URI of a problem, such as
+    /// `about:blank` (RFC 9457 section 3.1.1). Beside words and `"object":"error"`, or the number of a status code, it may be
+    /// any other without a dot (recorded: Mistral's `invalid_model`, Doubleword's `Bad Request`).
     package init?(_ json: UnsafeRawBufferPointer, ofUnknownType type: BorrowedText) {
-        let isError = type.utf8.isEmpty || type.utf8.suffix(4).elementsEqual("rror".utf8)
+        let isNamedSo = type.utf8.isEmpty || type.utf8.suffix(4).elementsEqual("rror".utf8)
+        // Names of events have dots, and such an event may be about the error of a tool.
+        let isWord = !type.utf8.contains(UInt8(ascii: "."))
         if type.utf8.elementsEqual("message_start".utf8) {
             self = .otherAPI(.messages)
-        } else if isError || type.utf8.contains(UInt8(ascii: ":")), let root = JSONDocumentValue(object: json),
-            isError && (Self.hasError(root) || root["message"]?.string != nil) || Self.isProblem(root)
+        } else if isNamedSo || isWord || type.utf8.contains(UInt8(ascii: ":")),
+            let root = JSONDocumentValue(object: json),
+            isNamedSo && (Self.hasError(root) || root["message"]?.string != nil) || isWord && Self.isFlatError(root)
+                || Self.isProblem(root)
         {
             self = .error(ErrorEvent(untyped: root))
         } else {
@@ -109,6 +114,12 @@ package enum UntypedEvent {
     /// Returns whether an object describes a problem (RFC 9457): it has the status code of an error, and words.
     private static func isProblem(_ root: JSONDocumentValue) -> Bool {
         (400..<600).contains(root["status"]?.integer ?? 0) && root.wordsForPeople != nil
+    }
+
+    /// Returns whether an object with words says that it is an error, or has a status code of one as its code.
+    private static func isFlatError(_ root: JSONDocumentValue) -> Bool {
+        guard root.wordsForPeople != nil else { return false }
+        return root["object"]?.string == "error" || (400..<600).contains(root["code"]?.integer ?? 0)
     }
 
     private static func isChatCompletion(_ root: JSONDocumentValue) -> Bool {

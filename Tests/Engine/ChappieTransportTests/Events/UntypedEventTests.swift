@@ -93,6 +93,14 @@ import Testing
             ),
             (#"{"errors":[{"message":"m","code":"unsupported_value"}]}"#, "response.failed", .validation, "m"),
             (#"{"errorMessage":"m","errorType":"Sandbox.Timedout"}"#, "response.failed", .server, "m"),
+            // Mistral's and Doubleword's.
+            (
+                #"{"code":"1500","message":"m","object":"error","raw_status_code":400,"type":"invalid_model"}"#,
+                "http.400", .validation, "m"
+            ),
+            (#"{"object":"error","message":"m","type":"invalid_model"}"#, "response.failed", .validation, "m"),
+            (#"{"code":400,"message":"m","type":"Bad Request"}"#, "http.400", .validation, "m"),
+            (#"{"status":404,"message":"m","type":"absent"}"#, "http.404", .validation, "m"),
         ] as [(String, String, ChappieErrorCategory, String)], [false, true])
     func flatBodyWithoutATypeIsTheServersError(
         row: (String, String, ChappieErrorCategory, String), isHTTP: Bool
@@ -144,6 +152,10 @@ import Testing
             #"{"title":"x"}"#, #"{"title":"x","status":200}"#, #"{"type":"a:b","status":201,"detail":"x"}"#,
             #"{"type":"a:b","detail":"x"}"#, #"{"type":"progress","message":"x"}"#, #"{"errors":[]}"#,
             #"{"errors":{"a":"b"}}"#, #"{"error":[],"errors":[]}"#, #"{"errorMessage":null}"#, #"{"errors":["x"]}"#,
+            #"{"type":"progress","message":"x","code":7}"#, #"{"type":"progress","message":"x","status":201}"#,
+            #"{"type":"progress","code":404}"#, #"{"type":"progress","object":"error"}"#,
+            #"{"type":"tool.progress","message":"x","code":404}"#,
+            #"{"type":"response.tool.failed","message":"x","code":404,"object":"error"}"#,
         ], [false, true])
     func paddingIsNotAnError(body: String, isHTTP: Bool) async {
         let script: [ScriptStep] =
