@@ -177,6 +177,12 @@ extension ServerErrorFacts {
         if self.code == ErrorMeaning.forgottenResponse {
             return "Send the whole input without previous_response_id: the server does not have that response."
         }
+        if self.parameter == "previous_response_id" {
+            return "Send the whole input without previous_response_id: the server does not continue that response."
+        }
+        if self.parameter == "response_id" {
+            return "Where previous_response_id names the response, send the whole input: the server does not have it."
+        }
         if self.code == ErrorMeaning.overloaded { return "Use another model, or try again some minutes later." }
         guard self.code == ErrorMeaning.inputTooLong else { return nil }
         return "Shorten the input, or use a model with a larger context window."

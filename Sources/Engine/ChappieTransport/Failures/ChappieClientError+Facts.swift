@@ -112,6 +112,7 @@ extension ChappieResponse {
     var error: ServerErrorFacts {
         var error = ServerErrorFacts()
         (error.code, error.message) = (self.errorCode, self.errorMessage)
+        error.parameter = self.errorPayload.flatMap { ServerErrorFacts(body: $0.utf8)?.parameter }
         return error
     }
 

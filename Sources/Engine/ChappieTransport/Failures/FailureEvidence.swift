@@ -140,7 +140,7 @@ struct FailureEvidence {
         }
         return RefusalFacts(
             statusCode: statusCode, errorCode: facts.code ?? facts.type, errorType: facts.type,
-            retryAfter: delay.map { .milliseconds($0) }, usageLimit: limit)
+            parameter: facts.parameter, retryAfter: delay.map { .milliseconds($0) }, usageLimit: limit)
     }
 
     /// Returns the address to which an answer redirects, without the parts that may hold a secret: user, password, query

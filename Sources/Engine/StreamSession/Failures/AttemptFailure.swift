@@ -108,6 +108,8 @@ package struct RefusalFacts: Sendable, Equatable {
     package let errorCode: String?
     /// The error's type: the family that its code belongs to.
     package let errorType: String?
+    /// The parameter of the request that the error is about.
+    package let parameter: String?
     /// The delay of `Retry-After`, or of the server's message, as time from the receipt.
     package let retryAfter: Duration?
     /// The usage limit that was reached.
@@ -118,12 +120,14 @@ package struct RefusalFacts: Sendable, Equatable {
         statusCode: Int? = nil,
         errorCode: String? = nil,
         errorType: String? = nil,
+        parameter: String? = nil,
         retryAfter: Duration? = nil,
         usageLimit: UsageLimitFacts? = nil
     ) {
         self.statusCode = statusCode
         self.errorCode = errorCode
         self.errorType = errorType
+        self.parameter = parameter
         self.retryAfter = retryAfter
         self.usageLimit = usageLimit
     }

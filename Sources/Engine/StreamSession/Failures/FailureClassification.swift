@@ -47,8 +47,8 @@ extension AttemptFailure {
         }
     }
 
-    /// Indicates whether the server does not have the response that the request continues.
-    var refusesContinuation: Bool { self.refusal?.errorCode == ErrorMeaning.forgottenResponse }
+    /// Indicates whether the server does not continue the response that the request continues.
+    var refusesContinuation: Bool { self.refusal?.refusesContinuation ?? false }
 
     /// Indicates whether the attempt ended before the server had answered the request or the upgrade.
     var precedesAnswer: Bool {
@@ -101,6 +101,17 @@ extension RefusalFacts {
     /// The meaning of the error's code, its type or its status code; nil for an error that names nothing known.
     package var meaning: ErrorMeaning? {
         ErrorMeaning(code: self.errorCode, type: self.errorType, statusCode: self.statusCode)
+    }
+
+    /// Indicates whether the server does not have the response that the request continues, or continues none.
+    ///
+    /// A server without the code of OpenAI says so by the parameter (vLLM's `serving_responses.py`: status code 404 and
+    /// `response_id`).
+    fileprivate var refusesContinuation: Bool {
+        if self.errorCode == ErrorMeaning.forgottenResponse { return true }
+        guard self.parameter == "previous_response_id" || self.parameter == "response_id" else { return false }
+        let codes = [self.statusCode, self.errorCode.flatMap { Int($0) }]
+        return codes.contains(400) || codes.contains(404)
     }
 
     /// The class of an answer to the upgrade other than 101.

@@ -176,6 +176,37 @@ import Testing
         #expect(fixture.calls(0).contains(.cancel))
     }
 
+    /// vLLM's refusal of a response that it does not have, and those of servers that know no such member.
+    private static let refusals = [
+        #"{"type":"error","status":404,"error":{"message":"m","type":"invalid_request_error","param":"response_id","code":404}}"#,
+        #"{"type":"error","error":{"message":"m","param":"response_id","code":404}}"#,
+        #"{"type":"error","status":400,"error":{"message":"m","type":"invalid_request_error","param":"previous_response_id","code":null}}"#,
+        #"{"type":"error","status":404,"error":{"message":"m","code":"not_found","param":"previous_response_id"}}"#,
+        #"{"error":{"message":"m","code":400,"param":"previous_response_id"}}"#,
+    ]
+
+    @Test(arguments: refusals) func refusalByTheParameterIsSentWhole(refusal: String) async {
+        let fixture = await Self.afterCall(
+            kept: .again(refusal),
+            fresh: [.socket([Event.created("r3"), Event.text("done"), Event.completed("r3")])])
+        let outcome = await fixture.run(Self.second)
+        #expect(outcome.text == "done")
+        #expect(Self.sent(fixture, connection: 1, 0)?.previousResponseID == nil)
+        #expect(Self.sent(fixture, connection: 1, 0)?.inputCount == 3)
+        #expect(outcome.outcomes == ["replaced", "completed"])
+    }
+
+    @Test(arguments: refusals) func refusalOfTheCallersOwnContinuationIsFinalAndExplained(refusal: String) async {
+        let fixture = TurnFixture([.socket([refusal])]) {
+            $0.policy = ChappieStreamingTransportPolicy(fallsBackToHTTPSSE: false)
+        }
+        let outcome = await fixture.run(conversation([WireItem.question], #""model":"m","previous_response_id":"x""#))
+        #expect(outcome.report.attempts.count == 1)
+        #expect(outcome.clientError?.serverMessage == "m")
+        let advice = outcome.clientError?.recoverySuggestion?.lowercased()
+        #expect(advice?.contains("send the whole input") == true)
+    }
+
     @Test func theSameWordsAboutTheCallersOwnContinuationAreAFailure() async {
         let fixture = TurnFixture([.socket([Self.forgotten])]) {
             $0.policy = ChappieStreamingTransportPolicy(

@@ -38,6 +38,25 @@ import Testing
         #expect(machine.failed(Self.forgotten, attempt: 1, jitter: 0.5) == .fail(.failed(Self.forgotten)))
     }
 
+    /// A refusal without OpenAI's code, by the parameter that it is about.
+    @Test(
+        arguments: [
+            (.init(statusCode: 404, errorCode: "404", parameter: "response_id"), true),
+            (.init(errorCode: "404", parameter: "response_id"), true),
+            (.init(statusCode: 400, errorType: "invalid_request_error", parameter: "previous_response_id"), true),
+            (.init(statusCode: 404, parameter: "previous_response_id"), true),
+            (.init(statusCode: 429, parameter: "previous_response_id"), false),
+            (.init(statusCode: 500, errorCode: "500", parameter: "response_id"), false),
+            (.init(parameter: "previous_response_id"), false), (.init(statusCode: 400, parameter: "input"), false),
+            (.init(statusCode: 400), false),
+        ] as [(RefusalFacts, Bool)])
+    func refusedReferenceIsAForgottenResponse(row: (refusal: RefusalFacts, isForgotten: Bool)) {
+        var machine = Self.exchanging()
+        machine.continued(attempt: 1)
+        let action = machine.failed(.errorEvent(row.refusal), attempt: 1, jitter: 0.5)
+        #expect((action == Self.replacement) == row.isForgotten)
+    }
+
     @Test func forgottenResponseOfTheCallerEndsTheTurn() {
         for isLent in [false, true] {
             var machine = Self.exchanging(isLent: isLent)
