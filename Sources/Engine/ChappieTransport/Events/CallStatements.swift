@@ -65,6 +65,8 @@ struct CallStatements {
         var text: [UInt8] = []
         /// Indicates whether the deltas cannot be compared.
         var isMixed = false
+        /// Indicates whether the announcement has the whole call.
+        var isAnnouncedWhole = false
         /// Indicates whether an event has closed the deltas, and whether it had their text.
         var isClosed = false
         var hasClosingText = false
@@ -85,6 +87,8 @@ struct CallStatements {
     private var drafts: [Int: Draft] = [:]
     /// Calls that were announced and not finished before another one was announced at their position.
     private var earlierDrafts: [(outputIndex: Int, draft: Draft)] = []
+    /// The positions of items of other types, such as calls of tools that the server runs itself.
+    private var otherPlaces: Set<Int> = []
     private var byteCount = 0
     private var finishedCalls: [Finished] = []
     /// The numbers of the finished calls that have a `call_id`, and those of all by their places.
@@ -111,9 +115,13 @@ struct CallStatements {
         }
         let json = unsafe Array(item.json.utf8)
         self.byteCount += json.count
-        self.drafts[outputIndex] = Draft(members: CallMembers(item), json: json, itemName: item.fingerprint)
+        self.drafts[outputIndex] = Draft(
+            members: CallMembers(item), json: json, itemName: item.fingerprint, isAnnouncedWhole: item.isWhole)
         return self.verdict(true)
     }
+
+    /// Records an item that is neither a call nor text: arguments at its position are its own.
+    mutating func tookOther(at outputIndex: Int) { self.otherPlaces.insert(outputIndex) }
 
     /// Records a delta of a call's arguments or input; `itemName` is the fingerprint of its item's identifier, 0 when
     /// it has none.
@@ -217,19 +225,42 @@ struct CallStatements {
     func contradiction(in list: [ItemSummary], isPlaceShared: Bool) -> Int? {
         guard !list.isEmpty else { return nil }
         let listed = Set(list.filter(\.isCall).compactMap { $0.callID.map(ExactText.init) })
-        let pairs = ListedCalls(list, among: self.finishedCalls.map { ($0.call, $0.outputIndex) })
+        let drafts = self.drafts(in: list)
+        let pairs = ListedCalls(
+            list, among: self.finishedCalls.map { ($0.call, $0.outputIndex) }, besides: drafts)
+        var stated: Set<Int> = []
         for (index, item) in list.enumerated() where item.isCall {
             let finished = pairs.known[index].map { self.finishedCalls[$0] }
-            guard self.allows(item, at: index, finished, isPlaceShared: isPlaceShared) else { return index }
+            let place = finished == nil ? drafts.outputIndex(of: index) : nil
+            if let place { stated.insert(place) }
+            let draft = place.flatMap { self.drafts[$0] }
+            guard self.allows(item, finished, draft, isPlaceShared: isPlaceShared) else { return index }
         }
-        return self.placeWithOtherCalls(than: listed) ?? self.draftLeftOut(of: list, listed)
+        return self.placeWithOtherCalls(than: listed) ?? self.draftLeftOut(of: list, listed, drafts)
+            ?? self.placeOfLostCall(except: stated.union(list.indices.filter { list[$0].kind == .other }))
     }
 
-    /// The position of a call that was announced and whose end, or whose arguments, nothing has shown; nil when there is
-    /// none.
+    /// The position of a call whose end, or whose arguments, nothing has shown, in a response that lists no items; nil
+    /// when there is none.
     var placeOfCutCall: Int? {
         let finished = self.finishedCallIDs
-        return self.allDrafts.filter { !$1.isWhole && $1.isLeft(beside: finished) }.map(\.outputIndex).min()
+        let cut = self.allDrafts.filter { !$1.isWhole && $1.isLeft(beside: finished) }.map(\.outputIndex).min()
+        return cut ?? self.placeOfLostCall(except: [])
+    }
+
+    /// Returns the calls without a finished item that the list of an end names.
+    func drafts(in list: [ItemSummary]) -> ListedDrafts {
+        let finished = self.finishedCallIDs
+        let finishedItems = Set(self.finishedCalls.map(\.itemName))
+        return ListedDrafts(
+            list,
+            among: self.drafts.sorted { $0.key < $1.key }.compactMap { outputIndex, draft in
+                // Some servers finish an item at another position.
+                let callID = ExactText(draft.members.callID)
+                let itemName = draft.json == nil ? draft.writer ?? 0 : draft.itemName
+                guard !finished.contains(callID), itemName == 0 || !finishedItems.contains(itemName) else { return nil }
+                return .init(outputIndex: outputIndex, callID: draft.members.callID, itemName: itemName)
+            })
     }
 
     /// Returns the position of a call whose arguments only deltas have, so that nothing shows whether one was lost; nil
@@ -248,11 +279,11 @@ struct CallStatements {
         return (finished.map(\.outputIndex) + drafts.map(\.outputIndex)).min()
     }
 
-    /// Returns the calls without a finished item: each was announced, and its arguments were closed.
+    /// Returns the calls without a finished item: each was announced, and whole then, or its arguments were closed.
     func unfinished() -> [Unfinished] {
         let finished = self.finishedCallIDs
         return self.allDrafts.compactMap { outputIndex, draft in
-            draft.isClosed && draft.isLeft(beside: finished) ? draft.unfinished(at: outputIndex) : nil
+            draft.isFinished && draft.isLeft(beside: finished) ? draft.unfinished(at: outputIndex) : nil
         }
     }
 
@@ -264,11 +295,11 @@ struct CallStatements {
     }
 
     /// Returns whether a listed call agrees with the earlier statements: with the finished call that it is paired with,
-    /// or else with the draft at its position.
-    private func allows(_ item: ItemSummary, at index: Int, _ finished: Finished?, isPlaceShared: Bool) -> Bool {
+    /// or else with the draft that it states.
+    private func allows(_ item: ItemSummary, _ finished: Finished?, _ draft: Draft?, isPlaceShared: Bool) -> Bool {
         let members = CallMembers(item)
         guard let finished else {
-            guard let draft = self.drafts[index] else { return true }
+            guard let draft else { return true }
             let isWhole = !members.payload.isEmpty || draft.text.isEmpty
             guard isWhole || !draft.isMixed && draft.completes(item, isPlaceShared: isPlaceShared) else { return false }
             return isPlaceShared || draft.allows(members)
@@ -277,11 +308,12 @@ struct CallStatements {
         return finished.agrees(with: members) || isPlaceShared && !hasItsName
     }
 
-    /// Returns the members that complete a call that only the end of the response lists, at its position there; nil when
-    /// nothing else is known of it.
-    func members(completing item: ItemSummary, at index: Int, isPlaceShared: Bool) -> CallMembers? {
+    /// Returns the members that complete a call that only the end of the response lists, by the position of the draft
+    /// that it states; nil when nothing else is known of it.
+    func members(completing item: ItemSummary, at outputIndex: Int?, isPlaceShared: Bool) -> CallMembers? {
         let own = CallMembers(item)
-        guard let draft = self.drafts[index], draft.completes(item, isPlaceShared: isPlaceShared),
+        guard let draft = outputIndex.flatMap({ self.drafts[$0] }),
+            draft.completes(item, isPlaceShared: isPlaceShared),
             own.isCompleted(by: draft.whole)
         else { return nil }
         return own.completed(by: draft.whole)
@@ -296,15 +328,34 @@ struct CallStatements {
     }
 
     /// Returns the position of an announced call without a finished item that the list omits; nil when there is none.
-    private func draftLeftOut(of list: [ItemSummary], _ listed: Set<ExactText>) -> Int? {
+    private func draftLeftOut(of list: [ItemSummary], _ listed: Set<ExactText>, _ drafts: ListedDrafts) -> Int? {
         let finished = self.finishedCallIDs
         return self.allDrafts.filter { outputIndex, draft in
             guard draft.isLeft(beside: finished) else { return false }
+            let newest = self.drafts[outputIndex]?.members.callID
+            if drafts.names(outputIndex), newest?.isExactly(draft.members.callID) == true { return false }
             // The call in its place is the same one under another `call_id`, unless that one was finished elsewhere.
             let isInPlace =
-                list.indices.contains(outputIndex) && list[outputIndex].isCall
+                list.indices.contains(outputIndex) && list[outputIndex].isCall && !drafts.isNamed(outputIndex)
                 && list[outputIndex].callID.map { !finished.contains(ExactText($0)) } ?? true
             return !isInPlace && !listed.contains(ExactText(draft.members.callID))
+        }.map(\.outputIndex).min()
+    }
+
+    /// Returns the position of a call that cannot run, as no statement has its `call_id` and its name, and that may not be
+    /// a finished one or one at the given positions; nil when there is none.
+    private func placeOfLostCall(except stated: Set<Int>) -> Int? {
+        let others = self.otherPlaces.union(stated)
+        let lost = self.allDrafts.filter { outputIndex, draft in
+            (draft.members.callID.isEmpty || draft.members.name.isEmpty) && !others.contains(outputIndex)
+        }
+        guard !lost.isEmpty, !self.finishedCalls.isEmpty else { return lost.map(\.outputIndex).min() }
+        let names = Set(self.finishedCalls.map(\.itemName))
+        let payloads = Set(self.finishedCalls.map { $0.call.kind.content(of: $0.call.payload) })
+        return lost.filter { _, draft in
+            if draft.isMixed || draft.text.isEmpty { return false }
+            if [draft.itemName, draft.writer ?? 0].contains(where: { $0 != 0 && names.contains($0) }) { return false }
+            return !payloads.contains(draft.members.kind.content(of: String(decoding: draft.text, as: UTF8.self)))
         }.map(\.outputIndex).min()
     }
 
@@ -337,8 +388,11 @@ struct CallStatements {
 }
 
 extension CallStatements.Draft {
-    /// Indicates whether an event has closed the call, and its deltas, if it has any, are comparable.
-    fileprivate var isWhole: Bool { self.isClosed && (!self.isMixed || self.text.isEmpty) }
+    /// Indicates whether an event has closed the call, or its announcement has the whole of it, without deltas.
+    fileprivate var isFinished: Bool { self.isClosed || self.isAnnouncedWhole && self.text.isEmpty }
+
+    /// Indicates whether the call is finished, and its deltas, if it has any, are comparable.
+    fileprivate var isWhole: Bool { self.isFinished && (!self.isMixed || self.text.isEmpty) }
 
     /// The size of what is kept of the call.
     fileprivate var byteCount: Int { self.text.count + (self.json?.count ?? 0) }
@@ -419,6 +473,22 @@ extension CallStatements.Finished {
     }
 }
 
+extension FinishedCall.Kind {
+    /// Returns what of a payload is compared.
+    fileprivate func content(of payload: String) -> [UInt8] {
+        FinishedCall(self, name: "", payload: payload).content
+    }
+}
+
+extension ItemSummary {
+    /// Indicates whether the item is a finished call: its status says so, and it has arguments that are an object, or
+    /// input.
+    fileprivate var isWhole: Bool {
+        guard self.status == "completed", let payload, !payload.isEmpty else { return false }
+        return self.kind == .customToolCall || (try? JSONObjectText(Array(payload.utf8))) != nil
+    }
+}
+
 extension [UInt8] {
     /// Returns whether a closing text has the same arguments or input, or more where the text so far stops early.
     ///
@@ -429,9 +499,7 @@ extension [UInt8] {
         let isLonger = whole.starts(with: self)
         if isLonger, kind == .custom { return !isClosed }
         if isLonger, (try? JSONObjectText(self)) == nil { return true }
-        let contents = [self, whole].map {
-            FinishedCall(kind, name: "", payload: String(decoding: $0, as: UTF8.self)).content
-        }
+        let contents = [self, whole].map { kind.content(of: String(decoding: $0, as: UTF8.self)) }
         return contents[0] == contents[1]
     }
 }

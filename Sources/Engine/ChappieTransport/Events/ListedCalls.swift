@@ -7,8 +7,11 @@ struct ListedCalls {
     /// The indices of the paired calls, by the positions of the items in the list.
     private(set) var known: [Int: Int] = [:]
 
-    /// Pairs calls by their `call_id`; then, of the others, by their content, and last by their position in the output.
-    init(_ list: [ItemSummary], among calls: [(call: FinishedCall, outputIndex: Int)]) {
+    /// Pairs calls by their `call_id`; then, of the others, by their content, and last by their position in the output,
+    /// where the item does not name a call of `drafts`.
+    init(
+        _ list: [ItemSummary], among calls: [(call: FinishedCall, outputIndex: Int)], besides drafts: ListedDrafts
+    ) {
         var byCallID: [ExactText: Int] = [:]
         for (index, call) in calls.enumerated() { if let callID = call.call.key { byCallID[callID] = index } }
         var unpaired: [Int] = []
@@ -29,7 +32,8 @@ struct ListedCalls {
         self.pair(unpaired, with: Dictionary(grouping: others) { calls[$0].call.content }, of: &rest) {
             CallMembers(list[$0]).call.content
         }
-        self.pair(unpaired, with: Dictionary(grouping: others) { calls[$0].outputIndex }, of: &rest) { $0 }
+        let unnamed = unpaired.filter { !drafts.isNamed($0) }
+        self.pair(unnamed, with: Dictionary(grouping: others) { calls[$0].outputIndex }, of: &rest) { $0 }
     }
 
     private mutating func pair<Key: Hashable>(
@@ -44,5 +48,65 @@ struct ListedCalls {
                 break
             }
         }
+    }
+}
+
+/// The calls in a complete response's list of items that state a call without a finished item, by the identifiers.
+///
+/// Positions say less: a list may omit an item, such as reasoning, and begin its count elsewhere.
+struct ListedDrafts {
+    /// A call without a finished item.
+    struct Draft {
+        /// The item's position in the response's output.
+        let outputIndex: Int
+        /// The call's `call_id`; empty when it is not known.
+        let callID: String
+        /// The fingerprint of the item's identifier; 0 when it has none.
+        let itemName: UInt64
+    }
+
+    /// The positions in the output, by those in the list.
+    private var outputIndices: [Int: Int] = [:]
+    /// The positions in the output of calls that the list names.
+    private var named: Set<Int> = []
+
+    /// Creates the value where the list names none.
+    init() {}
+
+    /// Pairs calls by their `call_id`; then, of the others, by the identifiers of their items.
+    init(_ list: [ItemSummary], among drafts: [Draft]) {
+        let calls = list.enumerated().filter { $1.isCall }
+        self.pair(
+            calls.map { ($0, $1.callID.map(ExactText.init)) },
+            with: drafts.map { ($0.outputIndex, $0.callID.isEmpty ? nil : ExactText($0.callID)) })
+        self.pair(
+            calls.map { ($0, $1.fingerprint == 0 ? nil : $1.fingerprint) },
+            with: drafts.map { ($0.outputIndex, $0.itemName == 0 ? nil : $0.itemName) })
+    }
+
+    private mutating func pair<Name: Hashable>(
+        _ listed: [(place: Int, name: Name?)], with drafts: [(outputIndex: Int, name: Name?)]
+    ) {
+        let indices = Dictionary(
+            drafts.compactMap { draft in
+                draft.name.flatMap { self.named.contains(draft.outputIndex) ? nil : ($0, draft.outputIndex) }
+            }, uniquingKeysWith: { first, _ in first })
+        for (place, name) in listed where self.outputIndices[place] == nil {
+            guard let outputIndex = name.flatMap({ indices[$0] }) else { continue }
+            self.outputIndices[place] = outputIndex
+            self.named.insert(outputIndex)
+        }
+    }
+
+    /// Returns whether an item of the list names a call without a finished item.
+    func isNamed(_ place: Int) -> Bool { self.outputIndices[place] != nil }
+
+    /// Returns whether an item of the list names the call without a finished item at a position in the output.
+    func names(_ outputIndex: Int) -> Bool { self.named.contains(outputIndex) }
+
+    /// Returns the position of the call that an item of the list states: one that it names, or else the one in its place,
+    /// unless another item names that; nil for none.
+    func outputIndex(of place: Int) -> Int? {
+        self.outputIndices[place] ?? (self.named.contains(place) ? nil : place)
     }
 }

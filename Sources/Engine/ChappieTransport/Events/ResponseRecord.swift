@@ -95,12 +95,13 @@ struct ResponseRecord {
     /// stay, and the end adds only calls that are paired with none of them (`ListedCalls`). One that was answered in an
     /// earlier response, and that the end omits, is a late one of that response.
     ///
-    /// `isPlaceShared` says that a position may stand for several items, and `members` returns what completes a call that
-    /// only the list has, at its position there.
+    /// `isPlaceShared` says that a position may stand for several items, `drafts` are the calls without a finished item
+    /// that the list names, and `members` returns what completes a call that only the list has, at its position there.
     /// - Returns: the calls that have not come before, with their positions.
     mutating func completed(
         _ summary: ResponseSummary, responseID: String?, answered: [FinishedCall] = [],
-        isPlaceShared: Bool = false, members: (ItemSummary, Int) -> CallMembers? = { _, _ in nil }
+        isPlaceShared: Bool = false, drafts: ListedDrafts = ListedDrafts(),
+        members: (ItemSummary, Int) -> CallMembers? = { _, _ in nil }
     ) -> [CallStatements.Unfinished] {
         self.isComplete = true
         self.responseID = summary.id ?? responseID
@@ -110,19 +111,19 @@ struct ResponseRecord {
         self.endsTurn = summary.endsTurn ?? true
         guard !self.isTooLarge, !summary.output.isEmpty else { return [] }
         return self.replaceItems(
-            by: summary.output, answered: answered, isPlaceShared: isPlaceShared, members: members)
+            by: summary.output, answered: answered, isPlaceShared: isPlaceShared, drafts: drafts, members: members)
     }
 
     /// Replaces the items by those of a list; for calls that came before, only their positions are taken from the list,
     /// and members that they leave out.
     private mutating func replaceItems(
-        by list: [ItemSummary], answered: [FinishedCall], isPlaceShared: Bool,
+        by list: [ItemSummary], answered: [FinishedCall], isPlaceShared: Bool, drafts: ListedDrafts,
         members: (ItemSummary, Int) -> CallMembers?
     ) -> [CallStatements.Unfinished] {
         let hasItems = !self.items.isEmpty
         let parsed = self.items.compactMap { item in item.call.map { (item: item, call: $0) } }
         var calls = parsed.map(\.item)
-        let pairs = ListedCalls(list, among: parsed.map { ($0.call, $0.item.outputIndex) })
+        let pairs = ListedCalls(list, among: parsed.map { ($0.call, $0.item.outputIndex) }, besides: drafts)
         self.removeItems()
         let answeredCalls = Set(answered)
         let canTellLeftOver = !answered.isEmpty && list.allSatisfy { !$0.isCall || $0.callID != nil }

@@ -161,13 +161,15 @@ import TransportSurface
         #"{"type":"response.reasoning_summary_part.added","output_index":0,"summary_index":1}"#,
         #"{"type":"response.output_text.done","output_index":0,"content_index":0,"text":"a"}"#,
         #"{"type":"response.output_text.done","output_index":0,"content_index":0}"#,
-        #"{"type":"response.function_call_arguments.delta","output_index":1,"item_id":"i","delta":"{"}"#,
+        #"{"type":"response.function_call_arguments.delta","output_index":2,"item_id":"i","delta":"{"}"#,
         #"{"type":"response.web_search_call.searching","output_index":1}"#,
         #"{"type":"response.not_known_yet.delta","output_index":1,"delta":"x"}"#,
     ])
     func contentIsProgress(event: String) async {
+        let tool = #"{"type":"response.output_item.added","output_index":2,"item":{"type":"mcp_call","id":"i"}}"#
         let fixture = Self.fixture([
-            .text(Event.text("a")), .pause(.seconds(20)), .text(event), .pause(.seconds(20)), .text(Event.completed),
+            .text(Event.text("a")), .text(tool), .pause(.seconds(20)), .text(event), .pause(.seconds(20)),
+            .text(Event.completed),
         ]) { $0.timeouts.progress = .seconds(25) }
         let outcome = await fixture.run()
         #expect(outcome.outcomes == ["completed"])

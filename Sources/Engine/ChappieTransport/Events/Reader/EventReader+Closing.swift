@@ -108,9 +108,11 @@ extension EventReader {
     private mutating func completed(_ summary: ResponseSummary) -> [CallStatements.Unfinished] {
         let isPlaceShared = self.machine.delivery.areIndicesShared()
         let calls = self.calls
+        let drafts = calls.drafts(in: summary.output)
         return self.record.completed(
-            summary, responseID: self.responseID, answered: self.options.answeredCalls, isPlaceShared: isPlaceShared
-        ) { calls.members(completing: $0, at: $1, isPlaceShared: isPlaceShared) }
+            summary, responseID: self.responseID, answered: self.options.answeredCalls, isPlaceShared: isPlaceShared,
+            drafts: drafts
+        ) { calls.members(completing: $0, at: drafts.outputIndex(of: $1), isPlaceShared: isPlaceShared) }
     }
 
     /// Compares a complete response, which repeats all texts of all items, if it lists any; some servers omit reasoning.
@@ -274,7 +276,11 @@ extension EventReader {
 
     /// Handles the beginning of an item; returns false when that ends the attempt.
     mutating func announceCall(_ item: ItemSummary, at outputIndex: Int) -> Bool {
-        !item.isCall || self.follow(self.calls.announced(item, at: outputIndex), at: outputIndex)
+        guard item.isCall else {
+            if item.kind == .other { self.calls.tookOther(at: outputIndex) }
+            return true
+        }
+        return self.follow(self.calls.announced(item, at: outputIndex), at: outputIndex)
     }
 
     /// Handles the whole text that closes a call's deltas; returns false when that ends the attempt.

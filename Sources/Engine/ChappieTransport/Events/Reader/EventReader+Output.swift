@@ -43,6 +43,7 @@ extension EventReader {
         if item.isCall {
             return unsafe self.finishCall(item, at: outputIndex, event: event, json: json, attempt: attempt)
         }
+        if item.kind == .other { self.calls.tookOther(at: outputIndex) }
         self.record.finished(unsafe Array(item.json.utf8), at: outputIndex, isNamed: item.id != nil)
         unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
         return self.end == nil ? .goesOn : .ended
