@@ -50,7 +50,8 @@ RESULTS :=
 .NOTPARALLEL:
 
 .PHONY: help help-all demo quick test socket-tests more-socket-tests other-tests check check-without-tests sanitize-and-build-all install format lint \
-	samples-and-sanitizers sanitizers thread-sanitizer thread-sanitizer-build thread-sanitizer-run address-sanitizer \
+	samples-and-sanitizers sanitizers thread-sanitizer thread-sanitizer-build thread-sanitizer-run \
+	socket-tests-under-tsan more-socket-tests-under-tsan other-tests-under-tsan address-sanitizer \
 	address-sanitizer-build address-sanitizer-run benchmarks-and-fuzz-targets scan-forms docs docs-serve api-accept examples benchmarks-build \
 	budgets budgets-accept fuzz fuzz-nightly fuzz-regressions fuzz-coverage fuzz-planted \
 	simulate mutations model torture torture-sample corpus promise promise-sample samples soak soak-sample bench bench-peers \
@@ -142,18 +143,23 @@ NOT_ABOUT_THREADS := $(NOT_ABOUT_THREADS)|ProbeServerTests|StoppedProcessTests|T
 NOT_ABOUT_MEMORY := ScenarioTests|SlowReaderTests|FaultProxyTests|TimeBudgetTests|TransportDeadlineTests|CanaryTests
 NOT_ABOUT_MEMORY := $(NOT_ABOUT_MEMORY)|AddressRaceTests|BatchStreamTests|LaneTests|LaneStressTests|LoopbackTests.Client
 
+# In three processes, as `make test` runs them.
+THREAD_SANITIZER_RUNS := socket-tests-under-tsan more-socket-tests-under-tsan other-tests-under-tsan
+THREAD_SANITIZER := swift test --skip-build --ignore-lock --sanitize=thread --scratch-path .build/tsan --disable-xctest \
+	$(TEST_FLAGS) --skip '$(OF_OTHER_PROCESSES)|$(NOT_ABOUT_THREADS)'
+
 # Under a sanitizer a turn takes ten times as long, so few bytes are cut at; `make test` cuts at every one.
-thread-sanitizer-build thread-sanitizer-run: export CHAPPIE_CUT_STRIDE := 31
-thread-sanitizer-build thread-sanitizer-run: export CHAPPIE_TEST_TARGETS := $(THREADED_TESTS)
+thread-sanitizer-build $(THREAD_SANITIZER_RUNS): export CHAPPIE_CUT_STRIDE := 31
+thread-sanitizer-build $(THREAD_SANITIZER_RUNS): export CHAPPIE_TEST_TARGETS := $(THREADED_TESTS)
 address-sanitizer-build address-sanitizer-run: export CHAPPIE_CUT_STRIDE := 9
 address-sanitizer-build address-sanitizer-run: export CHAPPIE_TEST_TARGETS := $(UNSAFE_TESTS)
 
-# The samples wait much, and so do the tests under the second sanitizer: something is built meanwhile. Those under the
-# first are slow, and many of them are about time: they have the machine for themselves.
+# The samples and the tests wait much (those under the first sanitizer need 4 minutes of a processor in 9): something is
+# built meanwhile, with a lower priority, as many tests are about time.
 samples-and-sanitizers: install ### The samples, both sanitizers, and what else is built and run once: benchmarks, budgets, fuzz targets
+	@Scripts/install.sh test
 	@Scripts/at-once.sh $(SAMPLES) thread-sanitizer-build
-	@$(MAKE) thread-sanitizer-run
-	@$(MAKE) address-sanitizer-build
+	@Scripts/at-once.sh $(THREAD_SANITIZER_RUNS) address-sanitizer-build
 	@Scripts/at-once.sh address-sanitizer-run benchmarks-and-fuzz-targets
 
 sanitizers: thread-sanitizer address-sanitizer ### Both sanitizers
@@ -167,13 +173,21 @@ thread-sanitizer-build: install
 
 thread-sanitizer-run:
 	@Scripts/install.sh test
-	swift test --skip-build --sanitize=thread --scratch-path .build/tsan --disable-xctest $(TEST_FLAGS) \
-		--skip '$(OF_OTHER_PROCESSES)|$(NOT_ABOUT_THREADS)'
+	@Scripts/at-once.sh $(THREAD_SANITIZER_RUNS)
+
+socket-tests-under-tsan: ### Run the first half of the tests with real sockets under the thread sanitizer
+	$(THREAD_SANITIZER) --filter '^LoopbackTests\.[A-F]'
+
+more-socket-tests-under-tsan: ### Run the second half of the tests with real sockets under the thread sanitizer
+	$(THREAD_SANITIZER) --filter '^LoopbackTests\.[^A-F]'
+
+other-tests-under-tsan: ### Run the other tests under the thread sanitizer
+	$(THREAD_SANITIZER) --skip '^LoopbackTests\.'
 
 address-sanitizer: address-sanitizer-build address-sanitizer-run ### Run the tests that are about memory under the address and leak sanitizers
 
 address-sanitizer-build: install
-	swift build --build-tests --sanitize=address --scratch-path .build/asan
+	nice -n 10 swift build --build-tests --sanitize=address --scratch-path .build/asan
 
 address-sanitizer-run:
 	@Scripts/install.sh test
