@@ -13,6 +13,8 @@ struct ItemNames: Sendable {
         var isMessage: Bool?
         /// Indicates whether it was announced and has not ended.
         var isOpen = false
+        /// Indicates whether its end has the name.
+        var isConfirmed = false
     }
 
     /// The newest item with a name at each place.
@@ -46,7 +48,7 @@ struct ItemNames: Sendable {
     /// Returns whether a name is that of an item only by its deltas and closing texts, and none of the item at a place.
     func isBorrowed(_ name: UInt64, at place: Int) -> Bool {
         guard let own = self.places[name], own != place, self.items[place] == nil else { return false }
-        return self.items[own]?.isMessage == nil
+        return self.items[own].map { $0.isMessage == nil && !$0.isConfirmed } ?? true
     }
 
     /// Returns whether the item at a place was announced under a name, as one that output of a kind belongs to.
@@ -74,8 +76,11 @@ struct ItemNames: Sendable {
         self.items[place]?.isOpen = true
     }
 
-    /// Records the end of the item at a place.
-    mutating func end(at place: Int) { self.items[place]?.isOpen = false }
+    /// Records the end of the item at a place, which has a name or 0.
+    mutating func end(at place: Int, _ name: UInt64) {
+        self.items[place]?.isOpen = false
+        if self.items[place]?.name == name { self.items[place]?.isConfirmed = true }
+    }
 
     /// Returns the place of another item with an index, from here on: a free one, which may be above all indices.
     mutating func move(from outputIndex: Int, to free: Int) -> Int {

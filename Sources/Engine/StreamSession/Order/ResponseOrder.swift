@@ -350,7 +350,7 @@ package struct ResponseOrder: Sendable {
                 _ = order.asides.insert(outputIndex)
             }
             order.hasOutput = true
-            order.itemNames.end(at: outputIndex)
+            order.itemNames.end(at: outputIndex, name)
             guard order.done.insert(outputIndex) else { return order.tolerate(.itemDoneAgain) }
             guard order.added.contains(outputIndex) else { return order.tolerate(.itemNotAdded) }
             order.openItemCount -= 1

@@ -333,6 +333,29 @@ private struct NamelessMessage {
         #expect(outcome.reasoning == "Hm")
     }
 
+    /// The item is not announced, and its end has the deltas' name under the next index.
+    @Test(arguments: [nil, 0], [0, 1, nil]) func textOfAnItemThatEndsUnderAnotherIndexComesOnce(index: Int?, end: Int?)
+        async
+    {
+        let place = { (index: Int?) in index.map { #""output_index":\#($0),"# } ?? "" }
+        let part = #"{"type":"output_text","text":"Hello"}"#
+        let item = #"{"id":"m","type":"message","role":"assistant","content":[\#(part)]}"#
+        for closings in 0..<4 {
+            var events = [
+                Event.created,
+                #"{"type":"response.output_text.delta",\#(place(index))"item_id":"m","delta":"Hello"}"#,
+            ]
+            if closings & 1 != 0 {
+                events.append(#"{"type":"response.output_text.done",\#(place(index))"item_id":"m","text":"Hello"}"#)
+            }
+            events.append(#"{"type":"response.output_item.done",\#(place(end))"item":\#(item)}"#)
+            events.append(Event.completed("r", closings & 2 != 0 ? #","output":[\#(item)]"# : ""))
+            let (outcome, _) = await Self.run([.socket(events), .socket([Event.completed])])
+            #expect(outcome.error == nil, "\(events)")
+            #expect(outcome.text == "Hello", "\(events)")
+        }
+    }
+
     /// Each item has a name of its own and is finished before the next; nothing is announced.
     @Test(arguments: ["", #""output_index":0,"#], [false, true])
     func unannouncedItemsOfOneIndexAreToldApartByTheirNames(index: String, hasList: Bool) async {
