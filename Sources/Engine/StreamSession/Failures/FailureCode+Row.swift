@@ -128,7 +128,7 @@ extension FailureCode {
         case .unsupportedTransferCoding:
             FailureRow(
                 .definite, .server, report: true, "The answer has a transfer coding other than one chunked",
-                "Ask the operator of the server or the proxy: no other transfer coding is supported.")
+                .withoutCompression)
 
         // MARK: WebSocket
 

@@ -285,7 +285,7 @@ private let codeRows: [Row] = [
     Row(
         .unsupportedTransferCoding, "http.transfer-coding", .server, .none, .report,
         "The answer has a transfer coding other than one chunked",
-        "Ask the operator of the server or the proxy: no other transfer coding is supported."),
+        "Turn compression off (offersCompression, --no-compression), or ask the operator of the server or the proxy."),
     Row(
         .contradictoryEvents, "event.contradictory", .server, later, .report,
         "The server sent events that cannot belong to one response", again),
