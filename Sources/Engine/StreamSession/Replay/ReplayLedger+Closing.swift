@@ -48,6 +48,7 @@ extension ReplayLedger {
         if let closing = unsafe text.withUnsafeBufferPointer({ unsafe self.closeBefore([$0], in: slot) }) {
             return closing
         }
+        if self.isOtherReasoning(text, in: slot) { return .whole }
         let channel = self.channels[slot.kind]
         let held = channel.hold(text, against: slot, isOpen: !self.hasClosed(slot))
         switch held {
@@ -70,6 +71,24 @@ extension ReplayLedger {
             return self.closed(held, by: text, in: slot)
         case .contradiction:
             return self.closeItem(text, in: slot) ?? .differs
+        }
+    }
+
+    /// Returns whether a closing text is reasoning that its item has in deltas of the other member: all of it, a part of
+    /// the same index, what no text has closed, or what was closed last.
+    ///
+    /// Gateways put one of the events of a part into the other member's type.
+    private func isOtherReasoning(_ text: Span<UInt8>, in slot: ReplaySlot) -> Bool {
+        let channel = self.channels[slot.kind]
+        guard let kind = slot.kind.otherReasoning, channel.slots(ofItem: slot.item).isEmpty else { return false }
+        let other = ReplaySlot(kind, outputIndex: slot.outputIndex)
+        let outputs = [
+            channel.attemptOutput(ofItem: other), self.openOutput(ofItem: other),
+            self.closingTexts[other]?.closed?.last,
+            channel.output(of: ReplaySlot(kind, outputIndex: slot.outputIndex, partIndex: slot.partIndex)),
+        ]
+        return outputs.contains { output in
+            output.map { !$0.isEmpty && $0.count == text.count && channel.begins(text, with: $0) } ?? false
         }
     }
 

@@ -376,24 +376,39 @@ private struct NamelessMessage {
         #expect(outcome.text == "One.Two.Two. Three.")
     }
 
-    /// A gateway streams reasoning as a summary, and its item has it as content, or the other way round.
-    @Test(arguments: [false, true], 1..<4) func reasoningInTheOtherMemberOfItsItemComesOnce(
+    /// A gateway streams reasoning as a summary, and its closing events or its item have it as content, or the other way
+    /// round.
+    @Test(arguments: [false, true], 1..<32) func reasoningInTheOtherMemberOfItsItemComesOnce(
         isSummary: Bool, places: Int
     ) async {
-        let delta = isSummary ? "reasoning_summary_text" : "reasoning_text"
-        let part = #"[{"type":"\#(isSummary ? "reasoning_text" : "summary_text")","text":"Hm"}]"#
-        let item =
-            #"{"id":"n","type":"reasoning","summary":\#(isSummary ? "[]" : part)\#(isSummary ? #","content":\#(part)"# : "")}"#
-        let (outcome, _) = await Self.run([
-            .socket(
-                [
-                    Event.created, Self.added(#"{"id":"n","type":"reasoning","summary":[]}"#, at: 0),
-                    #"{"type":"response.\#(delta).delta","item_id":"n","output_index":0,"delta":"Hm"}"#,
-                ] + (places & 1 != 0 ? [Event.done(item, at: 0)] : [])
-                    + [Event.completed("r", places & 2 != 0 ? #","output":[\#(item)]"# : "")])
-        ])
-        #expect(outcome.error == nil)
-        #expect(outcome.reasoning == "Hm")
+        let kinds =
+            isSummary ? ["reasoning_summary_text", "reasoning_text"] : ["reasoning_text", "reasoning_summary_text"]
+        let part = { (text: String) in
+            #"{"type":"\#(isSummary ? "reasoning_text" : "summary_text")","text":"\#(text)"}"#
+        }
+        let event = { (type: String, members: String) in
+            #"{"type":"response.\#(type)","item_id":"n","output_index":0,\#(members)}"#
+        }
+        var events = [Event.created, Self.added(#"{"id":"n","type":"reasoning","summary":[]}"#, at: 0)]
+        for text in ["Hm", "So"] {
+            let index = #""\#(isSummary ? "summary" : "content")_index":\#(text == "Hm" ? 0 : 1)"#
+            let other = #""\#(isSummary ? "content" : "summary")_index":\#(text == "Hm" ? 0 : 1)"#
+            events.append(event("\(kinds[0]).delta", #"\#(index),"delta":"\#(text)""#))
+            if places & 1 != 0 { events.append(event("\(kinds[0]).done", #"\#(index),"text":"\#(text)""#)) }
+            if places & 2 != 0 { events.append(event("\(kinds[1]).done", #"\#(other),"text":"\#(text)""#)) }
+            if places & 4 != 0 {
+                let type = isSummary ? "content_part.done" : "reasoning_summary_part.done"
+                events.append(event(type, #"\#(other),"part":\#(part(text))"#))
+            }
+        }
+        let parts = "[\(part("Hm")),\(part("So"))]"
+        let members = isSummary ? #""summary":[],"content":\#(parts)"# : #""summary":\#(parts)"#
+        let item = #"{"id":"n","type":"reasoning",\#(members)}"#
+        if places & 8 != 0 { events.append(Event.done(item, at: 0)) }
+        events.append(Event.completed("r", places & 16 != 0 ? #","output":[\#(item)]"# : ""))
+        let (outcome, _) = await Self.run([.socket(events), .socket([Event.completed])])
+        #expect(outcome.error == nil, "\(events)")
+        #expect(outcome.reasoning == "HmSo", "\(events)")
     }
 
     /// The second item has the same text, under its own name.
