@@ -187,10 +187,8 @@ package struct ResponseOrder: Sendable {
             && self.itemNames.isOwner(of: other.kind, at: other.outputIndex)
     }
 
-    /// Returns whether output may be that of an item at another index: no item with a name owns it, or is done at its own.
-    package func isUnowned(_ slot: ReplaySlot) -> Bool {
-        !self.done.contains(slot.outputIndex) && !self.itemNames.isOwner(of: slot.kind, at: slot.outputIndex)
-    }
+    /// Returns whether an item that was announced under a name owns the output of a slot.
+    package func hasOwner(_ slot: ReplaySlot) -> Bool { self.itemNames.isOwner(of: slot.kind, at: slot.outputIndex) }
 
     /// Returns whether an item belongs to an agent other than the root.
     package func isAside(_ outputIndex: Int) -> Bool { self.asides.contains(outputIndex) }

@@ -173,13 +173,15 @@ extension ReplayLedger {
         if let known = self.closingTexts[named.item]?.aliases[named] {
             return known.shifted(by: -self.settledItemCount) ?? slot
         }
-        guard let newest = channel.newestSlot, newest != named, newest.kind == named.kind, !self.hasClosed(newest),
+        guard let newest = channel.newestSlot, newest != named, newest.kind == named.kind,
             !channel.hasOutput(of: named)
         else { return slot }
-        if !isKnown || newest.outputIndex == named.outputIndex {
+        let open = self.openOutput(ofItem: newest)
+        guard open != nil || !self.hasClosed(newest) else { return slot }
+        if !self.hasClosed(newest), !isKnown || newest.outputIndex == named.outputIndex {
             guard self.isLike(text, newest) else { return slot }
         } else {
-            guard let open = self.openOutput(ofItem: newest), channel.begins(text, with: open) else { return slot }
+            guard let open, channel.begins(text, with: open) else { return slot }
         }
         self.closingTexts[named.item, default: ClosingTexts()].aliases[named] = newest
         return newest.shifted(by: -self.settledItemCount) ?? slot
@@ -241,19 +243,24 @@ extension ReplayLedger {
     /// Its parts are counted by the list, so that an index is wrong which the deltas had and the list does not have. The
     /// offset of a rest counts from the first byte of the first text. Where the index is the only evidence of an item, the
     /// texts are those of the newest item if it has exactly them; reasoning that came in deltas of one member of the item
-    /// and stands in the other at its end is no second text.
+    /// and stands in the other at its end is no second text. With `isAlone` false the newest item's output may be that of
+    /// this one, if no item's end has repeated it.
     package mutating func close(
-        _ texts: [UnsafeBufferPointer<UInt8>], ofItem slot: ReplaySlot, isKnown: Bool = true
+        _ texts: [UnsafeBufferPointer<UInt8>], ofItem slot: ReplaySlot, isKnown: Bool = true, isAlone: Bool = true
     ) -> Closing {
         guard let slot = slot.shifted(by: self.settledItemCount) else { return .differs }
         let channel = self.channels[slot.kind]
         let slots = channel.slots(ofItem: slot.item)
         if let closing = unsafe self.closeBefore(texts, in: slot) { return closing }
         if slots.isEmpty {
-            let newest = channel.newestSlot.flatMap { $0.kind == slot.kind && !isKnown ? $0.item : nil }
+            let newest = channel.newestSlot.flatMap { newest in
+                let hasEnd = self.closingTexts[newest.item]?.areOfEnd ?? false
+                return newest.kind == slot.kind && (!isKnown || !isAlone && !hasEnd) ? newest.item : nil
+            }
             let other = slot.kind.otherReasoning.map { ReplaySlot($0, outputIndex: slot.outputIndex) }
             for item in [newest, other].compactMap(\.self)
             where unsafe channel.hold(texts, ofItem: item, isOpen: false).isWhole(of: texts) {
+                self.closingTexts[item, default: ClosingTexts()].areOfEnd = true
                 return .whole
             }
         }
@@ -261,11 +268,37 @@ extension ReplayLedger {
         guard
             case .prefix(let count, let likeness, let last) = unsafe channel.hold(
                 texts, ofItem: slot.item, isOpen: isOpen)
-        else { return .differs }
-        if likeness != .stopped { self.closed[slot.outputIndex, default: []].formUnion(slots) }
+        else { return unsafe self.closesOutput(texts, ofItem: slot) ? .whole : .differs }
+        self.closingTexts[slot.item, default: ClosingTexts()].areOfEnd = true
+        if likeness != .stopped {
+            self.closed[slot.outputIndex, default: []].formUnion(slots)
+            let own = channel.attemptOutput(ofItem: slot)
+            if !own.isEmpty {
+                var known = self.closingTexts[slot.item]?.closed ?? ClosedText(last: own)
+                known.end = max(known.end, own.upperBound)
+                self.closingTexts[slot.item, default: ClosingTexts()].closed = known
+            }
+        }
         // An item without output may follow one at a later position.
         if slots.isEmpty, let newest = channel.newestSlot, newest.outputIndex > slot.outputIndex { return .outOfPlace }
         return unsafe channel.closing(of: texts, heldUpTo: count, likeness, last: last)
+    }
+
+    /// Closes what of an item's output no text has closed, or what was closed last, if the texts are that; returns whether
+    /// they are.
+    ///
+    /// The output before it is that of another item, whose deltas named this one.
+    private mutating func closesOutput(_ texts: [UnsafeBufferPointer<UInt8>], ofItem slot: ReplaySlot) -> Bool {
+        let channel = self.channels[slot.kind]
+        let count = unsafe texts.reduce(0) { $0 + $1.count }
+        let outputs = [self.openOutput(ofItem: slot), self.closingTexts[slot.item]?.closed?.last].compactMap(\.self)
+        guard let output = outputs.first(where: { unsafe $0.count == count && channel.begins(texts, with: $0) }) else {
+            return false
+        }
+        var known = self.closingTexts[slot.item]?.closed ?? ClosedText(last: output)
+        (known.last, known.end) = (output, max(known.end, output.upperBound))
+        self.closingTexts[slot.item, default: ClosingTexts()].closed = known
+        return true
     }
 
     /// Records that the closing texts of an item bring the next bytes of a slot.

@@ -122,6 +122,8 @@ package struct ReplayLedger: Sendable {
         var closed: ClosedText?
         /// Output at the same index that no text had closed when another item was begun there.
         var before: Range<Int>?
+        /// Indicates whether they came with the end of the item.
+        var areOfEnd = false
     }
 
     /// The output of an item that texts have closed.

@@ -178,9 +178,9 @@ package struct Delivery: ~Copyable, Sendable {
     package mutating func closing(
         _ texts: [UnsafeBufferPointer<UInt8>], ofItem slot: ReplaySlot, name: UInt64
     ) -> ReplayLedger.Closing {
-        let isUnowned = self.ledger.openSlot(of: slot.kind).map { self.order.isUnowned($0) } ?? false
-        let isKnown = !isUnowned && self.order.isKnown(name, at: slot.outputIndex)
-        return unsafe self.ledger.close(texts, ofItem: slot, isKnown: isKnown)
+        let isKnown = self.order.isKnown(name, at: slot.outputIndex)
+        let isAlone = self.ledger.openSlot(of: slot.kind).map { self.order.hasOwner($0) } ?? true
+        return unsafe self.ledger.close(texts, ofItem: slot, isKnown: isKnown, isAlone: isAlone)
     }
 
     /// Records that closing texts bring the next bytes of a slot, which are output like any other.

@@ -356,6 +356,31 @@ private struct NamelessMessage {
         }
     }
 
+    /// Nothing is announced; all deltas have one name, or none, and one index, and the closing events the item's own.
+    @Test(arguments: ["", #""item_id":"x","#], ["", #""output_index":0,"#])
+    func textOfItemsWhoseDeltasAreNotToldApartComesOnce(name: String, index: String) async {
+        let texts = ["One.", "Two.", "Three."]
+        for closings in 1..<8 where closings & 2 != 0 {
+            var events = [Event.created]
+            var items: [String] = []
+            for (place, text) in texts.enumerated() {
+                let part = #"{"type":"output_text","text":"\#(text)"}"#
+                items.append(#"{"id":"m\#(place)","type":"message","role":"assistant","content":[\#(part)]}"#)
+                events.append(#"{"type":"response.output_text.delta",\#(index)\#(name)"delta":"\#(text)"}"#)
+                if closings & 1 != 0 {
+                    let own = #""output_index":\#(place),"item_id":"m\#(place)""#
+                    events.append(#"{"type":"response.output_text.done",\#(own),"text":"\#(text)"}"#)
+                }
+                events.append(Event.done(items[place], at: place))
+            }
+            events.append(
+                Event.completed("r", closings & 4 != 0 ? #","output":[\#(items.joined(separator: ","))]"# : ""))
+            let (outcome, _) = await Self.run([.socket(events), .socket([Event.completed])])
+            #expect(outcome.error == nil, "\(events)")
+            #expect(outcome.text == "One.Two.Three.", "\(events)")
+        }
+    }
+
     /// Each item has a name of its own and is finished before the next; nothing is announced.
     @Test(arguments: ["", #""output_index":0,"#], [false, true])
     func unannouncedItemsOfOneIndexAreToldApartByTheirNames(index: String, hasList: Bool) async {
