@@ -168,8 +168,11 @@ package struct ResponseOrder: Sendable {
     /// gateways give the events of all items the response's identifier.
     package func place(of name: UInt64, at outputIndex: Int) -> Int {
         guard outputIndex >= 0 else { return outputIndex }
+        guard name != 0, let place = self.itemNames.place(of: name) else {
+            return self.itemNames.place(at: outputIndex)
+        }
+        guard place != outputIndex else { return place }
         let indexed = self.itemNames.place(at: outputIndex)
-        guard name != 0, let place = self.itemNames.place(of: name) else { return indexed }
         guard self.added.contains(indexed) || self.done.contains(place) else { return place }
         return self.itemNames.isBorrowed(name, at: indexed) ? indexed : place
     }
