@@ -127,7 +127,7 @@ extension FailureCode {
                 "Ask the operator of the server or the proxy: its answers break the rules of HTTP/1.1.")
         case .unsupportedTransferCoding:
             FailureRow(
-                .definite, .server, report: true, "The answer has a transfer coding other than one chunked",
+                .definite, .server, report: true, "The answer has a transfer coding other than a single chunked",
                 .withoutCompression)
 
         // MARK: WebSocket

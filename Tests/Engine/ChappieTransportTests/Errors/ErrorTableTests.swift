@@ -284,7 +284,7 @@ private let codeRows: [Row] = [
     ) { $0.limit = 16_700_000 },
     Row(
         .unsupportedTransferCoding, "http.transfer-coding", .server, .none, .report,
-        "The answer has a transfer coding other than one chunked",
+        "The answer has a transfer coding other than a single chunked",
         "Turn compression off (offersCompression, --no-compression), or ask the operator of the server or the proxy."),
     Row(
         .contradictoryEvents, "event.contradictory", .server, later, .report,
