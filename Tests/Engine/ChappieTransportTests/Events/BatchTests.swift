@@ -8,8 +8,6 @@ import Testing
 @Suite struct BatchTests {
     private static let request = ChappieTransportRequest(prompt: "hi", model: "m")
 
-    private static func texts(_ count: Int) -> [ScriptStep] { (1...count).map { .text(Event.text(String($0))) } }
-
     /// One attempt on one WebSocket, whose response has begun.
     private static func fixture(
         _ steps: [ScriptStep], _ configure: (inout ChappieTransportConfiguration) -> Void = { _ in }
@@ -46,7 +44,7 @@ import Testing
 
     @Test(arguments: [1, 2, 63, 64, 65, 1_000, 2_000])
     func batchesHoldTheSameEventsInTheSameOrder(count: Int) async {
-        let steps = Self.texts(count) + [.text(Event.completed)]
+        let steps = TurnFixture.texts(count) + [.text(Event.completed)]
         let reading = await Reading(Self.fixture(steps).instance.batches(Self.request))
         let single = await Self.fixture(steps).run()
         #expect(reading.events == single.events)
@@ -56,7 +54,8 @@ import Testing
     }
 
     @Test func availableEventsFormOneBatch() async {
-        let fixture = Self.fixture(Self.texts(50) + [.pause(.seconds(1))] + Self.texts(3) + [.text(Event.completed)])
+        let fixture = Self.fixture(
+            TurnFixture.texts(50) + [.pause(.seconds(1))] + TurnFixture.texts(3) + [.text(Event.completed)])
         let batches = await Reading(fixture.instance.batches(Self.request)).batches
         #expect(batches.map(\.count) == [1, 50, 3, 1])
         #expect(batches.last == [.completed])
@@ -112,7 +111,7 @@ import Testing
     // MARK: The ends
 
     @Test func anErrorComesAfterTheEventsBeforeIt() async {
-        let fixture = Self.fixture(Self.texts(3) + [.ended(.closed(code: 1011, reason: ""))])
+        let fixture = Self.fixture(TurnFixture.texts(3) + [.ended(.closed(code: 1011, reason: ""))])
         let reading = await Reading(fixture.instance.batches(Self.request))
         #expect(reading.events == (0...3).map { .textDelta(String($0)) })
         #expect(reading.error is ChappieClientError)
@@ -135,7 +134,7 @@ import Testing
     // MARK: One consumer, two ways
 
     @Test func eventsLeftBySingleReadsFormTheNextBatch() async throws {
-        let handle = Self.fixture([.pause(.seconds(1))] + Self.texts(5) + [.text(Event.completed)])
+        let handle = Self.fixture([.pause(.seconds(1))] + TurnFixture.texts(5) + [.text(Event.completed)])
             .instance.streamHandle(Self.request)
         let batches = handle.batches()
         #expect(try await handle.events.next() == .textDelta("0"))
@@ -147,14 +146,14 @@ import Testing
     }
 
     @Test func batchesOfAHandleHaveAllEvents() async {
-        let fixture = Self.fixture(Self.texts(9) + [.text(Event.completed)])
+        let fixture = Self.fixture(TurnFixture.texts(9) + [.text(Event.completed)])
         let handle = fixture.instance.streamHandle(Self.request)
         #expect(await Reading(handle.batches()).events.count == 11)
         #expect(handle.report.attempts.map(\.outcome) == ["completed"])
     }
 
     @Test func batchesOutliveTheirHandle() async {
-        let fixture = Self.fixture(Self.texts(9) + [.text(Event.completed)])
+        let fixture = Self.fixture(TurnFixture.texts(9) + [.text(Event.completed)])
         let stream = fixture.instance.streamHandle(Self.request).batches()
         let reading = await Reading(stream)
         #expect(reading.error == nil)
@@ -164,7 +163,7 @@ import Testing
     // MARK: Time
 
     @Test func consumerTimeDoesNotCountTowardsIdle() async {
-        let steps = Self.texts(6) + [.pause(.seconds(250)), .text(Event.completed)]
+        let steps = TurnFixture.texts(6) + [.pause(.seconds(250)), .text(Event.completed)]
         let fixture = Self.fixture(steps) {
             $0.timeouts.idle = .seconds(300)
             $0.timeouts.progress = .seconds(300)
@@ -175,7 +174,7 @@ import Testing
     }
 
     @Test func theServersSilenceCountsFromTheNextCall() async throws {
-        let fixture = Self.fixture(Self.texts(6)) {
+        let fixture = Self.fixture(TurnFixture.texts(6)) {
             $0.timeouts.idle = .seconds(300)
             $0.timeouts.progress = nil
         }
@@ -207,7 +206,7 @@ import Testing
     }
 
     @Test func aBatchThatWasReadAndNotTakenIsDroppedByACancellation() async throws {
-        let handle = Self.fixture([.pause(.seconds(1))] + Self.texts(5) + [.text(Event.completed)])
+        let handle = Self.fixture([.pause(.seconds(1))] + TurnFixture.texts(5) + [.text(Event.completed)])
             .instance.streamHandle(Self.request)
         let batches = handle.batches()
         #expect(try await handle.events.next() == .textDelta("0"))

@@ -8,16 +8,6 @@ import Testing
 @Suite struct EventSequenceTests {
     private static let request = ChappieTransportRequest(prompt: "hi", model: "m")
 
-    private static func texts(_ count: Int) -> [ScriptStep] { (1...count).map { .text(Event.text(String($0))) } }
-
-    /// One attempt on one WebSocket, whose response has begun.
-    private static func fixture(_ steps: [ScriptStep]) -> TurnFixture {
-        TurnFixture([[.opened(101), .request, .text(Event.created), .text(Event.text("0"))] + steps]) {
-            $0.policy = ChappieStreamingTransportPolicy(maxWebSocketReconnectionAttempts: 0, fallsBackToHTTPSSE: false)
-            $0.rawEvents = .none
-        }
-    }
-
     /// The events that a consumer has received, and the end.
     private static func read(
         _ sequence: ChappieEventSequence, isolation: isolated (any Actor)? = #isolation,
@@ -39,15 +29,18 @@ import Testing
 
     @Test(arguments: [1, 2, 64, 1_000])
     func sequenceHasTheEventsOfTheStream(count: Int) async {
-        let steps = Self.texts(count / 2 + 1) + [.pause(.seconds(1))] + Self.texts(count) + [.text(Event.completed)]
-        let (events, error) = await Self.read(Self.fixture(steps).instance.events(Self.request))
+        let steps =
+            TurnFixture.texts(count / 2 + 1) + [.pause(.seconds(1))] + TurnFixture.texts(count) + [
+                .text(Event.completed)
+            ]
+        let (events, error) = await Self.read(TurnFixture.begun(steps).instance.events(Self.request))
         #expect(error == nil)
-        #expect(await events == Self.fixture(steps).run().events)
+        #expect(await events == TurnFixture.begun(steps).run().events)
     }
 
     @Test @MainActor func sequenceIsReadOnTheMainActor() async {
-        let steps = Self.texts(9) + [.pause(.seconds(1))] + Self.texts(9) + [.text(Event.completed)]
-        let (events, error) = await Self.read(Self.fixture(steps).instance.events(Self.request)) { _ in
+        let steps = TurnFixture.texts(9) + [.pause(.seconds(1))] + TurnFixture.texts(9) + [.text(Event.completed)]
+        let (events, error) = await Self.read(TurnFixture.begun(steps).instance.events(Self.request)) { _ in
             MainActor.assertIsolated()
         }
         #expect(error == nil)
@@ -57,8 +50,8 @@ import Testing
     /// The events of a sequence are in one memory at a time, in the iterator or in the turn.
     @Test func memoryOfTakenEventsIsUsedForTheNextOnes() async throws {
         let pause = ScriptStep.pause(.seconds(1))
-        let steps = (0..<4).flatMap { _ in [pause] + Self.texts(1) } + [.text(Event.completed)]
-        var iterator = Self.fixture(steps).instance.events(Self.request).makeAsyncIterator()
+        let steps = (0..<4).flatMap { _ in [pause] + TurnFixture.texts(1) } + [.text(Event.completed)]
+        var iterator = TurnFixture.begun(steps).instance.events(Self.request).makeAsyncIterator()
         // The first event comes with the beginning of the turn, and has memory of its own.
         _ = try await iterator.next()
         var addresses: Set<UnsafeRawPointer?> = []
@@ -70,8 +63,8 @@ import Testing
     }
 
     @Test func sequenceContinuesWhereTheHandleWasReadBefore() async throws {
-        let steps = Self.texts(4) + [.pause(.seconds(1))] + Self.texts(1) + [.text(Event.completed)]
-        let handle = Self.fixture(steps).instance.streamHandle(Self.request)
+        let steps = TurnFixture.texts(4) + [.pause(.seconds(1))] + TurnFixture.texts(1) + [.text(Event.completed)]
+        let handle = TurnFixture.begun(steps).instance.streamHandle(Self.request)
         var stream = handle.events.makeAsyncIterator()
         #expect(try await stream.next() == .textDelta("0"))
         let (events, error) = await Self.read(handle.sequence())
@@ -80,7 +73,7 @@ import Testing
     }
 
     @Test func errorComesOnceAfterTheEventsBeforeIt() async throws {
-        let fixture = Self.fixture(Self.texts(3) + [.ended(.closed(code: 1011, reason: ""))])
+        let fixture = TurnFixture.begun(TurnFixture.texts(3) + [.ended(.closed(code: 1011, reason: ""))])
         var iterator = fixture.instance.events(Self.request).makeAsyncIterator()
         for number in 0...3 { #expect(try await iterator.next() == .textDelta(String(number))) }
         await #expect(throws: ChappieClientError.self) { try await iterator.next(isolation: nil) }
@@ -88,7 +81,7 @@ import Testing
     }
 
     @Test func noEventFollowsTheEnd() async throws {
-        var iterator = Self.fixture([.text(Event.completed)]).instance.events(Self.request).makeAsyncIterator()
+        var iterator = TurnFixture.begun([.text(Event.completed)]).instance.events(Self.request).makeAsyncIterator()
         #expect(try await iterator.next() == .textDelta("0"))
         #expect(try await iterator.next() == .completed)
         for _ in 0..<2 { #expect(try await iterator.next() == nil) }
@@ -99,7 +92,7 @@ import Testing
     @Test(arguments: DriverCancellationTests.Canceller.allCases)
     func waitingConsumerGetsACancellationError(by canceller: DriverCancellationTests.Canceller) async {
         let signal = Signal()
-        let fixture = Self.fixture([.hang(signal)])
+        let fixture = TurnFixture.begun([.hang(signal)])
         let handle = fixture.instance.streamHandle(Self.request)
         let reading = Task { await Self.read(handle.sequence()) }
         await signal.wait()
@@ -115,7 +108,7 @@ import Testing
 
     @Test(arguments: DriverCancellationTests.Canceller.allCases)
     func cancellationDropsEventsThatWereNotTaken(by canceller: DriverCancellationTests.Canceller) async {
-        let fixture = Self.fixture(Self.texts(9) + [.hang(Signal())])
+        let fixture = TurnFixture.begun(TurnFixture.texts(9) + [.hang(Signal())])
         let handle = fixture.instance.streamHandle(Self.request)
         let reading = Task {
             await Self.read(handle.sequence()) { event in
@@ -132,7 +125,7 @@ import Testing
     }
 
     @Test func noEventFollowsACancellation() async throws {
-        let handle = Self.fixture(Self.texts(9) + [.hang(Signal())]).instance.streamHandle(Self.request)
+        let handle = TurnFixture.begun(TurnFixture.texts(9) + [.hang(Signal())]).instance.streamHandle(Self.request)
         var iterator = handle.sequence().makeAsyncIterator()
         for number in 0...3 { #expect(try await iterator.next() == .textDelta(String(number))) }
         handle.cancel()
@@ -149,7 +142,7 @@ import Testing
 
     @Test(arguments: [false, true])
     func sequenceThatIsDroppedClosesItsConnection(throughAHandle: Bool) async throws {
-        let fixture = Self.fixture([.text(Event.completed)])
+        let fixture = TurnFixture.begun([.text(Event.completed)])
         let handle = fixture.instance.streamHandle(Self.request)
         do {
             var iterator: ChappieEventSequence.AsyncIterator? =

@@ -37,11 +37,9 @@ import Testing
         return outcome
     }
 
-    private static func texts(_ count: Int) -> [ScriptStep] { (1...count).map { .text(Event.text(String($0))) } }
-
     @Test(arguments: [1, 2, 63, 64, 65, 1_000, 2_000])
     func everyMessageIsReadOnceAndInOrder(count: Int) async {
-        let outcome = await Self.fixture(Self.texts(count) + [.text(Event.completed)]).run()
+        let outcome = await Self.fixture(TurnFixture.texts(count) + [.text(Event.completed)]).run()
         #expect(outcome.text == (0...count).map(String.init).joined())
         #expect(outcome.events.last == .completed)
         #expect(outcome.events.count == count + 2)
@@ -71,14 +69,14 @@ import Testing
 
     @Test func aSlowConsumerDoesNotTurnItsOwnTimeIntoTheServersSilence() async {
         // Six deltas of 200 s each, and then 250 s of silence, where 300 s are too long.
-        let fixture = Self.fixture(Self.texts(6) + [.pause(.seconds(250)), .text(Event.completed)])
+        let fixture = Self.fixture(TurnFixture.texts(6) + [.pause(.seconds(250)), .text(Event.completed)])
         let outcome = await Self.read(fixture, pausingFor: .seconds(200))
         #expect(outcome.text == "0123456")
         #expect(outcome.error == nil)
     }
 
     @Test func theServersSilenceCountsFromTheLastDeltaThatWasTaken() async throws {
-        let fixture = Self.fixture(Self.texts(6))
+        let fixture = Self.fixture(TurnFixture.texts(6))
         let handle = fixture.instance.streamHandle(Self.request)
         for number in 0...6 {
             #expect(try await handle.events.next() == .textDelta(String(number)))
@@ -92,7 +90,7 @@ import Testing
 
     @Test(arguments: [(999, "0123"), (1_000, "012")])
     func totalTimeoutIsCheckedBeforeEachMessage(milliseconds: Int, text: String) async {
-        let fixture = Self.fixture(Self.texts(3) + [.pause(.seconds(3)), .text(Event.completed)]) {
+        let fixture = Self.fixture(TurnFixture.texts(3) + [.pause(.seconds(3)), .text(Event.completed)]) {
             $0.timeouts.total = .seconds(3)
         }
         let outcome = await Self.read(fixture, pausingFor: .milliseconds(milliseconds))
@@ -101,7 +99,7 @@ import Testing
     }
 
     @Test func unreadEventsAreDroppedByACancellation() async throws {
-        let fixture = Self.fixture(Self.texts(5) + [.text(Event.completed)])
+        let fixture = Self.fixture(TurnFixture.texts(5) + [.text(Event.completed)])
         let handle = fixture.instance.streamHandle(Self.request)
         #expect(try await handle.events.next() == .textDelta("0"))
         #expect(try await handle.events.next() == .textDelta("1"))
@@ -113,7 +111,7 @@ import Testing
     }
 
     @Test func theEndBehindTheMessagesIsSeenWhenTheyAreTaken() async throws {
-        let fixture = Self.fixture(Self.texts(2) + [.ended(.closed(code: 1011, reason: ""))])
+        let fixture = Self.fixture(TurnFixture.texts(2) + [.ended(.closed(code: 1011, reason: ""))])
         let handle = fixture.instance.streamHandle(Self.request)
         for number in 0...2 {
             #expect(try await handle.events.next() == .textDelta(String(number)))
@@ -129,7 +127,7 @@ import Testing
         .text(#"{"type":"response.output_text.delta","output_index":-1,"delta":"x"}"#),
     ])
     func deltasBeforeAnUnreadableMessageAreDelivered(step: ScriptStep) async {
-        let outcome = await Self.fixture(Self.texts(3) + [step, .text(Event.text("lost"))]).run()
+        let outcome = await Self.fixture(TurnFixture.texts(3) + [step, .text(Event.text("lost"))]).run()
         #expect(outcome.text == "0123")
         #expect(outcome.error != nil)
     }

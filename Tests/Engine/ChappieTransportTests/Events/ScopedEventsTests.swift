@@ -11,16 +11,6 @@ import Testing
     /// An error of the program's own.
     private struct Stop: Error, Equatable {}
 
-    private static func texts(_ count: Int) -> [ScriptStep] { (1...count).map { .text(Event.text(String($0))) } }
-
-    /// One attempt on one WebSocket, whose response has begun.
-    private static func fixture(_ steps: [ScriptStep]) -> TurnFixture {
-        TurnFixture([[.opened(101), .request, .text(Event.created), .text(Event.text("0"))] + steps]) {
-            $0.policy = ChappieStreamingTransportPolicy(maxWebSocketReconnectionAttempts: 0, fallsBackToHTTPSSE: false)
-            $0.rawEvents = .none
-        }
-    }
-
     /// The events that a closure has received, and the end.
     private static func read(
         _ fixture: TurnFixture, after each: (ChappieStreamEvent) throws -> Void = { _ in }
@@ -41,16 +31,19 @@ import Testing
 
     @Test(arguments: [1, 2, 64, 1_000])
     func closureGetsTheEventsOfTheStream(count: Int) async {
-        let steps = Self.texts(count / 2 + 1) + [.pause(.seconds(1))] + Self.texts(count) + [.text(Event.completed)]
-        let (events, error) = await Self.read(Self.fixture(steps))
+        let steps =
+            TurnFixture.texts(count / 2 + 1) + [.pause(.seconds(1))] + TurnFixture.texts(count) + [
+                .text(Event.completed)
+            ]
+        let (events, error) = await Self.read(TurnFixture.begun(steps))
         #expect(error == nil)
-        #expect(await events == Self.fixture(steps).run().events)
+        #expect(await events == TurnFixture.begun(steps).run().events)
     }
 
     @Test @MainActor func closureRunsOnTheCallersActor() async throws {
-        let steps = Self.texts(9) + [.pause(.seconds(1))] + Self.texts(9) + [.text(Event.completed)]
+        let steps = TurnFixture.texts(9) + [.pause(.seconds(1))] + TurnFixture.texts(9) + [.text(Event.completed)]
         var count = 0
-        try await Self.fixture(steps).instance.withEvents(of: Self.request) { _ in
+        try await TurnFixture.begun(steps).instance.withEvents(of: Self.request) { _ in
             MainActor.assertIsolated()
             count += 1
         }
@@ -59,8 +52,8 @@ import Testing
 
     @Test func closureMaySuspend() async throws {
         var text = ""
-        let steps = Self.texts(3) + [.text(Event.completed)]
-        try await Self.fixture(steps).instance.withEvents(of: Self.request) { event in
+        let steps = TurnFixture.texts(3) + [.text(Event.completed)]
+        try await TurnFixture.begun(steps).instance.withEvents(of: Self.request) { event in
             await Task.yield()
             if case .textDelta(let delta) = event { text += delta }
         }
@@ -68,7 +61,7 @@ import Testing
     }
 
     @Test func errorOfTheTurnComesAfterTheEventsBeforeIt() async throws {
-        let fixture = Self.fixture(Self.texts(3) + [.ended(.closed(code: 1011, reason: ""))])
+        let fixture = TurnFixture.begun(TurnFixture.texts(3) + [.ended(.closed(code: 1011, reason: ""))])
         let (events, error) = await Self.read(fixture)
         #expect(events == (0...3).map { .textDelta(String($0)) })
         guard case .transport(let failure)? = error as? ChappieClientError else {
@@ -81,7 +74,7 @@ import Testing
     // MARK: The end by the program
 
     @Test func closureThatThrowsCancelsTheTurn() async {
-        let fixture = Self.fixture(Self.texts(9) + [.hang(Signal())])
+        let fixture = TurnFixture.begun(TurnFixture.texts(9) + [.hang(Signal())])
         let (events, error) = await Self.read(fixture) { event in
             if event == .textDelta("3") { throw Stop() }
         }
@@ -91,7 +84,7 @@ import Testing
     }
 
     @Test func closureThatThrowsAtTheEndChangesNothing() async {
-        let fixture = Self.fixture([.text(Event.completed)])
+        let fixture = TurnFixture.begun([.text(Event.completed)])
         let (events, error) = await Self.read(fixture) { event in
             if event == .completed { throw Stop() }
         }
@@ -102,7 +95,7 @@ import Testing
 
     @Test func waitThatIsCancelledThrows() async {
         let signal = Signal()
-        let fixture = Self.fixture([.hang(signal)])
+        let fixture = TurnFixture.begun([.hang(signal)])
         let reading = Task { await Self.read(fixture) }
         await signal.wait()
         reading.cancel()
@@ -113,7 +106,7 @@ import Testing
     }
 
     @Test func cancellationDropsEventsThatWereNotPassedOn() async {
-        let fixture = Self.fixture(Self.texts(9) + [.hang(Signal())])
+        let fixture = TurnFixture.begun(TurnFixture.texts(9) + [.hang(Signal())])
         let reading = Task {
             await Self.read(fixture) { event in
                 if event == .textDelta("3") { withUnsafeCurrentTask { $0?.cancel() } }
@@ -126,7 +119,7 @@ import Testing
     }
 
     @Test func taskThatIsCancelledBeforeSendsNoRequest() async {
-        let fixture = Self.fixture([.text(Event.completed)])
+        let fixture = TurnFixture.begun([.text(Event.completed)])
         let reading = Task {
             withUnsafeCurrentTask { $0?.cancel() }
             return await Self.read(fixture)
@@ -153,7 +146,7 @@ import Testing
 
     @Test func secondReaderGetsAnErrorAndTheFirstReadsOn() async throws {
         let signal = Signal()
-        let fixture = Self.fixture([.hang(signal)])
+        let fixture = TurnFixture.begun([.hang(signal)])
         let turn = fixture.instance.turn(Self.request)
         let first = Task { try await TurnReader(turn).withEvents(isolation: nil) { _ in } }
         await signal.wait()

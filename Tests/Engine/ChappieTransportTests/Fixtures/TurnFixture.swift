@@ -172,3 +172,16 @@ extension AsyncThrowingStream {
         return try await iterator.next()
     }
 }
+
+extension TurnFixture {
+    /// Returns the messages of deltas with the texts `1` to `count`.
+    static func texts(_ count: Int) -> [ScriptStep] { (1...count).map { .text(Event.text(String($0))) } }
+
+    /// Returns one attempt on one WebSocket, whose response has begun with the text `0`.
+    static func begun(_ steps: [ScriptStep]) -> TurnFixture {
+        TurnFixture([[.opened(101), .request, .text(Event.created), .text(Event.text("0"))] + steps]) {
+            $0.policy = ChappieStreamingTransportPolicy(maxWebSocketReconnectionAttempts: 0, fallsBackToHTTPSSE: false)
+            $0.rawEvents = .none
+        }
+    }
+}
