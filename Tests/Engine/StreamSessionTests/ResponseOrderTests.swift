@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    /// What contradicts the first time is no answer the second time.
+    /// An end that contradicts the response contradicts it again.
     @Test func anEndWithAnotherIdentifierIsNoEvidenceForTheResponseThatIsFetchedAgain() {
         var order = Self.begun()
         #expect(order.itemDone(0) == .fine)

@@ -8,7 +8,7 @@ package protocol StreamedTurn: AnyObject, Sendable {
     /// Reads the next events.
     ///
     /// - Parameters:
-    ///   - form: what the events are read for.
+    ///   - form: the kind of consumer.
     ///   - memory: an array for them, empty.
     /// - Returns: the events, at least one; nil after `.completed`.
     /// - Throws: the error of the turn, once, after the events before it; `ChappieClientError.alreadyRead` while another
@@ -41,17 +41,17 @@ extension StreamedTurn {
     package var resumePoint: ChappieResumePoint? { nil }
 }
 
-/// What the events of a turn are read for.
+/// The kind of consumer that the events of a turn are read for.
 @usableFromInline
 package enum ReadingForm: Sendable {
-    /// For a consumer that takes them together.
+    /// A consumer that takes all events that are there.
     case batches
-    /// For one that takes them singly, and gives their memory back. Of a response that can be resumed they come one by
-    /// one, so that the position behind the taken ones is exact.
+    /// A consumer that takes events from a batch and returns the batch's memory. The events of a response that can be
+    /// resumed are read one by one, so that the position behind the taken ones is exact.
     case events
-    /// As `events`, for one that asks for each of them: a client's turn has them one by one, because its conversation
-    /// shows the text that the consumer has.
+    /// A consumer that asks for each event. The events of a client's turn are read one by one, because its conversation
+    /// shows the text that the consumer has taken.
     case stream
-    /// As `events`, for one that calls `cancel()` when its task is cancelled.
+    /// Like `events`; the consumer calls `cancel()` when its task is cancelled.
     case scope
 }

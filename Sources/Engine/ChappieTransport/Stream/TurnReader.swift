@@ -4,7 +4,7 @@ import Synchronization
 /// The side of a turn that one of its streams holds: when the stream is dropped, so is the turn.
 @usableFromInline
 package final class TurnReader: Sendable {
-    /// What the streams of one handle share.
+    /// The state that the streams of one handle share.
     final class Shared: Sendable {
         private let isCancelled = Atomic(false)
         /// The events that a stream of single events has read and its consumer has not taken.

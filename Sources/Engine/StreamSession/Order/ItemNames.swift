@@ -45,7 +45,8 @@ struct ItemNames: Sendable {
     /// Returns the place of the item with a name; nil when no item has it, or one that was only done.
     func place(of name: UInt64) -> Int? { self.places[name] }
 
-    /// Returns whether a name is that of an item only by its deltas and closing texts, and none of the item at a place.
+    /// Returns whether only deltas and closing texts have a name, so that it does not identify their item, while the item
+    /// at another place has no name.
     func isBorrowed(_ name: UInt64, at place: Int) -> Bool {
         guard let own = self.places[name], own != place, self.items[place] == nil else { return false }
         return self.items[own].map { $0.isMessage == nil && !$0.isConfirmed } ?? true
@@ -76,7 +77,7 @@ struct ItemNames: Sendable {
         self.items[place]?.isOpen = true
     }
 
-    /// Records the end of the item at a place, which has a name or 0.
+    /// Records the end of the item at a place; `name` is 0 when the end has none.
     mutating func end(at place: Int, _ name: UInt64) {
         self.items[place]?.isOpen = false
         if self.items[place]?.name == name { self.items[place]?.isConfirmed = true }

@@ -164,8 +164,9 @@ package struct ResponseOrder: Sendable {
 
     /// Returns the place of the item that an event with this name and index belongs to.
     ///
-    /// A name that no announcement has is none of an item that was announced without one, or that follows a finished one:
-    /// gateways give the events of all items the response's identifier.
+    /// A name that only deltas have does not identify an item: gateways give the deltas of all items one identifier
+    /// (reported: databricks/unity-gateway issue 99). The index does, where an item without a name was announced at it,
+    /// or the item that had the name so far is done.
     package func place(of name: UInt64, at outputIndex: Int) -> Int {
         guard outputIndex >= 0 else { return outputIndex }
         guard name != 0, let place = self.itemNames.place(of: name) else {
@@ -183,15 +184,11 @@ package struct ResponseOrder: Sendable {
         self.added.contains(outputIndex) || name != 0 && !self.hasAnnounced
     }
 
-    /// Returns whether an event names the item that was announced at a slot's index, and other output is of an item that
-    /// was announced under a name too.
-    package func isOther(_ name: UInt64, in slot: ReplaySlot, than other: ReplaySlot) -> Bool {
-        self.itemNames[slot.outputIndex] == name && self.itemNames.isOwner(of: slot.kind, at: slot.outputIndex)
-            && self.itemNames.isOwner(of: other.kind, at: other.outputIndex)
+    /// Returns whether the output of a slot belongs to an item that was announced under a name, or under the given one.
+    package func hasOwner(_ slot: ReplaySlot, named name: UInt64? = nil) -> Bool {
+        guard self.itemNames.isOwner(of: slot.kind, at: slot.outputIndex) else { return false }
+        return name.map { self.itemNames[slot.outputIndex] == $0 } ?? true
     }
-
-    /// Returns whether an item that was announced under a name owns the output of a slot.
-    package func hasOwner(_ slot: ReplaySlot) -> Bool { self.itemNames.isOwner(of: slot.kind, at: slot.outputIndex) }
 
     /// Returns whether an item belongs to an agent other than the root.
     package func isAside(_ outputIndex: Int) -> Bool { self.asides.contains(outputIndex) }
@@ -263,7 +260,7 @@ package struct ResponseOrder: Sendable {
         return !responseID.utf8.elementsEqual(known.utf8) && !self.hasSeen(.responseIDChanged)
     }
 
-    /// Returns whether an event of a resumed response names an item differently than before the break; see above.
+    /// Returns whether an event of a resumed response names an item differently than before the break.
     package mutating func isOther(_ name: UInt64, at outputIndex: Int) -> Bool {
         let outputIndex = self.place(of: name, at: outputIndex)
         guard self.isResumed, name != 0, let known = self.itemNames[outputIndex], known != name else { return false }
@@ -501,7 +498,7 @@ package struct ResponseOrder: Sendable {
         return own
     }
 
-    /// Returns whether a name is none of an earlier response's, on a connection whose responses named their items.
+    /// Returns whether no earlier response had an item with a name, on a connection whose responses named their items.
     private func isNew(_ name: UInt64) -> Bool {
         name != 0 && self.earlier.namesItems && !self.earlier.contains(name)
     }
@@ -531,8 +528,8 @@ package struct ResponseOrder: Sendable {
     ///
     /// A response that ends without output under its own names may have had output that was dropped here.
     ///
-    /// A call that was not announced may be an earlier response's whatever its name is, and a call that runs twice does
-    /// harm; text with a name that no response has had is this one's.
+    /// A call that was not announced may belong to an earlier response, whatever its name is, and must not run twice. Text
+    /// with a name that no response has had belongs to this one.
     private mutating func judge(
         _ name: UInt64, at outputIndex: Int, isDone: Bool = false, isCall: Bool
     ) -> Verdict? {

@@ -77,10 +77,11 @@ extension ReplayLedger {
     /// Returns whether a closing text is reasoning that its item has in deltas of the other member: all of it, a part of
     /// the same index, what no text has closed, or what was closed last.
     ///
-    /// Gateways put one of the events of a part into the other member's type.
+    /// Gateways translate some of the events of a part to those of the other member (reported: lidge-jun/opencodex pull
+    /// request 2007).
     private func isOtherReasoning(_ text: Span<UInt8>, in slot: ReplaySlot) -> Bool {
         let channel = self.channels[slot.kind]
-        guard let kind = slot.kind.otherReasoning, channel.slots(ofItem: slot.item).isEmpty else { return false }
+        guard let kind = slot.kind.otherReasoning, !channel.hasOutput(of: slot) else { return false }
         let other = ReplaySlot(kind, outputIndex: slot.outputIndex)
         let outputs = [
             channel.attemptOutput(ofItem: other), self.openOutput(ofItem: other),
@@ -220,7 +221,8 @@ extension ReplayLedger {
     /// Compares all closing texts of a kind, in the order of their positions, with the kind's output.
     ///
     /// They need not name their slots, as a consumer concatenates them. The offset of a rest counts from the first byte
-    /// of the first text. Reasoning that the list has in the other of an item's two members is no second text.
+    /// of the first text. Reasoning that came as a summary and that the list has as content, or the other way round, is the
+    /// same text.
     package func close(_ texts: [UnsafeBufferPointer<UInt8>], ofKind kind: ReplaySlot.Kind) -> Closing {
         let channel = self.channels[kind]
         let slots = channel.slots(of: kind)
@@ -242,9 +244,10 @@ extension ReplayLedger {
     ///
     /// Its parts are counted by the list, so that an index is wrong which the deltas had and the list does not have. The
     /// offset of a rest counts from the first byte of the first text. Where the index is the only evidence of an item, the
-    /// texts are those of the newest item if it has exactly them; reasoning that came in deltas of one member of the item
-    /// and stands in the other at its end is no second text. With `isAlone` false the newest item's output may be that of
-    /// this one, if no item's end has repeated it.
+    /// texts are those of the newest item if it has exactly them. Reasoning that came as a summary and that the end has as
+    /// content, or the other way round, is the same text. With `isAlone` false the newest item's output may belong to this
+    /// item, if no item's end has repeated it: gateways give several items one index, or do not announce them (reported:
+    /// BerriAI/litellm pull request 36375).
     package mutating func close(
         _ texts: [UnsafeBufferPointer<UInt8>], ofItem slot: ReplaySlot, isKnown: Bool = true, isAlone: Bool = true
     ) -> Closing {
@@ -284,10 +287,10 @@ extension ReplayLedger {
         return unsafe channel.closing(of: texts, heldUpTo: count, likeness, last: last)
     }
 
-    /// Closes what of an item's output no text has closed, or what was closed last, if the texts are that; returns whether
-    /// they are.
+    /// Closes the output of an item that no text has closed, or that was closed last, if the texts are equal to it.
     ///
-    /// The output before it is that of another item, whose deltas named this one.
+    /// The output before it belongs to another item whose deltas have the same index and name.
+    /// - Returns: false when the texts differ from both.
     private mutating func closesOutput(_ texts: [UnsafeBufferPointer<UInt8>], ofItem slot: ReplaySlot) -> Bool {
         let channel = self.channels[slot.kind]
         let count = unsafe texts.reduce(0) { $0 + $1.count }

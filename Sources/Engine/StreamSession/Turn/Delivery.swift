@@ -213,7 +213,10 @@ package struct Delivery: ~Copyable, Sendable {
 
     /// Returns the slot of a closing text whose event names this slot, and optionally the item's name.
     package mutating func place(of text: Span<UInt8>, in slot: ReplaySlot, name: UInt64) -> ReplaySlot {
-        if let newest = self.ledger.openSlot(of: slot.kind), self.order.isOther(name, in: slot, than: newest) {
+        // Where both items were announced under names, the names tell them apart.
+        if let newest = self.ledger.openSlot(of: slot.kind), self.order.hasOwner(newest),
+            self.order.hasOwner(slot, named: name)
+        {
             return slot
         }
         return self.ledger.place(of: text, in: slot, isKnown: self.order.isKnown(name, at: slot.outputIndex))

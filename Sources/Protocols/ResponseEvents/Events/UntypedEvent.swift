@@ -56,9 +56,9 @@ package enum UntypedEvent {
 
     /// Reads an event of a type that the Responses API does not have; nil for one of an unknown API without an error.
     ///
-    /// The type may be an error's, such as `BadRequestError` or `rate_limit_error`, the URI of a problem, such as
-    /// `about:blank` (RFC 9457 section 3.1.1). Beside words and `"object":"error"`, or the number of a status code, it may be
-    /// any other without a dot (recorded: Mistral's `invalid_model`, Doubleword's `Bad Request`).
+    /// The type may be an error's, such as `BadRequestError` or `rate_limit_error`, or the URI of a problem, such as
+    /// `about:blank` (RFC 9457 section 3.1.1). It may be any other without a dot if the object has words and either
+    /// `"object":"error"` or the number of a status code (recorded: Mistral's `invalid_model`, Doubleword's `Bad Request`).
     package init?(_ json: UnsafeRawBufferPointer, ofUnknownType type: BorrowedText) {
         let isNamedSo = type.utf8.isEmpty || type.utf8.suffix(4).elementsEqual("rror".utf8)
         // Names of events have dots, and such an event may be about the error of a tool.

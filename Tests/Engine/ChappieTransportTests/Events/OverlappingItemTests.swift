@@ -306,7 +306,7 @@ private struct NamelessMessage {
         }
     }
 
-    /// The name of all deltas is none of an item; the indices say whose they are.
+    /// All deltas have one name, which does not identify an item; their indices do.
     @Test(arguments: [false, true], [false, true])
     func itemsOfDeltasWithOneNameAreToldApartByTheirIndices(isAnnounced: Bool, hasList: Bool) async {
         let id = { (name: String) in isAnnounced ? "" : #""id":"\#(name)","# }

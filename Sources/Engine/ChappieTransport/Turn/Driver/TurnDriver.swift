@@ -72,28 +72,28 @@ import TransportSurface
 
     // MARK: The consumer
 
-    /// What the consumer's task does next.
+    /// The next step of the consumer's task.
     private enum Step {
-        /// It gets these events, at least one.
+        /// Return these events, at least one.
         case events([ChappieStreamEvent])
-        /// It waits for the connection, for so many nanoseconds at most; nil without a limit.
+        /// Wait for the connection, for at most this number of nanoseconds; nil for no limit.
         case wait(any TransportConnection, nanoseconds: Int64?)
-        /// It lets other tasks work, once.
+        /// Let other tasks run, once.
         case pause
-        /// It does what takes time and is neither: `work()`.
+        /// Call `work()`, for any other action that may suspend.
         case work
-        /// The turn is over, and its error is thrown.
+        /// End the stream, with the turn's error if it has one.
         case over
-        /// Another task reads the turn, which goes on.
+        /// Throw `alreadyRead`: another task reads the turn, which continues.
         case refused
     }
 
     /// Returns the next events, at least one; nil after `.completed`, and after an error, which comes once.
     ///
     /// They are those that have been read, or those of up to 64 KiB of available messages and the one that exceeds
-    /// this. `memory` is an array for them, empty. All that a turn does is done in here, in synchronous steps: each
-    /// asynchronous function between a consumer and its connection costs as much as reading an event. Nothing whose size
-    /// is known only at run time is in this one, because it would allocate with every event.
+    /// this. `memory` is an empty array for them. The function performs the whole turn, in synchronous steps: each
+    /// asynchronous function between a consumer and its connection costs as much as reading an event. It has no variable
+    /// whose size is known only at run time, because that would allocate memory with every event.
     @usableFromInline
     package func next(
         for form: ReadingForm, reusing memory: consuming [ChappieStreamEvent] = []
