@@ -124,7 +124,13 @@ private:
     csj_status take_delta(ondemand::value &value, csj_text token) noexcept {
         const csj_status status = this->take_text(value, token, this->delta, 1);
         this->outline.note(EventOutline::delta);
-        if (this->delta.contents.bytes != nullptr) { this->outline.add(EventGap::Kind::delta, this->delta.contents); }
+        if (token.bytes[0] == 'n') {
+            // It says nothing, as an empty text does, and leaves no gap to learn.
+            this->delta.contents = csj_text{token.bytes, 0};
+            this->outline.is_unusable = true;
+        } else if (this->delta.contents.bytes != nullptr) {
+            this->outline.add(EventGap::Kind::delta, this->delta.contents);
+        }
         return status;
     }
 

@@ -212,8 +212,9 @@ import Testing
     @Test func lastOfTenThousandRepeatedMembersIsUsed() throws {
         let members = (0..<10_000).map { #""delta":"\#($0)""# }.joined(separator: ",")
         #expect(try deltaText(#"{\#(members),"type":"response.output_text.delta"}"#) == "9999")
+        #expect(try deltaText(#"{"type":"response.output_text.delta",\#(members),"delta":null}"#).isEmpty)
         #expect(
-            decodingError(#"{"type":"response.output_text.delta",\#(members),"delta":null}"#) == .invalidField(.delta))
+            decodingError(#"{"type":"response.output_text.delta",\#(members),"delta":true}"#) == .invalidField(.delta))
     }
 
     // MARK: Nesting
