@@ -244,6 +244,7 @@ import Testing
         #expect(order.isOther(9, at: 0) == true)
         #expect(order.isOther(7, at: 0) == false)
         #expect(order.isOther(9, at: 1) == false)
+        #expect(order.isOther(EventFingerprint.of(identifier: "a"), at: 0) == false)
         #expect(order.isOther(responseID: "b") == true)
         #expect(order.isOther(responseID: "a") == false)
         #expect(order.isOther(responseID: nil) == false)
@@ -387,7 +388,7 @@ import Testing
             var late = order
             let slot = ReplaySlot(name == 7 ? .text : .toolCall, outputIndex: 2)
             #expect(late.delta(in: slot, name: name) == .foreign)
-            #expect(late.itemDone(2, name: name, isCall: name == 11) == .foreign)
+            #expect(late.itemDone(2, name: name, kind: name == 11 ? .call : .message) == .foreign)
             #expect(late.closing(of: slot, name: name) == .foreign)
             #expect(late.itemDone(0, name: 9) == .fine)
             var silent = late
@@ -615,6 +616,65 @@ import Testing
         #expect(order.hasSeen(.itemIDChanged))
         #expect(order.itemDone(0, name: 9) == .fine)
         #expect(order.delta(in: .text(0), name: 10) == .violation(.itemContinued))
+    }
+
+    /// Gateways give the deltas of all items one identifier or index (reported: databricks/unity-gateway issue 99).
+    @Test(arguments: [0, 8] as [UInt64]) func outputUnderTheIndexOfAnotherKindOfItemIsThatOfTheOnlyOpenOneOfItsKind(
+        name: UInt64
+    ) {
+        var order = ResponseOrder()
+        #expect(order.created(responseID: "a") == .fine)
+        #expect(order.itemAdded(0, name: 6, kind: .reasoning) == .fine)
+        #expect(order.itemDone(0, name: 6, kind: .reasoning) == .fine)
+        var bare = order
+        #expect(bare.delta(in: .text(0), name: name) == .tolerated(.itemNotAdded))
+        #expect(bare.place(of: name, at: 0) == 1)
+        #expect(order.itemAdded(1, name: 7, kind: .message) == .fine)
+        var several = order
+        #expect(several.itemAdded(2, name: 9, kind: .message) == .fine)
+        #expect(several.closing(of: .text(0), name: name) == .fine)
+        #expect(several.place(of: name, at: 0) == 0)
+        for isDelta in [true, false] {
+            var order = order
+            #expect((isDelta ? order.delta(in: .text(0), name: name) : order.itemDone(0, name: name)) == .fine)
+            #expect(order.place(of: name, at: 0) == 1)
+            #expect(order.finishedItemCount == (isDelta ? 1 : 2))
+        }
+    }
+
+    /// It may be a late event of the earlier response.
+    @Test(arguments: [0, 8, 9] as [UInt64], [true, false])
+    func outputUnderTheIndexOfAnotherKindOfItemIsNotReadOnAKeptConnection(name: UInt64, namesItems: Bool) {
+        var first = ResponseOrder()
+        _ = first.created(responseID: "z")
+        _ = first.itemAdded(0, name: 8)
+        _ = first.delta(in: .text(0), name: namesItems ? 8 : 5)
+        _ = first.itemDone(0, name: 8)
+        _ = first.terminal(responseID: "z", .complete(names: []))
+        var order = ResponseOrder(previousResponseID: "z", earlier: first.asEarlier(countsByOne: false))
+        _ = order.created(responseID: "a")
+        _ = order.itemAdded(0, name: 6, kind: .reasoning)
+        _ = order.itemDone(0, name: 6, kind: .reasoning)
+        _ = order.itemAdded(1, name: 7)
+        let verdict = order.delta(in: .text(0), name: name)
+        let isNew = name == 9 && namesItems
+        #expect(isNew ? verdict == .fine : [.foreign, .violation(.itemContinued)].contains(verdict))
+        let responseName = EventFingerprint.of(identifier: "a")
+        #expect(order.delta(in: .text(0), name: responseName) == .fine)
+        #expect(order.place(of: responseName, at: 0) == 1)
+    }
+
+    /// Two messages are open one after the other, and all deltas have one identifier and the index 0.
+    @Test func outputUnderAForeignNameBehindADoneItemIsThatOfTheOnlyOpenOne() {
+        var order = ResponseOrder()
+        #expect(order.created(responseID: "a") == .fine)
+        for (place, name) in [6, 7].enumerated() {
+            #expect(order.itemAdded(place, name: UInt64(name)) == .fine)
+            #expect(order.delta(in: .text(0), name: 9) == .fine)
+            #expect(order.place(of: 9, at: 0) == place)
+            #expect(order.itemDone(place, name: UInt64(name)) == .fine)
+        }
+        #expect(order.delta(in: .text(0), name: 9) == .violation(.itemContinued))
     }
 
     @Test func anItemThatIsDoneWithoutBeingAddedIsTolerated() {

@@ -41,10 +41,10 @@
 ///
 /// An item's identifier has precedence over its index where both are given: an event that names an item belongs to that
 /// item, at any index (`place`). Of items with names that are open at one index each is read at a place of its own. An
-/// item that is announced again at another index is another one from there on. Some
-/// servers change identifiers from event to event: a new one in place of a known one is no evidence. Later, on a
-/// connection whose responses named each item once (`EarlierResponses`), they identify late events of an earlier
-/// response:
+/// item that is announced again at another index is another one from there on. An index is no evidence where an item of
+/// another kind has it. Some servers change identifiers from event to event: a new one in place of a known one is no
+/// evidence. Later, on a connection whose responses named each item once (`EarlierResponses`), they identify late events
+/// of an earlier response:
 ///
 /// | event on such a connection | verdict |
 /// |---|---|
@@ -263,7 +263,9 @@ package struct ResponseOrder: Sendable {
     /// Returns whether an event of a resumed response names an item differently than before the break.
     package mutating func isOther(_ name: UInt64, at outputIndex: Int) -> Bool {
         let outputIndex = self.place(of: name, at: outputIndex)
-        guard self.isResumed, name != 0, let known = self.itemNames[outputIndex], known != name else { return false }
+        guard self.isResumed, name != 0, let known = self.itemNames[outputIndex], known != name,
+            ![known, name].contains(self.responseName)
+        else { return false }
         return !self.areIndicesShared && !self.hasSeen(.itemIDChanged)
     }
 
@@ -300,7 +302,7 @@ package struct ResponseOrder: Sendable {
 
     /// Judges the beginning of an item; `name` is the fingerprint of its identifier, 0 when it has none.
     package mutating func itemAdded(
-        _ outputIndex: Int, name: UInt64 = 0, isAside: Bool = false, isMessage: Bool = true
+        _ outputIndex: Int, name: UInt64 = 0, isAside: Bool = false, kind: ItemKind = .message
     ) -> Verdict {
         self.judgeOutput(outputIndex) { order in
             if order.isAnnouncedByPrevious(name) {
@@ -330,18 +332,19 @@ package struct ResponseOrder: Sendable {
             }
             if isAside { _ = order.asides.insert(place) }
             if order.added.insert(place), !order.done.contains(place) { order.openItemCount += 1 }
-            order.itemNames.begin(name, at: place, isMessage: isMessage)
+            let isRoot = !isAside && !order.repeats.contains(place)
+            order.itemNames.begin(name, at: place, kind: kind, isRoot: isRoot)
             return isAgain ? order.tolerate(.itemAddedAgain) : .fine
         }
     }
 
     /// Judges the end of an item.
     package mutating func itemDone(
-        _ outputIndex: Int, name: UInt64 = 0, isAside: Bool = false, isCall: Bool = false
+        _ outputIndex: Int, name: UInt64 = 0, isAside: Bool = false, kind: ItemKind = .message
     ) -> Verdict {
-        let outputIndex = self.place(of: name, at: outputIndex)
+        let outputIndex = self.place(of: name, at: outputIndex, ofKind: kind)
         return self.judgeOutput(outputIndex) { order in
-            if let verdict = order.judge(name, at: outputIndex, isDone: true, isCall: isCall) { return verdict }
+            if let verdict = order.judge(name, at: outputIndex, isDone: true, isCall: kind == .call) { return verdict }
             if isAside {
                 let isKnown = name == 0 ? !order.areIndicesShared : order.itemNames[outputIndex] == name
                 if isKnown, order.hasRootOutput(at: outputIndex) { return .violation(.agentChanged) }
@@ -370,7 +373,7 @@ package struct ResponseOrder: Sendable {
             self.runningShape = shape
             return .fine
         }
-        let place = self.placeBehindDone(name, at: slot.outputIndex)
+        let place = self.place(of: name, at: slot.outputIndex, ofKind: slot.kind.item, isDelta: true)
         let verdict = self.judgeOutput(place, slot.partIndex) { order in
             if let verdict = order.judge(name, at: place, isCall: slot.kind == .toolCall) { return verdict }
             order.hasOutput = true
@@ -390,7 +393,7 @@ package struct ResponseOrder: Sendable {
 
     /// Judges a closing event of a slot, which the item's end may follow or precede.
     package mutating func closing(of slot: ReplaySlot, name: UInt64 = 0) -> Verdict {
-        let place = self.place(of: name, at: slot.outputIndex)
+        let place = self.place(of: name, at: slot.outputIndex, ofKind: slot.kind.item)
         return self.judgeOutput(place, slot.partIndex) { order in
             if let verdict = order.judge(name, at: place, isCall: slot.kind == .toolCall) { return verdict }
             // The content beyond the deltas is output like theirs.
@@ -483,20 +486,41 @@ package struct ResponseOrder: Sendable {
         return self.writers.takesTurns(name, kind: slot.kind, at: slot.outputIndex)
     }
 
-    /// Returns the place of a delta: a new one if it names an unknown item at the index of an item that is done.
+    /// Returns the place of output, or of an item's end, before it is judged; `place(of:at:)` returns it from then on.
     ///
-    /// A gateway does not announce the message behind the reasoning that it announces (reported: BerriAI/litellm issue
-    /// 41185). Where names change, the delta may be late output of the done item.
-    private mutating func placeBehindDone(_ name: UInt64, at outputIndex: Int) -> Int {
+    /// The item at the index may be over or of another kind: then the event belongs to the only open item of its kind, as
+    /// gateways give the events of all items one identifier or index (reported: databricks/unity-gateway issue 99). Without
+    /// one, a delta begins an item that is not announced, as a message behind announced reasoning may be (reported:
+    /// BerriAI/litellm issue 41185); where names change, it may be late output of the done item.
+    private mutating func place(
+        of name: UInt64, at outputIndex: Int, ofKind kind: ItemKind, isDelta: Bool = false
+    ) -> Int {
         let place = self.place(of: name, at: outputIndex)
-        guard name != 0, self.done.contains(place), !self.isResumed, let known = self.itemNames[place], known != name,
-            self.itemNames.place(of: name) == nil, !self.hasSeen(.itemIDChanged),
-            !self.earlier.announcesItems || self.isNew(name)
-        else { return place }
+        guard !self.isResumed, name == 0 || self.itemNames[place] != name else { return place }
+        let isOtherKind = self.itemNames.kind(at: place).map { $0 != kind } ?? false
+        let isOther = name != 0 && self.itemNames[place] != nil
+        guard isOtherKind || isOther && self.done.contains(place) else { return place }
+        // On a connection that has carried others, it may be a late event of an earlier response.
+        let isOurs =
+            !self.earlier.hasResponses || self.isNew(name) || name != 0 && name == self.responseName
+        if isOurs, let open = self.itemNames.onlyOpenPlace(of: kind) {
+            self.itemNames.redirect(name, at: outputIndex, to: open)
+            return open
+        }
+        let isUnannounced =
+            isOther && self.itemNames.place(of: name) == nil && !self.hasSeen(.itemIDChanged)
+            && (!self.earlier.announcesItems || self.isNew(name))
+        guard isDelta, self.done.contains(place), isOurs && isOtherKind && kind != .call || isUnannounced else {
+            return place
+        }
         let own = self.itemNames.move(from: outputIndex, to: max(self.added.end, self.written.end))
         self.itemNames.announce(name, at: own)
         return own
     }
+
+    /// The fingerprint of the response's identifier, which gateways give items (reported: databricks/unity-gateway issue
+    /// 99); 0 when it has none.
+    private var responseName: UInt64 { EventFingerprint.of(identifier: self.responseID) }
 
     /// Returns whether no earlier response had an item with a name, on a connection whose responses named their items.
     private func isNew(_ name: UInt64) -> Bool {

@@ -356,6 +356,37 @@ private struct NamelessMessage {
         }
     }
 
+    /// Some of the events of a message behind announced reasoning have the index of the reasoning, or none, and no name or
+    /// the response's.
+    @Test(arguments: [true, false], ["", #""item_id":"r","#])
+    func textOfAMessageUnderTheIndexOfReasoningComesOnce(isAnnounced: Bool, name: String) async {
+        let thought = #"{"id":"t","type":"reasoning","summary":[{"type":"summary_text","text":"Hm"}]}"#
+        let part = #"{"type":"output_text","text":"Hello you"}"#
+        let item = { (id: String) in #"{\#(id)"type":"message","role":"assistant","content":[\#(part)]}"# }
+        for (events, index) in (1..<16).flatMap({ set in ["", #""output_index":0,"#].map { (set, $0) } }) {
+            let place = { (number: Int) in
+                events & 1 << number == 0 ? #""output_index":1,"item_id":"m","# : index + name
+            }
+            let id = events & 4 == 0 || !isAnnounced ? #""id":"m","# : ""
+            let script =
+                [
+                    Event.created, Self.added(#"{"id":"t","type":"reasoning","summary":[]}"#, at: 0),
+                    #"{"type":"response.reasoning_summary_text.delta","item_id":"t","output_index":0,"delta":"Hm"}"#,
+                    Event.done(thought, at: 0),
+                ] + (isAnnounced ? [Self.added(#"{"id":"m","type":"message"}"#, at: 1)] : []) + [
+                    #"{"type":"response.output_text.delta",\#(place(0))"delta":"Hello "}"#,
+                    #"{"type":"response.output_text.delta",\#(place(0))"delta":"you"}"#,
+                    #"{"type":"response.output_text.done",\#(place(1))"text":"Hello you"}"#,
+                    #"{"type":"response.output_item.done",\#(place(2))"item":\#(item(id))}"#,
+                    Event.completed("r", events & 8 == 0 ? "" : #","output":[\#(thought),\#(item(#""id":"m","#))]"#),
+                ]
+            let (outcome, _) = await Self.run([.socket(script), .socket([Event.completed])])
+            #expect(outcome.error == nil, "\(script)")
+            #expect(outcome.text == "Hello you", "\(script)")
+            #expect(outcome.reasoning == "Hm", "\(script)")
+        }
+    }
+
     /// Nothing is announced; all deltas have one name, or none, and one index, and the closing events the item's own.
     @Test(arguments: ["", #""item_id":"x","#], ["", #""output_index":0,"#])
     func textOfItemsWhoseDeltasAreNotToldApartComesOnce(name: String, index: String) async {

@@ -166,10 +166,10 @@ extension Delivery {
                 of: ReplaySlot(anyKind: kind, outputIndex: outputIndex, partIndex: partIndex), name: event.itemName)
         case .outputItemAdded(let outputIndex, let item):
             self.order.itemAdded(
-                outputIndex, name: item.fingerprint, isAside: item.isAside, isMessage: item.kind == .message)
+                outputIndex, name: item.fingerprint, isAside: item.isAside, kind: item.itemKind)
         case .outputItemDone(let outputIndex, let item):
             self.order.itemDone(
-                outputIndex, name: item.fingerprint, isAside: item.isAside, isCall: item.isCall)
+                outputIndex, name: item.fingerprint, isAside: item.isAside, kind: item.itemKind)
         case .completed(let summary), .incomplete(let summary):
             self.order.terminal(responseID: summary.id, .complete(names: summary.output.map(\.fingerprint)))
         case .failed(let summary): self.order.terminal(responseID: summary.id, .failure)

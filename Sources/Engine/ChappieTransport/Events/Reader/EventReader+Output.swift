@@ -127,6 +127,16 @@ extension ItemSummary {
     /// The fingerprint of the item's identifier; 0 when it has none.
     var fingerprint: UInt64 { EventFingerprint.of(identifier: self.id) }
 
+    /// The kind of the item, and of the output that belongs to it.
+    var itemKind: ItemKind {
+        switch self.kind {
+        case .message: .message
+        case .reasoning: .reasoning
+        case .functionCall, .customToolCall: .call
+        case .other: .other
+        }
+    }
+
     /// Indicates whether the item is no part of the answer for the user: another agent's than the root's, or an item of
     /// the request that the server repeats.
     var isAside: Bool {
