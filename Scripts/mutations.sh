@@ -72,9 +72,17 @@ EDITS
             cat <<'EDITS'
 >>> Sources/Engine/StreamSession/Replay/ReplayLedger.swift
         guard matched < bytes.count else { return .swallow }
-        guard self.phase == .following else { return self.diverge() }
+        guard self.phase == .following else { return self.diverge(at: before, of: kind) }
 ---
         guard matched < bytes.count else { return .swallow }
+<<<
+EDITS
+            ;;
+        uncut-restart) # An answer that replaces another one has the rest of that one.
+            cat <<'EDITS'
+>>> Sources/Engine/StreamSession/Replay/ReplayLedger.swift
+        self.channels.forEach { $0 = $0.upTo($0.cursor) }
+---
 <<<
 EDITS
             ;;
@@ -299,7 +307,7 @@ EDITS
     esac
 }
 
-readonly all=(comparison stale-attempt send-once remainder tool-calls catching-up short-replay sticky-cancel
+readonly all=(comparison stale-attempt send-once remainder tool-calls catching-up uncut-restart short-replay sticky-cancel
     other-response unnumbered-gap repeated-number closing-rest closing-contradiction late-before-created
     late-after-created late-end shared-indices call-at-end progress output-ceiling restarted-response continued-item
     budgets-at-hand null-members needless-line)

@@ -201,8 +201,7 @@ struct PacedTally: Sendable {
             if meter.take() { self.lags.append(UInt32(clamping: cbc_moment() &- sent)) }
         case .completed: self.isComplete = true
         case .reasoningDelta, .refusalDelta, .toolCallRequested, .approvalRequested, .toolCallCompleted, .usageLimits,
-            .raw,
-            .diagnostic:
+            .raw, .restarted, .diagnostic:
             break
         }
     }

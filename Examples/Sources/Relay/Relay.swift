@@ -15,7 +15,8 @@ protocol BrowserResponse {
     mutating func sendBody(_ bytes: [UInt8]) async throws
 }
 
-/// Sends the text of a turn as events of the types `text`, `refusal`, `done` and `failed`, whose data is JSON.
+/// Sends the text of a turn as events of the types `text`, `refusal`, `restart`, `done` and `failed`, whose data is JSON;
+/// `restart` voids the text before it.
 ///
 /// - Back-pressure: the turn is read only when the browser's connection has taken what was read before.
 /// - A browser that leaves: `sendBody` throws, or the framework cancels this task. Both end the turn, and the server of
@@ -68,6 +69,7 @@ private func browserEvent(_ event: ChappieStreamEvent) -> ServerSentEvent? {
     switch event {
     case .textDelta(let text): serverSentEvent("text", ChappieJSONValue.string(text).jsonText)
     case .refusalDelta(let text): serverSentEvent("refusal", ChappieJSONValue.string(text).jsonText)
+    case .restarted: serverSentEvent("restart", "{}")
     case .completed: serverSentEvent("done", "{}")
     default: nil
     }

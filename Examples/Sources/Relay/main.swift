@@ -63,6 +63,8 @@ func demonstrate() async throws {
     var configuration = ChappieConfiguration(endpoint: .other(server.url))
     // A POST is an attempt for the server, so that its faults meet one request each.
     configuration.streamingTransportPolicy = .httpSSEOnly
+    // A browser that is told so drops the text before.
+    configuration.streamingTransportPolicy.divergence = .restarts
     let client = Chappie.client(configuration: configuration)
 
     let events = try await relayed(by: client).events()

@@ -22,6 +22,9 @@ configuration.toolApprovalHandler = { call in
         ? .approved() : .denied("The person at the terminal said no.")
 }
 
+// A model that is asked again after a cut answers differently: show that answer, in place of an error.
+configuration.streamingTransportPolicy.divergence = .restarts
+
 // One client is one conversation: it remembers what was said.
 let client = Chappie.client(configuration: configuration)
 var turnCount = 0
@@ -43,6 +46,7 @@ try show("\nturns: \(turnCount), notes: \(await notebook.notes.count)\n")
         case .textDelta(let text), .refusalDelta(let text): try show(text)
         case .toolCallRequested(let call): try show("[\(call.name) is called]\n")
         case .toolCallCompleted(let result): try show("[\(result.name): \(result.status.rawValue)]\n")
+        case .restarted: try show("\n[another answer replaces the text above]\n")
         case .completed: try show("\n")
         // The others are for programs that show more, and so may be cases that a later version adds.
         default: break

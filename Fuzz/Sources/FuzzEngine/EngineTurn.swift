@@ -123,8 +123,8 @@ extension EngineOutcome {
         case .refusalDelta(let text): self.note(.refusal, text)
         case .raw(_, let payload): self.rawByteCount = max(self.rawByteCount, payload.utf8.count)
         case .usageLimits, .diagnostic: return
-        case .toolCallRequested, .approvalRequested, .toolCallCompleted:
-            preconditionFailure("the engine runs no tools")
+        case .toolCallRequested, .approvalRequested, .toolCallCompleted, .restarted:
+            preconditionFailure("the engine runs no tools, and restarts no answer without a policy for it")
         case .completed: self.isCompleted = true
         }
     }

@@ -79,7 +79,7 @@ public final class ChappieClient: Sendable {
         let turn = self.turn(request)
         var text = ""
         while let events = try await turn.next(for: .batches, reusing: []) {
-            for case .textDelta(let delta) in events { text += delta }
+            text.append(textOf: events)
         }
         return turn.summary.response(text: text)
     }

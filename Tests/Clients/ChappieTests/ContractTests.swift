@@ -28,7 +28,7 @@ import Testing
         case .toolCallRequested(let request): _ = (request.name, request.arguments, request.policy)
         case .toolCallCompleted(let result): _ = (result.status, result.output, result.duration)
         case .approvalRequested(let request): _ = (request.name, request.arguments)
-        case .completed, .raw(type: _, payload: _), .reasoningDelta, .refusalDelta, .diagnostic: break
+        case .completed, .raw(type: _, payload: _), .reasoningDelta, .refusalDelta, .restarted, .diagnostic: break
         }
     }
 

@@ -120,6 +120,7 @@ package struct PromiseRecord: Sendable {
         case .refusalDelta(let text): "{\"type\":\"refusalDelta\",\"text\":\(self.quoted(text))}"
         case .raw(let type, let payload):
             "{\"type\":\"raw\",\"eventType\":\(self.quoted(type)),\"payload\":\(self.quoted(payload))}"
+        case .restarted(let text): "{\"type\":\"restarted\",\"deliveredText\":\(self.quoted(text))}"
         case .completed: "{\"type\":\"completed\"}"
         case .usageLimits, .diagnostic: nil
         case .toolCallRequested, .approvalRequested, .toolCallCompleted: "{\"type\":\"of a client\"}"

@@ -68,6 +68,8 @@ struct SimulatedConfiguration {
     ) {
         configuration.policy.hedgeDelay = random.pick([nil, .zero, .milliseconds(30), .seconds(2), .seconds(2)])
         configuration.policy.recovery = random.pick([.verify, .verify, .verify, .verify, .resumeOnly, .never])
+        configuration.policy.divergence = random.pick([.fails, .restarts])
+        configuration.policy.maxRestarts = random.below(4)
         configuration.policy.fallback = random.pick([
             .sticky, .adaptive(cooldown: .zero), .adaptive(cooldown: .seconds(1)), .adaptive(cooldown: .seconds(60)),
         ])
@@ -127,6 +129,7 @@ struct SimulatedConfiguration {
         limits.requestCount =
             4 + policy.maxWebSocketReconnectionAttempts + self.configuration.maxHTTPRetries + backoff.maxRetries
         limits.repetition = PromiseChecker.Repetition(policy.recovery)
+        limits.restartCount = policy.restartLimit
         limits.end = self.timeouts.total.map { now + $0 }
         limits.outputByteCount = self.configuration.limits.outputByteCount
         limits.progress = self.timeouts.progress

@@ -177,6 +177,7 @@ struct SimulatedTurn {
         case .textDelta(let text): .text(Array(text.utf8))
         case .refusalDelta(let text): .refusal(Array(text.utf8))
         case .reasoningDelta(let text): .reasoning(Array(text.utf8))
+        case .restarted(let text): self.restarted(text)
         case .completed: .completed
         case .raw(let type, let payload): type == "response.output_item.done" ? self.call(in: payload) : .other
         case .diagnostic(let diagnostic): self.output(of: diagnostic)
@@ -184,6 +185,11 @@ struct SimulatedTurn {
         case .toolCallRequested, .approvalRequested, .toolCallCompleted:
             preconditionFailure("the engine runs no tools")
         }
+    }
+
+    private func restarted(_ text: String) -> PromiseChecker.Output {
+        self.world.note(.restarted)
+        return .restarted(text)
     }
 
     private func output(of diagnostic: ChappieDiagnostic) -> PromiseChecker.Output {

@@ -135,7 +135,7 @@ struct Reading {
                 throw WrongText(description: "\(self.position) of \(self.text.count) bytes came")
             }
         case .raw, .usageLimits, .diagnostic: break
-        case .reasoningDelta, .refusalDelta, .toolCallRequested, .approvalRequested, .toolCallCompleted:
+        case .reasoningDelta, .refusalDelta, .toolCallRequested, .approvalRequested, .toolCallCompleted, .restarted:
             throw WrongText(description: "the server has sent no \(event)")
         }
         while let stop = self.stops.first, self.position >= stop {

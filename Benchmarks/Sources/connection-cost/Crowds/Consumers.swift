@@ -147,8 +147,7 @@ struct Tally {
             if self.isThorough { self.hash(text) }
         case .completed: self.isComplete = true
         case .reasoningDelta, .refusalDelta, .toolCallRequested, .approvalRequested, .toolCallCompleted, .usageLimits,
-            .raw,
-            .diagnostic:
+            .raw, .restarted, .diagnostic:
             break
         }
     }

@@ -43,10 +43,10 @@ final class Conversation: Sendable {
     /// The text that the running turn has delivered.
     var textSoFar: String { self.state.withLock { $0.text } }
 
-    /// Adds text that the turn of a number delivers.
-    func append(_ text: String, of number: UInt64) {
+    /// Adds the text of events that the turn of a number delivers.
+    func append(textOf events: some Collection<ChappieStreamEvent>, of number: UInt64) {
         self.state.withLock { state in
-            if state.running == number { state.text += text }
+            if state.running == number { state.text.append(textOf: events) }
         }
     }
 
@@ -77,6 +77,19 @@ final class Conversation: Sendable {
             state.text = ""
             // The context may have been replaced during the turn, whose items are then discarded.
             if state.turnCount == turn.number { state.context.itemTexts += items }
+        }
+    }
+}
+
+extension String {
+    /// Adds the text of events of a turn, without text that another answer replaces.
+    mutating func append(textOf events: some Collection<ChappieStreamEvent>) {
+        for event in events {
+            switch event {
+            case .textDelta(let delta): self += delta
+            case .restarted(let text): self = String(decoding: self.utf8.dropLast(text.utf8.count), as: UTF8.self)
+            default: break
+            }
         }
     }
 }

@@ -159,18 +159,16 @@ final class ConversationTurn: StreamedTurn, @unchecked Sendable {
         switch event {
         case .completed: false
         case .textDelta, .reasoningDelta, .refusalDelta, .toolCallRequested, .approvalRequested, .toolCallCompleted,
-            .usageLimits, .raw, .diagnostic:
+            .usageLimits, .raw, .restarted, .diagnostic:
             true
         }
     }
 
     /// Adds the text of events, which the consumer gets now, to what the conversation shows to other tasks.
     private func delivers(_ events: some Collection<ChappieStreamEvent>) {
-        var text = ""
-        for case .textDelta(let delta) in events { text += delta }
-        guard !text.isEmpty, let number = self.number else { return }
-        self.deliveredText += text
-        self.conversation.append(text, of: number)
+        guard let number = self.number else { return }
+        self.deliveredText.append(textOf: events)
+        self.conversation.append(textOf: events, of: number)
     }
 
     /// Returns the events of a response that the consumer receives at once; continues when the response is complete.

@@ -18,7 +18,7 @@ struct StructuredAnswer {
             switch event {
             case .textDelta(let delta): self.text += delta
             case .refusalDelta(let delta): self.refusal += delta
-            case .toolCallRequested: (self.text, self.refusal) = ("", "")
+            case .toolCallRequested, .restarted: (self.text, self.refusal) = ("", "")
             case .approvalRequested, .toolCallCompleted, .reasoningDelta, .usageLimits, .raw, .diagnostic, .completed:
                 break
             }

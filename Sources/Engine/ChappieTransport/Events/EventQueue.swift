@@ -18,11 +18,16 @@ struct EventQueue {
     /// Appends new output, with one allocation at most.
     @inline(__always)
     mutating func append(_ text: BorrowedText, of kind: ReplaySlot.Kind) {
-        let string = String(text)
+        self.append(String(text), of: kind)
+    }
+
+    /// Appends output.
+    @inline(__always)
+    mutating func append(_ text: String, of kind: ReplaySlot.Kind) {
         switch kind {
-        case .text: self.events.append(.textDelta(string))
-        case .refusal: self.events.append(.refusalDelta(string))
-        case .reasoningSummary, .reasoningText, .toolCall: self.events.append(.reasoningDelta(string))
+        case .text: self.events.append(.textDelta(text))
+        case .refusal: self.events.append(.refusalDelta(text))
+        case .reasoningSummary, .reasoningText, .toolCall: self.events.append(.reasoningDelta(text))
         }
     }
 

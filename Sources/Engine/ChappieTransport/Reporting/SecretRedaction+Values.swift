@@ -42,7 +42,7 @@ extension SecretRedaction {
     /// Arguments of calls are for people and logs here: tools and approval handlers get them unchanged, elsewhere.
     package func event(_ event: ChappieStreamEvent) -> ChappieStreamEvent {
         switch event {
-        case .textDelta, .reasoningDelta, .refusalDelta, .completed: event
+        case .textDelta, .reasoningDelta, .refusalDelta, .restarted, .completed: event
         case .raw(let type, let payload): .raw(type: self.words(type), payload: self.words(payload))
         case .usageLimits(let snapshot): .usageLimits(snapshot.replacingWords(self.words))
         case .diagnostic(let diagnostic): .diagnostic(diagnostic.replacingWords(self.words))

@@ -4,8 +4,8 @@ public import StreamSession
 ///
 /// Immutable values, owned by their holders.
 ///
-/// Concatenated, the deltas of one kind are a duplicate-free, gap-free prefix of one response, independently of the
-/// connections below.
+/// Concatenated, the deltas of one kind, behind `restarted` if it comes, are a duplicate-free, gap-free prefix of one
+/// response, independently of the connections below.
 ///
 /// A minor version may add cases.
 public enum ChappieStreamEvent: Sendable, Equatable {
@@ -41,6 +41,12 @@ public enum ChappieStreamEvent: Sendable, Equatable {
     /// between attempts, so after a reconnect the first n raw events of a type are withheld when n of that type were
     /// delivered.
     case raw(type: String, payload: String)
+    /// The connection was cut, and the server has answered the repeated request differently: the response's text so far is
+    /// not the answer, and the deltas that follow are, from its first byte.
+    ///
+    /// Only with `ChappieStreamingTransportPolicy.Divergence.restarts`. The reasoning and refusals so far are replaced as
+    /// well; of a turn with tools, only what came behind the last tools. `deliveredText` may be empty.
+    indirect case restarted(deliveredText: String)
     /// Information that does not interrupt the stream.
     ///
     /// Only with `ChappieTransportConfiguration.reportsDiagnostics`.

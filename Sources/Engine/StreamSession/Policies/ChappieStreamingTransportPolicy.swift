@@ -25,6 +25,15 @@ public struct ChappieStreamingTransportPolicy: Sendable, Equatable {
     ///
     /// Default `.verify`.
     public var recovery: ChappieRecoveryPolicy = .verify
+    /// The treatment of an answer that is another one than was delivered, when a request is repeated.
+    ///
+    /// Default `.fails`. A model that samples answers a repeated request differently.
+    public var divergence: Divergence = .fails
+    /// The maximum number of restarts of a response with `divergence` `.restarts`; one more answer that differs ends the
+    /// turn.
+    ///
+    /// Default 2; negative values count as 0.
+    public var maxRestarts = 2
     /// Indicates whether finished items of a broken response go into the input of the next request, so that only the
     /// unfinished one is made again.
     ///
@@ -39,6 +48,21 @@ public struct ChappieStreamingTransportPolicy: Sendable, Equatable {
     ///
     /// Default 5 s; nil for never. `ChappieTimeouts.livenessCheck` is the time the answer may take.
     public var livenessCheckDelay: Duration? = .seconds(5)
+
+    /// The treatment of an answer to a repeated request that is another one than was delivered.
+    public enum Divergence: Sendable, Equatable {
+        /// The turn ends with `ChappieClientError.streamingTransportReplayDiverged`.
+        case fails
+        /// The stream delivers `ChappieStreamEvent.restarted`, and then the new answer from its first byte, without a
+        /// further request.
+        ///
+        /// A stream that has handed finished calls to the program, which runs them itself, ends as with `.fails`, because a
+        /// tool could run twice.
+        case restarts
+    }
+
+    /// The number of restarts that a response may have.
+    package var restartLimit: Int { self.divergence == .restarts ? self.maxRestarts : 0 }
 
     /// The duration of the fallback to HTTP/SSE.
     public enum Fallback: Sendable, Equatable {

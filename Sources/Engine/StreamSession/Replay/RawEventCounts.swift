@@ -17,6 +17,7 @@ struct RawEventCounts: Sendable {
         }
 
         mutating func rewind() { self.seen = 0 }
+        mutating func restart() { self.delivered = self.seen }
     }
 
     private struct ItemKey: Hashable {
@@ -46,6 +47,13 @@ struct RawEventCounts: Sendable {
         self.others.rewind()
         for index in self.counts.indices { self.counts[index].rewind() }
         for index in self.itemCounts.values.indices { self.itemCounts.values[index].rewind() }
+    }
+
+    /// Passes on all further events of the attempt.
+    mutating func restart() {
+        self.others.restart()
+        for index in self.counts.indices { self.counts[index].restart() }
+        for index in self.itemCounts.values.indices { self.itemCounts.values[index].restart() }
     }
 
     /// Forgets the events of some items, and those of no known item.

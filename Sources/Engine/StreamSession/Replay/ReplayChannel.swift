@@ -61,6 +61,23 @@ import PlatformC
         self.expectNextRun()
     }
 
+    /// Returns the channel with the output up to the cursor alone, which has to be at `end` or behind it.
+    func upTo(_ end: Int) -> Self {
+        var other = Self()
+        other.byteCountLimit = self.byteCountLimit
+        var position = ReplayRunLog.Position.start
+        unsafe self.withBytes { bytes in
+            while other.byteCount < end {
+                let run = self.runs.advance(&position) ? position.run : self.lastRun
+                let piece = unsafe UnsafeRawBufferPointer(rebasing: bytes[other.byteCount..<min(run.end, end)])
+                guard other.append(unsafe Span(_unsafeBytes: piece), to: run.slot) else { return }
+            }
+        }
+        other.settledByteCount = min(self.settledByteCount, end)
+        other.restarts = self.restarts
+        return other
+    }
+
     /// Begins another response, which repeats none of the delivered output.
     mutating func beginSuccessor() {
         self.settledByteCount = self.byteCount
@@ -122,6 +139,9 @@ import PlatformC
         }
         return matched
     }
+
+    /// Takes the comparison back to an offset.
+    mutating func stop(at offset: Int) { self.cursor = offset }
 
     @inline(__always)
     private func continues(with replayed: Span<UInt8>, count: Int) -> Bool {

@@ -35,6 +35,11 @@
 /// delivered. It must have come in full in the broken attempt, because the model continues from that attempt's items;
 /// and it must precede all other output in each channel, because a channel is one sequence.
 ///
+/// # Restarts
+///
+/// Where the consumer wants it, an answer that diverges is delivered in place of the earlier one, from its first byte:
+/// `restart` keeps what it has repeated so far, and all that follows is new.
+///
 /// # Resumed responses
 ///
 /// A response that is resumed at a position repeats nothing. The ledger gets no call for it: it continues, verifying or
@@ -317,13 +322,14 @@ package struct ReplayLedger: Sendable {
 
     private mutating func verify(_ bytes: Span<UInt8>, in slot: ReplaySlot) -> Admission {
         let kind = slot.kind
+        let before = self.channels[kind].cursor
         guard !self.channels[kind].isCaughtUp, let matched = self.channels[kind].verify(bytes, in: slot) else {
-            return self.diverge()
+            return self.diverge(at: before, of: kind)
         }
         self.verifiedByteCount += matched
         if self.channels[kind].isCaughtUp { self.channelCaughtUp() }
         guard matched < bytes.count else { return .swallow }
-        guard self.phase == .following else { return self.diverge() }
+        guard self.phase == .following else { return self.diverge(at: before, of: kind) }
         let rest = bytes.extracting(matched..<bytes.count)
         return self.channels[kind].append(rest, to: slot) ? .deliver(from: matched) : .tooMuch
     }
@@ -333,8 +339,31 @@ package struct ReplayLedger: Sendable {
         self.phase = channelCount == 1 ? .following : .verifying(channelCount: channelCount - 1)
     }
 
-    private mutating func diverge() -> Admission {
+    private mutating func diverge(at cursor: Int? = nil, of kind: ReplaySlot.Kind = .text) -> Admission {
         self.phase = .diverged
+        if let cursor { self.channels[kind].stop(at: cursor) }
         return .diverged
+    }
+
+    /// Forgets the output that the current attempt has not repeated, after it has diverged: what remains is the beginning
+    /// of another answer, whose output is new from there on.
+    ///
+    /// - Returns: false when that is not possible, because finished calls were delivered, on which the program has acted.
+    package mutating func restart() -> Bool {
+        guard self.phase == .diverged, self.calls.isEmpty else { return false }
+        self.channels.forEach { $0 = $0.upTo($0.cursor) }
+        self.rawEvents.restart()
+        self.phase = .following
+        return true
+    }
+
+    /// The delivered output, in the order of the kinds: reasoning with its summaries, streamed input of tools, text,
+    /// refusals.
+    package var deliveredOutput: [(kind: ReplaySlot.Kind, text: String)] {
+        let kinds: [ReplaySlot.Kind] = [.reasoningText, .toolCall, .text, .refusal]
+        return kinds.compactMap { kind in
+            let text = unsafe self.channels[kind].withBytes { unsafe String(decoding: $0, as: UTF8.self) }
+            return text.isEmpty ? nil : (kind, text)
+        }
     }
 }

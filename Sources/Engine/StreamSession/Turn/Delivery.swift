@@ -73,6 +73,9 @@ package struct Delivery: ~Copyable, Sendable {
     /// The delivered text.
     package var deliveredText: String { self.ledger.deliveredText }
 
+    /// The delivered output, by kind.
+    package var deliveredOutput: [(kind: ReplaySlot.Kind, text: String)] { self.ledger.deliveredOutput }
+
     /// The number of bytes of replayed output that were compared and withheld.
     package var verifiedByteCount: Int { self.ledger.verifiedByteCount }
 
@@ -85,6 +88,9 @@ package struct Delivery: ~Copyable, Sendable {
         self.isComplete = completion == .whole
         return completion
     }
+
+    /// Begins the delivery anew with the answer that has diverged; returns false when that is not possible.
+    mutating func restart() -> Bool { !self.isResumption && self.ledger.restart() }
 
     /// Decides about a delta of output, which must be whole UTF-8.
     @inline(__always)

@@ -47,6 +47,9 @@ extension TurnStateMachine {
         indirect case wait(Duration, then: Opening)
         /// Have the credential replaced, then report `credentialRefreshed` with the opening's attempt.
         indirect case refreshCredential(then: Opening)
+        /// Tell the consumer that another answer replaces this text, deliver what of the answer has come
+        /// (`Delivery.deliveredOutput`), and report the same input again.
+        indirect case restart(deliveredText: String)
         /// Report to the consumer that the response is complete.
         case finish
         /// Cancel the current attempt, and end the stream with an error.

@@ -53,6 +53,8 @@ package struct TurnStateMachine: ~Copyable, Sendable {
     package private(set) var attemptCount = 0
     /// The number of attempts that followed a failed one on the same transport.
     package private(set) var reconnectCount = 0
+    /// The number of answers that have replaced an earlier one.
+    package private(set) var restartCount = 0
 
     /// Creates the machine of a turn that has not begun.
     ///
@@ -274,7 +276,7 @@ extension TurnStateMachine {
     /// Records that the server has completed the response.
     package mutating func completed(attempt: Int) -> Action {
         guard self.isReading(attempt) else { return .ignore }
-        guard self.delivery.finish() == .whole else { return self.fail(.diverged) }
+        guard self.delivery.finish() == .whole else { return self.diverged() }
         self.state = .completed
         return .finish
     }
@@ -509,9 +511,20 @@ extension TurnStateMachine {
         switch admission {
         case .deliver(let offset): return .deliver(from: offset)
         case .swallow: return .ignore
-        case .diverged: return self.fail(.diverged)
+        case .diverged: return self.diverged()
         case .tooMuch: return self.fail(.failed(.outputTooLarge(limit: self.outputByteCountLimit)))
         }
+    }
+
+    /// Handles an answer that is not the delivered one: it replaces that one, or ends the turn.
+    @inline(never)
+    private mutating func diverged() -> Action {
+        let text = self.delivery.deliveredText
+        guard self.restartCount < self.policy.streaming.restartLimit, self.delivery.restart() else {
+            return self.fail(.diverged)
+        }
+        self.restartCount += 1
+        return .restart(deliveredText: text)
     }
 
     /// Ends the turn with an error.

@@ -58,7 +58,7 @@ struct DemoObservation {
         case .completed: self.completedCount += 1
         case .toolCallRequested: self.requestedTools += 1
         case .toolCallCompleted(let result): self.finishedTools += result.status == .completed ? 1 : 0
-        case .reasoningDelta, .refusalDelta, .approvalRequested, .usageLimits, .raw, .diagnostic: break
+        case .reasoningDelta, .refusalDelta, .approvalRequested, .usageLimits, .raw, .restarted, .diagnostic: break
         }
     }
 }

@@ -39,6 +39,11 @@ extension StreamCommand {
                 "recovery", "WHICH",
                 "the recovery of a broken response: verify, resumeOnly or never; default verify",
                 values: ChappieRecoveryPolicy.allCases.map(\.rawValue)),
+            .init(
+                "on-divergence", "WHICH",
+                "what follows when a repeated request is answered differently: fail, or restart, which prints the new "
+                    + "answer from its beginning; default fail",
+                values: Divergence.allCases.map(\.rawValue)),
             .init("connect-timeout", "S", "seconds for each attempt to connect; default 10, 0 for no limit"),
             .init("first-event-timeout", "S", "seconds to each attempt's first event; default 60, 0 for no limit"),
             .init("idle-timeout", "S", "seconds between two signs of life; default 300, 0 for no limit"),

@@ -31,6 +31,9 @@ struct StreamJSONPrinter: StreamPrinter {
             writer.add("status", result.status.rawValue)
             writer.add("output", result.output)
             writer.add("duration", result.duration / Duration.seconds(1))
+        case .restarted(let deliveredText):
+            writer.add("type", "restarted")
+            writer.add("deliveredText", deliveredText)
         case .diagnostic(let diagnostic): Self.add(diagnostic, to: &writer)
         case .completed: writer.add("type", "completed")
         }

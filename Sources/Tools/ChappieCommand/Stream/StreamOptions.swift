@@ -184,6 +184,7 @@ struct StreamOptions {
                     ?? ChappieStreamingTransportPolicy.default.maxWebSocketReconnectionAttempts)
         if let delay = try arguments.budget("hedge-delay") { policy.hedgeDelay = delay.duration }
         if let recovery: ChappieRecoveryPolicy = try arguments.choice("recovery") { policy.recovery = recovery }
+        if try arguments.choice("on-divergence", of: Divergence.self) == .restart { policy.divergence = .restarts }
         return policy
     }
 
@@ -197,4 +198,12 @@ struct StreamOptions {
         if let budget = try arguments.budget("ping-interval") { timeouts.pingInterval = budget.duration }
         return timeouts
     }
+}
+
+/// The words for the treatment of an answer that differs from the delivered one.
+enum Divergence: String, CaseIterable {
+    /// The stream fails.
+    case fail
+    /// The new answer is printed from its beginning.
+    case restart
 }

@@ -43,6 +43,7 @@ struct StreamTextPrinter: StreamPrinter {
             self.aside(
                 "tool \(result.name) \(result.status.rawValue)" + (result.output.isEmpty ? "" : " \(result.output)"),
                 columns: Self.toolColumnCount)
+        case .restarted(let text): self.restarted(deliveredText: text)
         case .diagnostic(let diagnostic): self.progress(Self.words(for: diagnostic))
         case .completed: PrintedText(output: self.isInsideLine ? "\n" : "")
         }
@@ -97,6 +98,16 @@ struct StreamTextPrinter: StreamPrinter {
     private mutating func progress(_ words: String) -> PrintedText {
         guard self.terminals.errorOutput else { return PrintedText() }
         return self.line(HelpText.wrapped(words.escaped(columns: .max), behind: 2, width: self.width))
+    }
+
+    /// Returns a line before another answer takes the place of the text so far, which stays in the output.
+    private mutating func restarted(deliveredText: String) -> PrintedText {
+        self.textByteCount -= deliveredText.utf8.count
+        let lineEnd = self.isInsideLine ? "\n" : ""
+        self.isLineEnded = true
+        if self.terminals.output { self.isAtLineStart = true }
+        let words = "the server answers differently: the text before this line is void, and the answer begins anew"
+        return PrintedText(output: lineEnd, errorOutput: self.aside(words).errorOutput)
     }
 
     /// Returns a line of its own on standard error; on a terminal, `columns` columns of it at most.

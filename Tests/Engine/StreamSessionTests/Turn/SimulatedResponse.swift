@@ -130,6 +130,25 @@ struct SimulatedConsumer {
         try self.checkPrefix(of: response)
     }
 
+    /// Forgets everything, and takes the output that was delivered of another response.
+    mutating func restart(
+        with output: [(kind: ReplaySlot.Kind, text: String)], of response: SimulatedResponse
+    ) throws {
+        (self.channels, self.calls) = ([:], [])
+        for (kind, text) in output {
+            let kinds: Set<ReplaySlot.Kind> = kind == .reasoningText ? [.reasoningText, .reasoningSummary] : [kind]
+            var scalars = text.unicodeScalars[...]
+            for piece in response.pieces where !piece.isCall && kinds.contains(piece.slot.kind) && !scalars.isEmpty {
+                guard case .scalar(let scalar) = piece.content, scalar == scalars.removeFirst() else {
+                    throw BrokenPromise(what: "a restart with other output")
+                }
+                self.channels[piece.slot.kind, default: []].append(piece)
+            }
+            guard scalars.isEmpty else { throw BrokenPromise(what: "a restart with more output") }
+        }
+        try self.checkPrefix(of: response)
+    }
+
     private func checkPrefix(of response: SimulatedResponse) throws {
         guard Self.isPrefix(self.calls, of: response, where: \.isCall) else {
             throw BrokenPromise(what: "tool calls")

@@ -33,6 +33,23 @@ import Testing
         }
         #expect(endings.isSuperset(of: ["finished", "diverged", "cancelled"]))
     }
+
+    /// The same, where an answer that differs replaces the delivered one: only calls that were delivered prevent it.
+    @Test(arguments: 200..<210)
+    func anotherResponseReplacesTheDeliveredOneFromItsBeginning(seed: UInt64) throws {
+        var random = SplitMix64(seed: seed)
+        var endings: Set<String> = []
+        var restartCount = 0
+        for _ in 0..<500 {
+            var walk = RandomWalk(responses: .replacing, random: random)
+            try walk.run()
+            endings.insert(walk.ending)
+            restartCount += walk.restartCount
+            random = walk.random
+        }
+        #expect(endings.isSuperset(of: ["finished", "diverged", "cancelled"]))
+        #expect(restartCount > 0)
+    }
 }
 
 /// A violation of the guarantee.
@@ -42,10 +59,11 @@ struct BrokenPromise: Error {
 
 /// One turn: a driver and a server that act at random, and a consumer that checks.
 struct RandomWalk: ~Copyable {
-    enum Responses { case same, changing }
+    enum Responses { case same, changing, replacing }
 
     var random: SplitMix64
     private(set) var ending = ""
+    private(set) var restartCount = 0
 
     private var machine: TurnStateMachine
     private let changes: Bool
@@ -64,12 +82,13 @@ struct RandomWalk: ~Copyable {
             fallsBackToHTTPSSE: random.chance(0.8))
         let maxHTTPRetries = random.below(6)
         streaming.hedgeDelay = random.chance(0.5) ? .seconds(2) : nil
+        streaming.divergence = responses == .replacing ? .restarts : .fails
         self.policy = RetryPolicy(
             streaming: streaming, maxHTTPRetries: maxHTTPRetries,
             rateLimit: ChappieRateLimitBackoffPolicy(maxRetries: random.below(3)))
         let webSocket = TurnStateMachine.WebSocketAvailability.allCases
         self.machine = TurnStateMachine(policy: self.policy, webSocket: webSocket[random.below(12) % 4])
-        self.changes = responses == .changing
+        self.changes = responses != .same
         self.response = SimulatedResponse(random: &random)
         self.random = random
     }
@@ -105,7 +124,7 @@ struct RandomWalk: ~Copyable {
             return self.machine.credentialRefreshed(attempt: opening.attempt, changed: self.random.chance(0.7))
         case .finish, .fail:
             return try self.end(action)
-        case .deliver, .ignore, .openHedge, .release, .park:
+        case .deliver, .restart, .ignore, .openHedge, .release, .park:
             throw BrokenPromise(what: "\(action) where a step was due")
         }
     }
@@ -141,7 +160,7 @@ struct RandomWalk: ~Copyable {
                 self.attempt = opening.attempt
                 self.attemptIsOver = true
                 return action
-            case .openHedge, .deliver, .finish:
+            case .openHedge, .deliver, .restart, .finish:
                 throw BrokenPromise(what: "\(action) in a race")
             }
         }
@@ -181,7 +200,11 @@ struct RandomWalk: ~Copyable {
             if self.random.chance(0.05) { try self.sendStaleInputs() }
         }
         if cut < self.response.pieces.count || self.random.chance(0.1) { return self.fail() }
-        let action = self.machine.completed(attempt: self.attempt)
+        var action = self.machine.completed(attempt: self.attempt)
+        if case .restart(let text) = action {
+            try self.restart(text)
+            action = self.machine.completed(attempt: self.attempt)
+        }
         if action == .finish { try self.consumer.checkWhole(self.response) }
         return action
     }
@@ -201,9 +224,21 @@ struct RandomWalk: ~Copyable {
             try self.consumer.consume(self.response, range, from: offset)
             return nil
         case .ignore: return nil
+        case .restart(let text):
+            try self.restart(text)
+            return try self.receive(range)
         case .open, .openHedge, .release, .park, .send, .receive, .wait, .refreshCredential, .finish, .fail:
             return action
         }
+    }
+
+    /// The consumer forgets what it has, and gets what of the other answer has come.
+    private mutating func restart(_ text: String) throws {
+        self.restartCount += 1
+        guard text == self.consumer.text, self.restartCount <= self.policy.streaming.maxRestarts else {
+            throw BrokenPromise(what: "restart \(self.restartCount)")
+        }
+        try self.consumer.restart(with: self.machine.delivery.deliveredOutput, of: self.response)
     }
 
     private mutating func fail() -> TurnStateMachine.Action {
@@ -228,7 +263,7 @@ struct RandomWalk: ~Copyable {
         switch action {
         case .finish: self.ending = "finished"
         case .fail(let failure): self.ending = failure.cause?.failureClass.rawValue ?? "\(failure)"
-        case .open, .openHedge, .release, .park, .send, .receive, .deliver, .wait, .refreshCredential, .ignore:
+        case .open, .openHedge, .release, .park, .send, .receive, .deliver, .restart, .wait, .refreshCredential, .ignore:
             throw BrokenPromise(what: "\(action) instead of an end")
         }
         guard self.machine.delivery.deliveredText == self.consumer.text else {

@@ -43,8 +43,8 @@ struct Transcript: Sendable {
         case .diagnostic(let diagnostic):
             if diagnostic.kind == .reconnecting || diagnostic.kind == .fellBack { self.entries.append(.reconnected) }
         case .usageLimits: break
-        case .toolCallRequested, .approvalRequested, .toolCallCompleted:
-            preconditionFailure("the engine runs no tools")
+        case .toolCallRequested, .approvalRequested, .toolCallCompleted, .restarted:
+            preconditionFailure("the engine runs no tools, and restarts no answer without a policy for it")
         }
     }
 

@@ -11,6 +11,8 @@ extension PromiseChecker {
         case reasoning([UInt8])
         /// A finished call: the consumer runs the tool.
         case call(SimulatedCall)
+        /// Another answer replaces this text.
+        case restarted(String)
         /// The response is complete.
         case completed
         /// Any other output.
@@ -55,6 +57,7 @@ extension PromiseChecker {
         case .refusal(let bytes): self.delivered.refusal += bytes
         case .reasoning(let bytes): self.delivered.reasoning += bytes
         case .call(let call): self.execute(call)
+        case .restarted(let text): return self.restarted(text)
         case .completed: return self.completed()
         case .other: return
         }
@@ -106,6 +109,15 @@ extension PromiseChecker {
         if !answer.content.isEqual(to: self.delivered, upTo: self.size) {
             self.fail(.prefix, "what was delivered is no beginning of the answer")
         }
+    }
+
+    private mutating func restarted(_ text: String) {
+        self.restartCount += 1
+        if self.restartCount > self.limits.restartCount { self.fail(.divergence, "restart \(self.restartCount)") }
+        if !self.delivered.calls.isEmpty { self.fail(.oneExecution, "a restart behind a call that was handed over") }
+        self.checkDivergence(text)
+        (self.delivered.text, self.delivered.refusal, self.delivered.reasoning) = ([], [], [])
+        self.size = self.delivered.size
     }
 
     private mutating func completed() {

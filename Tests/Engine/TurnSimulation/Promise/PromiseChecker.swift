@@ -68,6 +68,8 @@ package struct PromiseChecker: Sendable {
         package var repetition = Repetition.always
         /// The time by which the turn must be over.
         package var end: Duration?
+        /// The largest number of answers that may replace an earlier one.
+        package var restartCount = 0
         /// Indicates whether finished calls are handed to the consumer.
         package var deliversCalls = true
         /// The largest number of bytes of each kind of output.
@@ -124,6 +126,8 @@ package struct PromiseChecker: Sendable {
     var isOver = false
     /// Indicates whether two answers have differed, or one has contradicted itself.
     var hasVaried = false
+    /// The number of answers that have replaced an earlier one in this turn.
+    var restartCount = 0
     /// Indicates whether an event that had come before has come as another one.
     var hasContradiction = false
     /// Indicates whether a response has contradicted itself.
@@ -153,6 +157,7 @@ package struct PromiseChecker: Sendable {
         self.hasCompleted = false
         self.isOver = false
         self.hasVaried = false
+        self.restartCount = 0
         self.hasContradiction = false
         self.isRefuted = false
         self.connections = self.connections.filter { $0.value.isOpen }

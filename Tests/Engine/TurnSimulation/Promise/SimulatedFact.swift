@@ -60,7 +60,8 @@ enum SimulatedFact: Int, CaseIterable, Sendable {
     case dropped, carriedItems, allRawEvents, noRawEvents, unsurfacedRawEvents
     // Endings.
     case completed, completedAfterFailure, completedAfterReplay, completedOverHTTP, completedOverWebSocket
-    case diverged, failedBelowHTTP, httpError, usageLimitReached, reauthenticationRequired, responseTerminalFailure
+    case diverged, restarted, failedBelowHTTP, httpError, usageLimitReached, reauthenticationRequired
+    case responseTerminalFailure
     case invalidResponse, cancelled, endedWhileCancelled, abandoned, credentialErrorPassedOn
     case fellBack, beganOnHTTP, endedInTotalBudget, outputTooLarge, contradictoryEvents
 

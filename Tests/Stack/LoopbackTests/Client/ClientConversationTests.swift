@@ -48,6 +48,44 @@ import Testing
         }
     }
 
+    /// The second answer differs from the first, which was cut.
+    @Test(arguments: Wire.allCases)
+    func anAnswerThatReplacesAnotherIsTheTextOfTheTurn(over wire: Wire) async throws {
+        let other = ChappieTestServer.Fault(.divergeText(fromScalar: 4), from: 2)
+        let cut = ChappieTestServer.Fault(.cutAfterEvent(event: 8), attempts: 1...1)
+        var settings = ChappieTestServer.Configuration(model: .text("The sky is blue."), faults: [cut, other])
+        settings.writeMode = .perEvent
+        for isSend in [true, false] {
+            try await withServer(settings) { server in
+                var configuration = ChappieConfiguration.loopback(server, over: wire)
+                configuration.streamingTransportPolicy.divergence = .restarts
+                let client = Chappie.client(configuration: configuration)
+                guard !isSend else {
+                    let text = try await client.send("Why?")
+                    #expect(text.hasPrefix("The ") && text != "The sky is blue.")
+                    #expect(Self.said(client.context.items).last == "assistant: " + text)
+                    return
+                }
+                var (text, restarts) = ("", 0)
+                for try await batch in client.streamHandle("Why?").batches() {
+                    for event in batch {
+                        switch event {
+                        case .textDelta(let delta): text += delta
+                        case .restarted(let delivered):
+                            restarts += 1
+                            #expect(delivered == text)
+                            text = ""
+                        default: continue
+                        }
+                    }
+                    if client.isRunning { #expect(client.textSoFar == text) }
+                }
+                #expect(restarts == 1)
+                #expect(Self.said(client.context.items).last == "assistant: " + text)
+            }
+        }
+    }
+
     @Test(arguments: Wire.allCases)
     func aRunningTurnAndItsTextAreVisible(over wire: Wire) async throws {
         try await withServer(.init(model: .text("The sky is blue."))) { server in

@@ -19,7 +19,7 @@ import Testing
             case .toolCallCompleted(let result): "\(result.status) \(result.callID)"
             case .textDelta(let text): "text \(text)"
             case .completed: "completed"
-            case .reasoningDelta, .refusalDelta, .usageLimits, .raw, .diagnostic: nil
+            case .reasoningDelta, .refusalDelta, .usageLimits, .raw, .restarted, .diagnostic: nil
             }
         }
     }

@@ -9,6 +9,8 @@ struct StreamOutcome: Sendable {
     var reasoning = ""
     var refusal = ""
     var raw: [(type: String, payload: String)] = []
+    /// The texts that another answer has replaced.
+    var restarts: [String] = []
     var usageLimits: [ChappieUsageLimitSnapshot] = []
     var diagnostics: [ChappieDiagnostic] = []
     var completions = 0
@@ -33,6 +35,9 @@ struct StreamOutcome: Sendable {
         case .textDelta(let text): self.append(text, to: \.text)
         case .reasoningDelta(let text): self.append(text, to: \.reasoning)
         case .refusalDelta(let text): self.append(text, to: \.refusal)
+        case .restarted(let text):
+            self.restarts.append(text)
+            (self.text, self.reasoning, self.refusal) = ("", "", "")
         case .usageLimits(let snapshot): self.usageLimits.append(snapshot)
         case .raw(let type, let payload): self.raw.append((type, payload))
         case .diagnostic(let diagnostic): self.diagnostics.append(diagnostic)

@@ -92,6 +92,25 @@ import Testing
         #expect(turn.transports.last == .http)
     }
 
+    @Test(arguments: Wire.allCases, [Fault.Action.divergeText(fromScalar: 1), .shortenText(toScalar: 3)])
+    func differentReplayRestartsTheTextWhereItIsWanted(over wire: Wire, change: Fault.Action) async throws {
+        let faults = [Fault(.cutAfterEvent(event: 20), attempts: 1...1), Fault(action: change, from: 2)]
+        let failed = try await LoopbackTurn.run(faults, over: wire)
+        let answer = try await LoopbackTurn.run([.init(action: change)], over: wire)
+        let turn = try await LoopbackTurn.run(
+            faults,
+            client: {
+                $0.policy = wire.alone
+                $0.policy.divergence = .restarts
+            })
+        #expect(turn.outcome.error == nil)
+        #expect(turn.outcome.restarts == [failed.outcome.text])
+        #expect(!failed.outcome.text.isEmpty)
+        #expect(turn.outcome.text == answer.outcome.text)
+        #expect(turn.outcome.completions == 1)
+        #expect(turn.log.count == 2)
+    }
+
     // MARK: Close codes
 
     @Test(arguments: [1000, 1001, 1008, 1011, 1012, 1013, 4000])

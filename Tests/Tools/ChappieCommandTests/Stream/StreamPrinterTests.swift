@@ -54,6 +54,7 @@ private let toolEvents: [ChappieStreamEvent] = [
             (.textDelta("a\n\"b\""), #"{"type":"textDelta","text":"a\n\"b\""}"#),
             (.reasoningDelta("r"), #"{"type":"reasoningDelta","text":"r"}"#),
             (.refusalDelta("no"), #"{"type":"refusalDelta","text":"no"}"#),
+            (.restarted(deliveredText: "a"), #"{"type":"restarted","deliveredText":"a"}"#),
             (
                 .usageLimits(snapshot),
                 #"{"type":"usageLimits","planType":"plus","primary":{"usedPercent":42,"windowMinutes":300,"#
@@ -309,6 +310,18 @@ private let toolEvents: [ChappieStreamEvent] = [
         #expect(onTerminal.printed(event).errorOutput.count < 2_010)
         var inPipe = self.printer(output: false, errorOutput: false)
         #expect(inPipe.printed(event).errorOutput == "tool t \(arguments)\n")
+    }
+
+    /// What is on a terminal or in a pipe stays there; the line says that it is void.
+    @Test(arguments: [true, false]) func anAnswerThatBeginsAnewHasALineBeforeIt(isTerminal: Bool) {
+        var printer = self.printer(output: isTerminal, errorOutput: isTerminal)
+        _ = printer.printed(.textDelta("four"))
+        let restarted = printer.printed(.restarted(deliveredText: "four"))
+        #expect(restarted.output == "\n")
+        #expect(restarted.errorOutput.contains("the answer begins anew"))
+        #expect(restarted.errorOutput.hasSuffix("\n") && !restarted.errorOutput.hasPrefix("\n"))
+        #expect(printer.printed(.textDelta("five")) == PrintedText(output: "five"))
+        #expect(printer.printed(.completed).output == "\n")
     }
 
     @Test func refusalsAndRawEventsGoToStandardError() {

@@ -33,8 +33,16 @@ extension EventReader {
             }
         }
         if self.steering.isOpen { return self.awaitSuccessor(of: summary, isComplete: true, attempt: attempt) }
-        self.end = .decided(self.machine.completed(attempt: attempt), after: nil)
+        self.end = .decided(self.completed(attempt: attempt), after: nil)
         return .ended
+    }
+
+    /// Returns the action behind a complete response.
+    private mutating func completed(attempt: Int) -> TurnStateMachine.Action {
+        let action = self.machine.completed(attempt: attempt)
+        guard case .restart(let deliveredText) = action else { return action }
+        self.restart(deliveredText: deliveredText)
+        return self.machine.completed(attempt: attempt)
     }
 
     /// Handles a response that the server has ended early.
@@ -133,7 +141,7 @@ extension EventReader {
     private mutating func endSettled(attempt: Int) {
         guard let ended = self.steeredEnd, !self.steering.isOpen else { return }
         switch ended {
-        case .complete: self.end = .decided(self.machine.completed(attempt: attempt), after: nil)
+        case .complete: self.end = .decided(self.completed(attempt: attempt), after: nil)
         case .early: self.fail(.responseIncomplete(reason: "steered"))
         }
     }

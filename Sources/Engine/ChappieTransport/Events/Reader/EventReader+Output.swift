@@ -16,9 +16,19 @@ extension EventReader {
             self.meter.delivered()
         case .ignore:
             return
+        case .restart(let deliveredText):
+            self.restart(deliveredText: deliveredText)
+            self.received(text, in: slot, attempt: attempt)
         case .open, .openHedge, .release, .park, .send, .receive, .wait, .refreshCredential, .finish, .fail:
             self.end = .decided(action, after: nil)
         }
+    }
+
+    /// Tells the consumer that another answer replaces the delivered one, and delivers what of it has come.
+    mutating func restart(deliveredText: String) {
+        self.deliver(.restarted(deliveredText: deliveredText))
+        for (kind, text) in self.machine.delivery.deliveredOutput { self.queue.append(text, of: kind) }
+        self.meter.delivered()
     }
 
     private mutating func replayVerified() {
@@ -103,6 +113,9 @@ extension EventReader {
             self.deliver(.raw(type: type, payload: payload()))
         case .ignore:
             return
+        case .restart(let deliveredText):
+            self.restart(deliveredText: deliveredText)
+            self.handOver(call, at: outputIndex, type: type, attempt: attempt, payload: payload)
         case .open, .openHedge, .release, .park, .send, .receive, .wait, .refreshCredential, .finish, .fail:
             self.end = .decided(action, after: nil)
         }

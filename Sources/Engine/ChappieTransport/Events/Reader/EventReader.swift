@@ -219,7 +219,7 @@ struct EventReader: ~Copyable {
             switch event {
             case .raw, .usageLimits: return
             case .textDelta, .reasoningDelta, .refusalDelta, .toolCallRequested, .approvalRequested,
-                .toolCallCompleted, .diagnostic, .completed:
+                .toolCallCompleted, .restarted, .diagnostic, .completed:
                 break
             }
         }
@@ -289,9 +289,21 @@ struct EventReader: ~Copyable {
             return .queued
         case .ignore:
             return .dropped
+        case .restart(let deliveredText):
+            return unsafe self.restart(with: utf8, in: slot, deliveredText, attempt: attempt)
         case let action:
             return .action(action)
         }
+    }
+
+    /// Begins the delivery anew with the answer that a delta has shown to be another one.
+    @inline(never)
+    private mutating func restart(
+        with utf8: UnsafeBufferPointer<UInt8>, in slot: ReplaySlot, _ deliveredText: String, attempt: Int
+    ) -> Reading {
+        self.restart(deliveredText: deliveredText)
+        self.received(unsafe BorrowedText(validatedUTF8: utf8), in: slot, attempt: attempt)
+        return .queued
     }
 
     /// The name of the function whose arguments the event closes that was scanned last; nil when it has none.
