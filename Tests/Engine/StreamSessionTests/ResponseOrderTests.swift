@@ -450,6 +450,42 @@ import Testing
         #expect(order.finishedItemCount == 2)
     }
 
+    /// The server announces nothing, or creates no response; the request has the outputs of the earlier one's calls.
+    @Test(arguments: [("z", "z"), ("z", nil), (nil, "z"), (nil, nil)] as [(String?, String?)], [true, false])
+    func itemsOfTheAnsweredResponseThatComeAgainAreForeign(identifiers: (String?, String?), isAdded: Bool) {
+        let (created, end) = identifiers
+        var first = ResponseOrder()
+        if let created { _ = first.created(responseID: created) }
+        _ = first.itemDone(0, name: 7, kind: .call)
+        _ = first.terminal(responseID: "z", .complete(names: [7]))
+        var earlier = first.asEarlier(countsByOne: false)
+        earlier.areCallsAnswered = true
+        var order = ResponseOrder(previousResponseID: created, earlier: earlier)
+        if let created { #expect(order.created(responseID: created) == .fine) }
+        if isAdded { #expect(order.itemAdded(0, name: 7, kind: .call) == .foreign) }
+        #expect(order.delta(in: ReplaySlot(.toolCall, outputIndex: 0), name: 7) == .foreign)
+        #expect(order.itemDone(0, name: 7, kind: .call) == .foreign)
+        #expect(order.terminal(responseID: end, .complete(names: [7])) == .foreign)
+        if created != nil { #expect(order.created(responseID: "a") == .fine) }
+        #expect(order.delta(in: .text(0), name: 9) == .tolerated(.itemNotAdded))
+        #expect(order.itemDone(0, name: 9) != .foreign)
+        #expect(order.terminal(responseID: nil, .complete(names: [9])) == .fine)
+    }
+
+    /// No item has a name.
+    @Test func anEndWithTheIdentifierOfTheAnsweredResponseBehindOutputIsAViolation() {
+        var first = ResponseOrder()
+        _ = first.itemDone(0, kind: .call)
+        _ = first.terminal(responseID: "z", .complete(names: [0]))
+        var earlier = first.asEarlier(countsByOne: false)
+        earlier.areCallsAnswered = true
+        var order = ResponseOrder(earlier: earlier)
+        _ = order.itemDone(0, kind: .call)
+        var other = order
+        #expect(order.terminal(responseID: "z", .complete(names: [0])) == .violation(.otherResponse))
+        #expect(other.terminal(responseID: "y", .complete(names: [0])) == .fine)
+    }
+
     @Test func eventsBeforeAnExpectedCreationAreIgnored() {
         var order = ResponseOrder(earlier: Self.earlier())
         var other = ResponseOrder(earlier: Self.earlier(isCreated: false))

@@ -229,7 +229,7 @@ final class RequestSender {
         case .wait, .refreshCredential: true
         case .open(let opening): self.mustWait(before: opening)
         case .openHedge, .send: self.control.permission.isAsked
-        case .release, .park, .receive, .deliver, .restart, .finish, .fail, .ignore: false
+        case .release, .park, .receive, .deliver, .deliverWithheld, .restart, .finish, .fail, .ignore: false
         }
     }
 

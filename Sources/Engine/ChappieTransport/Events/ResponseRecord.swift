@@ -127,9 +127,11 @@ struct ResponseRecord {
         self.removeItems()
         let answeredCalls = Set(answered)
         let canTellLeftOver = !answered.isEmpty && list.allSatisfy { !$0.isCall || $0.callID != nil }
+        let repeated = Self.repeatedCalls(in: list)
         var listed: Set<Int> = []
         var newCalls: [CallStatements.Unfinished] = []
         for (index, item) in list.enumerated() {
+            guard !repeated.contains(index) else { continue }
             var json = unsafe Array(item.json.utf8)
             var call: FinishedCall?
             if item.isCall {
@@ -160,6 +162,20 @@ struct ResponseRecord {
             if !isLeftOver, self.takes(call.json) { self.items.append(call) }
         }
         return newCalls
+    }
+
+    /// Returns the positions of calls that a list repeats under one identifier of the item, with one `call_id` and content.
+    private static func repeatedCalls(in list: [ItemSummary]) -> Set<Int> {
+        var first: [UInt64: Int] = [:]
+        var repeated: Set<Int> = []
+        for (index, item) in list.enumerated() where item.isCall && item.fingerprint != 0 {
+            guard let known = first[item.fingerprint] else {
+                first[item.fingerprint] = index
+                continue
+            }
+            if CallMembers(list[known]).call == CallMembers(item).call { repeated.insert(index) }
+        }
+        return repeated
     }
 
     /// Returns whether the list of an end has a call that was answered in an earlier response, and that has not come in

@@ -62,8 +62,8 @@
 ///
 /// Some servers give every response the same identifier: a response created with the identifier of the previous one is
 /// the requested one, and so is an item that is announced again. Where the request has the outputs of calls of the
-/// previous response, it is that response again if it announces its items again: those are foreign, and so is its end,
-/// if it lists them.
+/// previous response, and this one has no identifier of its own, it is that response again if it has its items again: those
+/// are foreign, and so is its end, if it lists them. An end with the previous identifier behind other output is a violation.
 ///
 /// # Other agents
 ///
@@ -204,6 +204,9 @@ package struct ResponseOrder: Sendable {
     /// Returns whether the response had this oddity.
     package func hasSeen(_ oddity: Oddity) -> Bool { self.seenOddities & (1 << oddity.rawValue) != 0 }
 
+    /// Indicates whether the response has begun: mutating so that other modules access the value in place.
+    package var hasBegun: Bool { mutating get { self.phase != .beginning } }
+
     /// Begins a response that is fetched by its identifier.
     mutating func expects(responseID: String) { self.responseID = responseID }
 
@@ -305,10 +308,7 @@ package struct ResponseOrder: Sendable {
         _ outputIndex: Int, name: UInt64 = 0, isAside: Bool = false, kind: ItemKind = .message
     ) -> Verdict {
         self.judgeOutput(outputIndex) { order in
-            if order.isAnnouncedByPrevious(name) {
-                order.hasDroppedOutput = true
-                return .foreign
-            }
+            if order.dropsAgain(name) { return .foreign }
             var place = order.itemNames.place(at: outputIndex)
             let known = order.itemNames[place]
             if isAside {
@@ -413,7 +413,13 @@ package struct ResponseOrder: Sendable {
             // This server creates its responses: the event is a late one of the previous response.
             if self.phase == .beginning, responseID == nil, self.earlier.createsResponses { return .foreign }
             if self.isPreviousEnd(responseID, names) { return .foreign }
-            if !self.hasOwnOutput, names.contains(where: self.isAnnouncedByPrevious) {
+            // Without any other identifier, its calls may be those that were answered.
+            if self.earlier.areCallsAnswered, self.hasOutput, self.responseID == nil, let responseID,
+                self.earlier.lastEndID.map({ $0.utf8.elementsEqual(responseID.utf8) }) ?? false
+            {
+                return .violation(.otherResponse)
+            }
+            if !self.hasOwnOutput, names.contains(where: self.isAgainOfPrevious) {
                 // The requested response may still come.
                 (self.phase, self.responseID, self.hasDroppedOutput) = (.beginning, nil, false)
                 return .foreign
@@ -465,11 +471,21 @@ package struct ResponseOrder: Sendable {
         return names.contains { $0 != 0 && self.earlier.contains($0) && !self.itemNames.contains($0) }
     }
 
-    /// Returns whether an announcement is a repeated one of the previous response.
-    private func isAnnouncedByPrevious(_ name: UInt64) -> Bool {
-        guard self.earlier.areCallsAnswered, let previous = self.previousResponseID, let responseID = self.responseID
-        else { return false }
-        return responseID.utf8.elementsEqual(previous.utf8) && self.earlier.contains(name)
+    /// Returns whether an item is one of the previous response that comes again: the request has the outputs of its calls,
+    /// and this response has no other identifier.
+    private func isAgainOfPrevious(_ name: UInt64) -> Bool {
+        guard self.earlier.areCallsAnswered, self.earlier.contains(name), !self.itemNames.contains(name) else {
+            return false
+        }
+        guard let responseID = self.responseID else { return true }
+        return self.previousResponseID.map { $0.utf8.elementsEqual(responseID.utf8) } ?? false
+    }
+
+    /// Returns whether an event of an item is dropped, because the item is one of the previous response.
+    private mutating func dropsAgain(_ name: UInt64) -> Bool {
+        guard self.isAgainOfPrevious(name) else { return false }
+        self.hasDroppedOutput = true
+        return true
     }
 
     /// Returns whether output of the root agent has come at an index.
@@ -557,6 +573,7 @@ package struct ResponseOrder: Sendable {
     private mutating func judge(
         _ name: UInt64, at outputIndex: Int, isDone: Bool = false, isCall: Bool
     ) -> Verdict? {
+        if self.dropsAgain(name) { return .foreign }
         let known = self.itemNames[outputIndex]
         let isUnknown =
             name == 0

@@ -10,8 +10,8 @@
 /// - white space (Unicode's, and what JavaScript and Python trim besides) at the beginning or the end of a part, which
 ///   was streamed and is trimmed in the closing text, and white space that this text adds at the beginning of output
 ///   that was streamed without it;
-/// - a full stop that ends the streamed text, where every closing text continues: a recorded server does this, and the
-///   rest is not delivered;
+/// - a full stop that ends the streamed text, where every closing text continues, and the numbers of the events show that
+///   no delta is missing: a recorded server does this, and the rest is not delivered;
 /// - a scalar beyond the Basic Multilingual Plane whose halves came in two deltas, which were delivered as U+FFFD
 ///   twice.
 struct ClosingComparison {
@@ -29,8 +29,8 @@ struct ClosingComparison {
     }
 
     private let delivered: ArraySlice<UInt8>
-    /// Indicates whether no text has closed the delivered output before, so that its full stop may replace a longer
-    /// text.
+    /// Indicates whether no text has closed the delivered output before, and no delta is known to be missing, so that its
+    /// full stop may replace a longer text.
     private let isOpen: Bool
     /// The position that the comparison has reached in the delivered output.
     private var place: Int

@@ -60,11 +60,13 @@ extension ReplayChannel {
         return .prefix(count, comparison.likeness, last: last)
     }
 
-    /// Returns whether a text and a slot's output begin with the same bytes, up to the end of one of them.
+    /// Returns whether a text and a slot's output begin with the same bytes, up to the end of one of them, or the text is the
+    /// output as servers rewrite it.
     func isLike(_ text: Span<UInt8>, _ slot: ReplaySlot) -> Bool {
         guard let piece = self.pieces(of: slot).first else { return false }
         let count = min(piece.count, text.count)
         return self.begins(text.extracting(..<count), with: piece.lowerBound..<piece.lowerBound + count)
+            || self.hold(text, against: piece, isOpen: false, last: slot) != .contradiction
     }
 
     /// Compares all texts of a kind, in the order of their positions, with all output of that kind.

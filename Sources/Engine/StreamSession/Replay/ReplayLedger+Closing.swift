@@ -50,7 +50,7 @@ extension ReplayLedger {
         }
         if self.isOtherReasoning(text, in: slot) { return .whole }
         let channel = self.channels[slot.kind]
-        let held = channel.hold(text, against: slot, isOpen: !self.hasClosed(slot))
+        let held = channel.hold(text, against: slot, isOpen: self.isOpen(slot))
         switch held {
         case .prefix(let count, _, _) where count == text.count:
             return self.closed(held, by: text, in: slot)
@@ -107,7 +107,7 @@ extension ReplayLedger {
         let isNewest = item.upperBound == channel.cursor
         let newest = isNewest ? channel.newestSlot ?? slot : slot
         if !open.isEmpty {
-            let held = channel.hold(text, against: open, isOpen: true, last: newest)
+            let held = channel.hold(text, against: open, isOpen: self.isCounted, last: newest)
             if case .prefix(let count, _, _) = held, count == text.count || isNewest {
                 return self.closed(held, by: text, in: slot, acrossSlots: open)
             }
@@ -206,6 +206,11 @@ extension ReplayLedger {
         slot.shifted(by: self.settledItemCount).map { self.hasClosed($0) } ?? false
     }
 
+    /// Returns whether a full stop at the end of a slot may replace a longer text: no text has closed the slot.
+    private func isOpen(_ slot: ReplaySlot?) -> Bool {
+        self.isCounted && (slot.map { !self.hasClosed($0) } ?? true)
+    }
+
     private func hasClosed(_ slot: ReplaySlot) -> Bool {
         if self.closed[slot.outputIndex]?.contains(slot) == true { return true }
         guard let output = self.closingTexts[slot.item]?.closed?.acrossSlots else { return false }
@@ -231,8 +236,7 @@ extension ReplayLedger {
         {
             return .whole
         }
-        let isOpen = slots.last.map { !self.hasClosed($0) } ?? true
-        switch unsafe channel.hold(texts, ofKind: kind, isOpen: isOpen) {
+        switch unsafe channel.hold(texts, ofKind: kind, isOpen: self.isOpen(slots.last)) {
         case .contradiction:
             return .differs
         case .prefix(let count, let likeness, let last):
@@ -267,10 +271,9 @@ extension ReplayLedger {
                 return .whole
             }
         }
-        let isOpen = slots.last.map { !self.hasClosed($0) } ?? true
         guard
             case .prefix(let count, let likeness, let last) = unsafe channel.hold(
-                texts, ofItem: slot.item, isOpen: isOpen)
+                texts, ofItem: slot.item, isOpen: self.isOpen(slots.last))
         else { return unsafe self.closesOutput(texts, ofItem: slot) ? .whole : .differs }
         self.closingTexts[slot.item, default: ClosingTexts()].areOfEnd = true
         if likeness != .stopped {
@@ -309,6 +312,42 @@ extension ReplayLedger {
         guard let slot = slot.shifted(by: self.settledItemCount) else { return }
         self.closed[slot.outputIndex, default: []].insert(slot)
         self.supply(byteCount, to: slot)
+    }
+}
+
+// MARK: Reasoning in both members
+
+extension ReplayLedger {
+    /// Returns whether output continues the slot of the last byte of its channel.
+    @inline(__always)
+    func continues(_ slot: ReplaySlot) -> Bool {
+        self.settledItemCount == 0 && self.channels[slot.kind].lastSlot == slot
+    }
+
+    /// Returns whether reasoning repeats what its item has in the other member, behind a number of its bytes; nil when the
+    /// item has nothing there, or has output in this member too.
+    package func repeatsReasoning(_ bytes: Span<UInt8>, in slot: ReplaySlot, from count: Int) -> Bool? {
+        guard let other = self.otherReasoning(of: slot), !other.isEmpty else { return nil }
+        let start = other.lowerBound + count
+        return start + bytes.count <= other.upperBound
+            && self.channels[slot.kind].begins(bytes, with: start..<start + bytes.count)
+    }
+
+    /// Returns the first bytes of what an item has in the other member.
+    package func otherReasoning(of slot: ReplaySlot, upTo count: Int) -> String {
+        guard let other = self.otherReasoning(of: slot) else { return "" }
+        return unsafe self.channels[slot.kind].withBytes {
+            unsafe String(decoding: $0[other.prefix(count)], as: UTF8.self)
+        }
+    }
+
+    private func otherReasoning(of slot: ReplaySlot) -> Range<Int>? {
+        guard let slot = slot.shifted(by: self.settledItemCount), let kind = slot.kind.otherReasoning else {
+            return nil
+        }
+        let channel = self.channels[slot.kind]
+        guard channel.attemptOutput(ofItem: slot).isEmpty else { return nil }
+        return channel.attemptOutput(ofItem: ReplaySlot(kind, outputIndex: slot.outputIndex))
     }
 }
 

@@ -159,6 +159,8 @@ package struct ReplayLedger: Sendable {
     var supplied: [ReplaySlot: Range<Int>] = [:]
     /// The closing texts in the current attempt, by the item that they name (`ReplaySlot.item`).
     var closingTexts: [ReplaySlot: ClosingTexts] = [:]
+    /// Indicates whether no delta is known to be missing: then a full stop may replace a longer text.
+    package var isCounted = true
     /// The number of items before the attempt's output index 0.
     private(set) var settledItemCount = 0
 

@@ -47,6 +47,9 @@ package struct Delivery: ~Copyable, Sendable {
     /// Indicates whether an attempt was begun, and whether another one was.
     private var hasBegun = false
     private var hasBegunAgain = false
+    /// The number of bytes of reasoning that were withheld because the item has them in its other member, by the item and
+    /// the member (`ReplaySlot.item`); nil once they differ.
+    private var mirrored: [ReplaySlot: Int?] = [:]
     /// The events that the other turn has delivered; nil when there are none.
     var earlier: EarlierDelivery?
 
@@ -98,6 +101,28 @@ package struct Delivery: ~Copyable, Sendable {
         let admission = self.ledger.admit(bytes, in: slot)
         self.note(admission)
         return admission
+    }
+
+    /// Returns whether output continues the slot of the last byte of its channel.
+    @inline(__always)
+    mutating func continues(_ slot: ReplaySlot) -> Bool { self.ledger.continues(slot) }
+
+    /// Decides about reasoning that its item may have in its other member, too: servers send each piece in both (reported:
+    /// peonist-ai/halogen-flash-server issue 67, chenyme/grok2api pull request 960).
+    ///
+    /// - Returns: nil when it is output like any other; an empty text when it is withheld; otherwise the text that was
+    ///   withheld, as the members differ from here on.
+    @inline(never)
+    mutating func mirror(_ bytes: Span<UInt8>, in slot: ReplaySlot) -> String? {
+        guard let count = self.mirrored[slot.item] ?? 0,
+            let repeats = self.ledger.repeatsReasoning(bytes, in: slot, from: count)
+        else { return nil }
+        guard repeats else {
+            self.mirrored[slot.item] = .some(nil)
+            return count == 0 ? nil : self.ledger.otherReasoning(of: slot, upTo: count)
+        }
+        self.mirrored[slot.item] = count + bytes.count
+        return ""
     }
 
     /// Decides about a finished tool call.
@@ -176,7 +201,8 @@ package struct Delivery: ~Copyable, Sendable {
     ///
     /// A rest is output like any other: `TurnStateMachine.deltaReceived` is called with it next.
     package mutating func closing(_ text: Span<UInt8>, in slot: ReplaySlot) -> ReplayLedger.Closing {
-        self.ledger.close(text, in: slot)
+        self.ledger.isCounted = self.tracker.countsByOne
+        return self.ledger.close(text, in: slot)
     }
 
     /// Compares all closing texts of a kind that an item's end has, in order, with the item's output of that kind;
@@ -185,6 +211,7 @@ package struct Delivery: ~Copyable, Sendable {
         _ texts: [UnsafeBufferPointer<UInt8>], ofItem slot: ReplaySlot, name: UInt64
     ) -> ReplayLedger.Closing {
         let isKnown = self.order.isKnown(name, at: slot.outputIndex)
+        self.ledger.isCounted = self.tracker.countsByOne
         let isAlone = self.ledger.openSlot(of: slot.kind).map { self.order.hasOwner($0) } ?? true
         return unsafe self.ledger.close(texts, ofItem: slot, isKnown: isKnown, isAlone: isAlone)
     }
@@ -232,7 +259,8 @@ package struct Delivery: ~Copyable, Sendable {
     package mutating func closing(
         _ texts: [UnsafeBufferPointer<UInt8>], ofKind kind: ReplaySlot.Kind
     ) -> ReplayLedger.Closing {
-        unsafe self.ledger.close(texts, ofKind: kind)
+        self.ledger.isCounted = self.tracker.countsByOne
+        return unsafe self.ledger.close(texts, ofKind: kind)
     }
 
     /// Returns the slot that more output of a kind continues; nil when the kind has no output.
@@ -407,6 +435,7 @@ package struct Delivery: ~Copyable, Sendable {
         self.responseID = nil
         self.hasUnnumberedOutput = false
         self.awaitsNumber = false
+        self.mirrored.removeAll()
         self.finishedItemCount = 0
     }
 }

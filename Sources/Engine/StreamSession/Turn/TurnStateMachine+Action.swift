@@ -47,6 +47,8 @@ extension TurnStateMachine {
         indirect case wait(Duration, then: Opening)
         /// Have the credential replaced, then report `credentialRefreshed` with the opening's attempt.
         indirect case refreshCredential(then: Opening)
+        /// Report this text as a delta of the same slot, which was withheld before, and then the same input again.
+        indirect case deliverWithheld(String)
         /// Tell the consumer that another answer replaces this text, deliver what of the answer has come
         /// (`Delivery.deliveredOutput`), and report the same input again.
         indirect case restart(deliveredText: String)

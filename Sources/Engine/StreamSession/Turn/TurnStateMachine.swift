@@ -378,6 +378,11 @@ extension TurnStateMachine {
     /// Decides about a delta of output for the consumer, which must be whole UTF-8.
     package mutating func deltaReceived(_ bytes: Span<UInt8>, in slot: ReplaySlot, attempt: Int) -> Action {
         guard attempt == self.readAttempt || self.isReadingInPlace(attempt) else { return .ignore }
+        if slot.kind != .text, !self.delivery.continues(slot), !bytes.isEmpty,
+            let withheld = self.delivery.mirror(bytes, in: slot)
+        {
+            return withheld.isEmpty ? .ignore : .deliverWithheld(withheld)
+        }
         return self.perform(self.delivery.admit(bytes, in: slot))
     }
 

@@ -10,8 +10,8 @@ extension ResponseEvent {
     /// not.
     package var isProgress: Bool {
         switch self.kind {
-        case .delta(_, _, _, let text): !text.isEmpty
-        case .created, .partDone, .outputItemAdded, .outputItemDone, .completed, .failed, .incomplete, .error, .other:
+        case .delta(_, _, _, let text), .partDone(_, _, _, let text): !text.isEmpty
+        case .created, .outputItemAdded, .outputItemDone, .completed, .failed, .incomplete, .error, .other:
             true
         // The beginning of a part, and the end of a part without its text.
         case .contentFree: Self.ends(self.typeName, with: "part.added") || Self.ends(self.typeName, with: ".done")

@@ -379,6 +379,17 @@ private enum Closing {
         #expect(outcome.text == "Hello")
     }
 
+    /// Text is missing before the full stop (reported: BerriAI/litellm issue 36327), and cannot be delivered in its place.
+    @Test(arguments: [["."], ["Hello", "."], ["Hello wor", "."]])
+    func aFullStopDoesNotReplaceLostText(deltas: [String]) async {
+        let text = "Hello world. And more."
+        for closing in [Closing.textDone(text), Closing.itemDone(text), Closing.completed(Closing.message(text))] {
+            let outcome = await Self.run(
+                [Closing.added] + deltas.map { Closing.delta($0) } + [closing, Event.completed])
+            Self.expectContradiction(outcome, deltas.joined(), "closing-differs at output 0, part 0")
+        }
+    }
+
     /// A closing event has confirmed the full stop as the end.
     @Test func textContinuedAfterItsClosingEventIsAContradiction() async {
         let outcome = await Self.run([

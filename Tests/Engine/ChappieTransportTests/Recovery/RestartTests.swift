@@ -105,6 +105,23 @@ import Testing
         #expect(outcome.clientError == .streamingTransportReplayDiverged("a"))
     }
 
+    /// The new answer begins with a call, which a program that runs tools itself gets behind the restart.
+    @Test func anAnswerThatBeginsWithACallReplacesText() async {
+        let outcome = await Self.run([
+            .socket([Event.created, Event.text("a")], isBroken: true),
+            .socket([Event.created, Event.call("{}"), Event.text("b"), Event.completed]),
+        ]) { $0.rawEvents = .unsurfaced }
+        #expect(outcome.error == nil)
+        let events = outcome.events.drop { $0 != .textDelta("a") }.map { event in
+            if case .raw(let type, _) = event { type } else { "\(event)" }
+        }
+        #expect(
+            events == [
+                #"textDelta("a")"#, #"restarted(deliveredText: "a")"#, "response.output_item.done",
+                #"textDelta("b")"#, "completed",
+            ])
+    }
+
     /// Raw events behind the restart are passed on; those before it that the new answer has repeated are not.
     @Test func rawEventsBehindARestartArePassedOn() async {
         let other = { (number: Int) in #"{"type":"vendor.note","number":\#(number)}"# }

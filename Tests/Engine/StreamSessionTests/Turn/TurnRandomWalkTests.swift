@@ -124,7 +124,7 @@ struct RandomWalk: ~Copyable {
             return self.machine.credentialRefreshed(attempt: opening.attempt, changed: self.random.chance(0.7))
         case .finish, .fail:
             return try self.end(action)
-        case .deliver, .restart, .ignore, .openHedge, .release, .park:
+        case .deliver, .deliverWithheld, .restart, .ignore, .openHedge, .release, .park:
             throw BrokenPromise(what: "\(action) where a step was due")
         }
     }
@@ -160,7 +160,7 @@ struct RandomWalk: ~Copyable {
                 self.attempt = opening.attempt
                 self.attemptIsOver = true
                 return action
-            case .openHedge, .deliver, .restart, .finish:
+            case .openHedge, .deliver, .deliverWithheld, .restart, .finish:
                 throw BrokenPromise(what: "\(action) in a race")
             }
         }
@@ -227,7 +227,8 @@ struct RandomWalk: ~Copyable {
         case .restart(let text):
             try self.restart(text)
             return try self.receive(range)
-        case .open, .openHedge, .release, .park, .send, .receive, .wait, .refreshCredential, .finish, .fail:
+        case .open, .openHedge, .release, .park, .send, .receive, .wait, .refreshCredential, .finish, .fail,
+            .deliverWithheld:
             return action
         }
     }
@@ -263,7 +264,9 @@ struct RandomWalk: ~Copyable {
         switch action {
         case .finish: self.ending = "finished"
         case .fail(let failure): self.ending = failure.cause?.failureClass.rawValue ?? "\(failure)"
-        case .open, .openHedge, .release, .park, .send, .receive, .deliver, .restart, .wait, .refreshCredential, .ignore:
+        case .open, .openHedge, .release, .park, .send, .receive, .deliver, .deliverWithheld, .restart, .wait,
+            .refreshCredential,
+            .ignore:
             throw BrokenPromise(what: "\(action) instead of an end")
         }
         guard self.machine.delivery.deliveredText == self.consumer.text else {

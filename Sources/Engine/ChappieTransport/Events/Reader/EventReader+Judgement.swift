@@ -82,10 +82,16 @@ extension EventReader {
         return unsafe self.lane?.elementsEqual(streamID.utf8) ?? false
     }
 
-    /// Returns whether an event announces an item again, which is no progress.
+    /// Returns whether an event announces the response or an item again, which is no progress.
     private mutating func isAnnouncedAgain(_ event: ResponseEvent) -> Bool {
-        guard case .outputItemAdded(let outputIndex, let item) = event.kind else { return false }
-        return self.machine.delivery.isAnnounced(item.fingerprint, at: outputIndex)
+        switch event.kind {
+        case .created: self.machine.delivery.order.hasBegun
+        case .outputItemAdded(let outputIndex, let item):
+            self.machine.delivery.isAnnounced(item.fingerprint, at: outputIndex)
+        case .delta, .partDone, .outputItemDone, .completed, .failed, .incomplete, .error, .rateLimits, .metadata,
+            .keepalive, .contentFree, .other, .unknown:
+            false
+        }
     }
 
     /// Returns whether an event belongs to the response; one that does not is no progress of it.

@@ -9,6 +9,13 @@ extension EventReader {
         let wasVerified = self.machine.isReplayVerifiedInPlace()
         let action = self.machine.deltaReceived(unsafe text.utf8.span, in: slot, attempt: attempt)
         if !wasVerified, self.machine.isReplayVerifiedInPlace() { self.replayVerified() }
+        self.admitted(action, text, in: slot, attempt: attempt)
+    }
+
+    /// Follows the state machine's action for output.
+    mutating func admitted(
+        _ action: TurnStateMachine.Action, _ text: BorrowedText, in slot: ReplaySlot, attempt: Int
+    ) {
         switch action {
         case .deliver(let offset):
             if self.isWithheld { return }
@@ -18,6 +25,11 @@ extension EventReader {
             return
         case .restart(let deliveredText):
             self.restart(deliveredText: deliveredText)
+            self.received(text, in: slot, attempt: attempt)
+        case .deliverWithheld(var withheld):
+            withheld.withUTF8 { utf8 in
+                unsafe self.received(BorrowedText(validatedUTF8: utf8), in: slot, attempt: attempt)
+            }
             self.received(text, in: slot, attempt: attempt)
         case .open, .openHedge, .release, .park, .send, .receive, .wait, .refreshCredential, .finish, .fail:
             self.end = .decided(action, after: nil)
@@ -116,7 +128,8 @@ extension EventReader {
         case .restart(let deliveredText):
             self.restart(deliveredText: deliveredText)
             self.handOver(call, at: outputIndex, type: type, attempt: attempt, payload: payload)
-        case .open, .openHedge, .release, .park, .send, .receive, .wait, .refreshCredential, .finish, .fail:
+        case .deliverWithheld, .open, .openHedge, .release, .park, .send, .receive, .wait, .refreshCredential, .finish,
+            .fail:
             self.end = .decided(action, after: nil)
         }
     }

@@ -281,7 +281,8 @@ struct EventReader: ~Copyable {
     @inline(__always)
     private mutating func read(_ utf8: UnsafeBufferPointer<UInt8>, in slot: ReplaySlot, attempt: Int) -> Reading {
         if utf8.isEmpty { return .scanned }
-        switch self.machine.deltaReceived(unsafe utf8.span, in: slot, attempt: attempt) {
+        let action = self.machine.deltaReceived(unsafe utf8.span, in: slot, attempt: attempt)
+        switch action {
         case .deliver(let offset):
             let remainder = unsafe UnsafeBufferPointer(rebasing: utf8[offset...])
             self.queue.append(unsafe BorrowedText(validatedUTF8: remainder), of: slot.kind)
@@ -289,20 +290,19 @@ struct EventReader: ~Copyable {
             return .queued
         case .ignore:
             return .dropped
-        case .restart(let deliveredText):
-            return unsafe self.restart(with: utf8, in: slot, deliveredText, attempt: attempt)
-        case let action:
+        case .restart, .deliverWithheld:
+            return unsafe self.admitted(action, utf8, in: slot, attempt: attempt)
+        default:
             return .action(action)
         }
     }
 
-    /// Begins the delivery anew with the answer that a delta has shown to be another one.
+    /// Follows an action before which more is to be delivered than the delta.
     @inline(never)
-    private mutating func restart(
-        with utf8: UnsafeBufferPointer<UInt8>, in slot: ReplaySlot, _ deliveredText: String, attempt: Int
+    private mutating func admitted(
+        _ action: TurnStateMachine.Action, _ utf8: UnsafeBufferPointer<UInt8>, in slot: ReplaySlot, attempt: Int
     ) -> Reading {
-        self.restart(deliveredText: deliveredText)
-        self.received(unsafe BorrowedText(validatedUTF8: utf8), in: slot, attempt: attempt)
+        self.admitted(action, unsafe BorrowedText(validatedUTF8: utf8), in: slot, attempt: attempt)
         return .queued
     }
 

@@ -36,7 +36,7 @@ extension TurnDriver {
             if let other = self.takeOther(outcome: "kept") { self.sender?.keep(other) }
         case .finish: self.finish()
         case .fail(let failure): self.fail(failure)
-        case .receive, .ignore, .deliver, .restart, .wait, .refreshCredential: return false
+        case .receive, .ignore, .deliver, .deliverWithheld, .restart, .wait, .refreshCredential: return false
         }
         return true
     }
@@ -64,7 +64,7 @@ extension TurnDriver {
                 let isNew = try await sender.replaceCredential(by: end, self.recorder, self.redaction)
                 self.reader.redaction.add(sender.credential)
                 self.action = self.reader.machine.credentialRefreshed(attempt: opening.attempt, changed: isNew)
-            case .receive, .ignore, .deliver, .restart, .release, .park, .finish, .fail:
+            case .receive, .ignore, .deliver, .deliverWithheld, .restart, .release, .park, .finish, .fail:
                 return
             }
         } catch {

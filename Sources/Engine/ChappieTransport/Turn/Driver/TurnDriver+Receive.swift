@@ -253,7 +253,8 @@ extension TurnDriver {
             // The connection was dead: nothing of the request has reached the server.
             self.attempts.current?.isRequestSent = false
             self.closeAttempt(outcome: "replaced")
-        case .open, .openHedge, .release, .park, .send, .receive, .deliver, .restart, .wait, .refreshCredential:
+        case .open, .openHedge, .release, .park, .send, .receive, .deliver, .deliverWithheld, .restart, .wait,
+            .refreshCredential:
             // The upgrade beside a failed POST may still serve a later turn.
             if self.attempts.current?.transport == .httpSSE { self.parkOther() }
             let category = self.reader.category(of: failure, of: self.attempts, at: self.now)

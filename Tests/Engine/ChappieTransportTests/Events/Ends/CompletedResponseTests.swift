@@ -44,6 +44,22 @@ import Testing
         #expect(response?.endsTurn == false)
     }
 
+    /// The end lists the call of one item twice, with another `call_id` than its own end has, or with its own.
+    @Test(arguments: ["a", "b"], [true, false])
+    func aCallThatTheListRepeatsUnderTheIdentifierOfItsItemRunsOnce(callID: String, hasEnd: Bool) async {
+        let call = { (callID: String, id: String) in
+            #"{"type":"function_call","id":"\#(id)","call_id":"\#(callID)","name":"f","arguments":"{}"}"#
+        }
+        let begun = [Event.created("r1")] + (hasEnd ? [Event.done(call("a", "i"), at: 0)] : [])
+        let twice = "\(call(callID, "i")),\(call(callID, "i"))"
+        let (outcome, response) = await Self.complete(begun + [Event.completed("r1", #","output":[\#(twice)]"#)])
+        #expect(outcome.error == nil)
+        #expect(response?.calls.map(\.callID) == [hasEnd ? "a" : callID])
+        let two = "\(call("a", "i")),\(call("c", "i"))"
+        let (_, others) = await Self.complete(begun + [Event.completed("r1", #","output":[\#(two)]"#)])
+        #expect(others?.calls.map(\.callID) == ["a", "c"])
+    }
+
     @Test func completedResponseWithoutMembersHasDefaultValues() async {
         let (_, response) = await Self.complete([#"{"type":"response.completed","response":{}}"#])
         var expected = CompletedResponse()
