@@ -55,7 +55,8 @@ final class RequestSender {
         self.control = control
         self.outgoing = try OutgoingRequest(
             turn.request, usesLanes: engine.configuration.usesLanes,
-            metadata: engine.configuration.sendsClientMetadata ? turn.identity.metadata : [:])
+            metadata: engine.configuration.sendsClientMetadata ? turn.identity.metadata : [:],
+            dialect: engine.configuration.dialect)
     }
 
     /// Creates the sender of a turn that may run.

@@ -1,4 +1,5 @@
 public import PlatformFoundation
+package import ResponseEvents
 public import StreamSession
 import TransportSurface
 
@@ -29,6 +30,8 @@ public struct ChappieTransportConfiguration: Sendable {
 
     /// The base URL of the requests, such as `https://api.openai.com/v1`; `/responses` is appended.
     public var baseURL: URL
+    /// The language of the server.
+    package var dialect = ChappieDialect.responses
     /// The source of the credential.
     ///
     /// Default: no credential is sent. A turn that is cancelled, or whose time is over, cancels the task that runs this

@@ -4,7 +4,7 @@ import StreamSession
 import StreamTransport
 import TransportSurface
 
-/// One GET or POST beside `/responses`: over the same transport, with the same credential, and with the same errors.
+/// One GET or POST beside the responses: over the same transport, with the same credential, and with the same errors.
 ///
 /// It is tried once, and once more with a fresh credential when the server rejects the first one.
 struct DocumentFetch {
@@ -30,7 +30,8 @@ struct DocumentFetch {
     /// Creates a fetch of a kept response that begins now; with `cancels`, the response is cancelled before.
     init(engine: Engine, responseID: String, cancels: Bool) {
         self.engine = engine
-        self.path = "/responses/" + PercentEncoding.encode(responseID) + (cancels ? "/cancel" : "")
+        let response = engine.configuration.dialect.path + "/" + PercentEncoding.encode(responseID)
+        self.path = cancels ? response + "/cancel" : response
         self.isPost = cancels
         self.responseID = responseID
         self.reader = DocumentReader(engine: engine)

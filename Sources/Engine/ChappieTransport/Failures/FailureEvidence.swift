@@ -302,7 +302,7 @@ extension ChappieTransportFailure.Details {
 
 extension ResponseHead {
     /// The server's name for the request.
-    var requestID: String? { self.value(of: "x-request-id") ?? self.value(of: "x-oai-request-id") }
+    var requestID: String? { DialectFields.requestID.lazy.compactMap { self.value(of: $0) }.first }
 
     /// The server's place for the request in its trace; nil when the field has another form.
     var traceResponse: String? {

@@ -9,14 +9,14 @@ package import StreamTransport
 package struct ProbeRequests: Sendable, CustomStringConvertible {
     private let configuration: ChappieTransportConfiguration
     private let environment: [String: String]
-    /// The address of `/responses`.
+    /// The address of a request for a response.
     package let endpoint: TransportEndpoint
 
     /// Creates the requests of a configuration; throws when no request can be sent with it.
     package init(_ configuration: ChappieTransportConfiguration) throws(ChappieArgumentError) {
         let configuration = configuration.bounded
         if let fault = configuration.fault { throw ChappieArgumentError("configuration", "cannot be used: \(fault)") }
-        guard let endpoint = TransportEndpoint(baseURL: configuration.baseURL) else {
+        guard let endpoint = TransportEndpoint(baseURL: configuration.baseURL, path: configuration.dialect.path) else {
             throw ChappieArgumentError("configuration", "cannot be used: baseURL is not an address")
         }
         self.configuration = configuration
@@ -77,12 +77,12 @@ package struct ProbeRequests: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Returns the GET for a document, without the caller's fields where no credential is sent: they may be secrets
+    /// Returns the GET for a document, or else for the responses, without the caller's fields where no credential is sent: they may be secrets
     /// too.
     package func document(
-        at path: String, credential: ChappieCredential?, capturing names: [String]
+        at path: String? = nil, credential: ChappieCredential?, capturing names: [String]
     ) -> TransportRequest? {
-        var request = self.builder(credential).document(at: path)
+        var request = self.builder(credential).document(at: path ?? self.configuration.dialect.path)
         request?.capturedFieldNames = names
         return request
     }
@@ -97,9 +97,9 @@ package struct ProbeRequests: Sendable, CustomStringConvertible {
         return request
     }
 
-    /// Returns a POST to `/responses` without content, in which no server finds a request to a model.
+    /// Returns a POST for a response without content, in which no server finds a request to a model.
     package func emptyPost(credential: ChappieCredential?, capturing names: [String]) -> TransportRequest? {
-        var request = self.builder(credential).document(at: "/responses", isPost: true)
+        var request = self.builder(credential).document(at: self.configuration.dialect.path, isPost: true)
         request?.capturedFieldNames = names
         return request
     }

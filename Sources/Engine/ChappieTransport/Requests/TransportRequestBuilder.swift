@@ -15,20 +15,17 @@ struct TransportRequestBuilder {
     /// The response fields that the engine evaluates.
     static let capturedFieldNames =
         [
-            "content-type", "x-request-id", "x-oai-request-id", "retry-after", "retry-after-ms", "traceresponse",
-            "traceparent", "content-length", "transfer-encoding", "location", turnStateFieldName,
+            "content-type", "retry-after", "retry-after-ms", "traceresponse", "traceparent", "content-length",
+            "transfer-encoding", "location", DialectFields.turnState,
         ]
-        + UsageLimitHeaders.fieldNames + ChappieRateLimits.fieldNames
-
-    private static let turnStateFieldName = "x-codex-turn-state"
-    private static let responsesPath = "/responses"
+        + DialectFields.requestID + UsageLimitHeaders.fieldNames + ChappieRateLimits.fieldNames
 
     /// Returns the upgrade to a WebSocket; nil when the base URL cannot be used.
     func upgrade(lane: String? = nil) -> TransportRequest? {
         let compression = self.configuration.offersCompression ? self.configuration.webSocketCompression.offer : nil
         var request = self.request(
             .webSocket(compression: compression), for: .webSocket,
-            at: self.configuration.webSocketPath ?? Self.responsesPath)
+            at: self.configuration.webSocketPath)
         request?.subprotocols = self.configuration.webSocketSubprotocol.map { [$0] } ?? []
         request?.lane = lane
         return request
@@ -60,7 +57,7 @@ struct TransportRequestBuilder {
         return self.canResume(responseID) ? nil : "responseID cannot be a part of an address"
     }
 
-    /// Returns the request for a document beside `/responses`, such as `/models`; nil when its address cannot be used.
+    /// Returns the request for a document beside the responses, such as `/models`; nil when its address cannot be used.
     ///
     /// With `isPost` it is a POST without content.
     func document(at path: String, isPost: Bool = false) -> TransportRequest? {
@@ -72,8 +69,9 @@ struct TransportRequestBuilder {
     }
 
     private func request(
-        _ exchange: TransportRequest.Exchange, for kind: ChappieTransportKind, at path: String = Self.responsesPath
+        _ exchange: TransportRequest.Exchange, for kind: ChappieTransportKind, at path: String? = nil
     ) -> TransportRequest? {
+        let path = path ?? self.configuration.dialect.path
         guard let endpoint = TransportEndpoint(baseURL: self.configuration.baseURL, path: path) else { return nil }
         var request = TransportRequest(
             endpoint: endpoint,
@@ -104,8 +102,8 @@ struct TransportRequestBuilder {
 
     private var identityFields: [HTTPField] {
         guard let credential = self.credential else { return [] }
-        var account = credential.accountID.map { [HTTPField("ChatGPT-Account-ID", $0)] } ?? []
-        if credential.isFedRAMP { account.append(HTTPField("X-OpenAI-Fedramp", "true")) }
+        var account = credential.accountID.map { [HTTPField(DialectFields.account, $0)] } ?? []
+        if credential.isFedRAMP { account.append(HTTPField(DialectFields.fedRAMP.name, DialectFields.fedRAMP.value)) }
         guard let name = self.configuration.credentialFieldName else {
             return [HTTPField("Authorization", "Bearer \(credential.bearerToken)")] + account
         }
@@ -117,13 +115,13 @@ struct TransportRequestBuilder {
         switch kind {
         case .webSocket:
             guard self.configuration.sendsBetaField else { break }
-            fields.append(HTTPField("OpenAI-Beta", "responses_websockets=2026-02-06"))
+            fields.append(HTTPField(DialectFields.webSocketBeta.name, DialectFields.webSocketBeta.value))
         case .httpSSE:
             fields.append(HTTPField("Accept", "text/event-stream"))
             if hasBody { fields.append(HTTPField("Content-Type", "application/json")) }
             if self.configuration.offersCompression { fields.append(HTTPField("Accept-Encoding", "gzip, deflate")) }
             if let turnState = self.turnState, Self.isFieldValue(turnState) {
-                fields.append(HTTPField(Self.turnStateFieldName, turnState))
+                fields.append(HTTPField(DialectFields.turnState, turnState))
             }
         }
         return fields

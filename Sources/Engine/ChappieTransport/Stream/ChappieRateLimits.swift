@@ -27,13 +27,8 @@ public struct ChappieRateLimits: Sendable, Equatable {
 
     /// The fields that are read.
     static let fieldNames = Self.requestNames + Self.tokenNames
-    private static let requestNames = Self.names(of: "requests")
-    private static let tokenNames = Self.names(of: "tokens")
-
-    /// Returns the names of the maximum, of what is left, and of the time until the reset.
-    private static func names(of limited: String) -> [String] {
-        ["limit", "remaining", "reset"].map { "x-ratelimit-\($0)-\(limited)" }
-    }
+    private static let requestNames = DialectFields.rateLimit(of: "requests")
+    private static let tokenNames = DialectFields.rateLimit(of: "tokens")
 
     /// Reads the fields of an answer; nil without any.
     init?(_ head: ResponseHead) {

@@ -41,7 +41,7 @@ package struct RequestScheme: Sendable, Equatable {
 
     /// Creates the scheme of an engine's base URL; nil for one that cannot be used.
     package init?(baseURL: URL) {
-        guard let endpoint = TransportEndpoint(baseURL: baseURL) else { return nil }
+        guard let endpoint = TransportEndpoint(baseURL: baseURL, path: "") else { return nil }
         self.init(endpoint, of: .baseURL)
     }
 

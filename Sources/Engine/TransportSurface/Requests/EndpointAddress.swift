@@ -2,12 +2,12 @@ package import PlatformFoundation
 package import StreamTransport
 
 extension TransportEndpoint {
-    /// Creates the address of `responses`, or of another document, below a base URL; nil when the URL has no host, or a
-    /// scheme other than http, https, ws and wss.
+    /// Creates the address of a document below a base URL; nil when the URL has no host, or a scheme other than http,
+    /// https, ws and wss.
     ///
     /// Of two queries the path's own comes first. A path that begins with `/../` omits the last segment of the base
     /// URL's path, and so on (RFC 3986 section 5.2.4).
-    package init?(baseURL: URL, path: String = "/responses") {
+    package init?(baseURL: URL, path: String) {
         var target = baseURL.path(percentEncoded: true)
         var path = path[...]
         while target.hasSuffix("/") { target.removeLast() }

@@ -151,8 +151,8 @@ package struct ResponseEventDecoder: ~Copyable {
     ) throws(ResponseEventError) -> ResponseEvent.Kind {
         let headers = try self.document(bytes)["headers"]?.headerFields ?? []
         return .metadata(
-            turnState: hasTurnState ? headers.firstValue(named: "x-codex-turn-state") : nil,
-            model: headers.firstValue(named: "openai-model")
+            turnState: hasTurnState ? headers.firstValue(named: DialectFields.turnState) : nil,
+            model: headers.firstValue(named: DialectFields.model)
         )
     }
 

@@ -43,7 +43,7 @@ package struct ResponseRequestBody: Equatable, Sendable {
             message["input"] = continuation.inputJSON[...]
         }
         if let turnState = options.turnState {
-            message.set("x-codex-turn-state", in: "client_metadata", to: JSONText.string(turnState))
+            message.set(DialectFields.turnState, in: "client_metadata", to: JSONText.string(turnState))
         }
         for (name, value) in options.metadata.sorted(by: { $0.key < $1.key }) {
             message.set(name, in: "client_metadata", to: JSONText.string(value))

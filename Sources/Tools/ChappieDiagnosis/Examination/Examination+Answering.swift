@@ -222,8 +222,7 @@ extension Examination {
     private mutating func examineWithoutUpgrade(_ credential: ChappieCredential?, hasVia: Bool) async throws {
         guard case .found(var upgrade, let time) = self.facts.upgrade, upgrade.mayBeOfEither,
             case .refused(let code, let isPage) = upgrade.handshake, let budget = self.budget,
-            let request = self.requests.document(
-                at: "/responses", credential: credential, capturing: Self.capturedFieldNames),
+            let request = self.requests.document(credential: credential, capturing: Self.capturedFieldNames),
             case .answered(let head, _) = try await ProbeExchange.answer(
                 to: request, by: self.transport, within: budget)
         else { return }

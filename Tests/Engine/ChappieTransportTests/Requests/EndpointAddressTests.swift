@@ -15,7 +15,7 @@ import TransportSurface
             ("http://u:99@h/v1", 80), ("http://u:99@h:81/v1", 81), ("http://h?a=b:9", 80), ("http://h/a:9", 80),
         ] as [(String, UInt16)])
     func thePortIsReadFromTheURL(url: String, port: UInt16) throws {
-        let endpoint = TransportEndpoint(baseURL: try #require(URL(string: url)))
+        let endpoint = TransportEndpoint(baseURL: try #require(URL(string: url)), path: "/responses")
         #expect(endpoint?.port == port)
     }
 
@@ -26,7 +26,7 @@ import TransportSurface
     func anotherPortIsAnInvalidRequest(url: String) async throws {
         // Some versions of Foundation reject it as a URL.
         guard let url = URL(string: url) else { return }
-        #expect(TransportEndpoint(baseURL: url) == nil)
+        #expect(TransportEndpoint(baseURL: url, path: "/responses") == nil)
         #expect(TransportEndpoint(url: url) == nil)
         let fixture = TurnFixture([]) { $0.baseURL = url }
         let outcome = await fixture.run()

@@ -42,7 +42,7 @@ import TransportSurface
     ])
     func theEndpointIsBelowTheBaseURL(_ text: String, _ endpoint: TransportEndpoint) throws {
         let url = try #require(URL(string: text))
-        #expect(TransportEndpoint(baseURL: url) == endpoint)
+        #expect(TransportEndpoint(baseURL: url, path: "/responses") == endpoint)
     }
 
     @Test(arguments: [
@@ -51,7 +51,7 @@ import TransportSurface
     ])
     func otherURLsHaveNoEndpoint(_ text: String) {
         guard let url = URL(string: text) else { return }
-        #expect(TransportEndpoint(baseURL: url) == nil)
+        #expect(TransportEndpoint(baseURL: url, path: "/responses") == nil)
     }
 
     @Test(arguments: [false, true])

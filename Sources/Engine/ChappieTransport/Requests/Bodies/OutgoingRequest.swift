@@ -32,15 +32,18 @@ struct OutgoingRequest {
     ///   - request: the caller's request.
     ///   - usesLanes: whether a WebSocket carries several responses.
     ///   - metadata: members for `client_metadata` of a WebSocket's message.
+    ///   - dialect: the language of the server.
     /// - Throws: an error when the body is not a JSON object.
     init(
-        _ request: ChappieTransportRequest, usesLanes: Bool, metadata: [String: String]
+        _ request: ChappieTransportRequest, usesLanes: Bool, metadata: [String: String],
+        dialect: ChappieDialect = .responses
     ) throws(ResponseRequestBodyError) {
         self.lane = request.lane
         self.usesLanes = usesLanes
         self.fieldLines = request.fieldLines
         self.turnState = request.turnState
-        self.original = try RequestBodies(request, usesLanes: usesLanes, metadata: metadata)
+        self.original = try RequestBodies(
+            request, usesLanes: usesLanes, metadata: metadata, dialect: dialect)
         self.bodies = self.original
     }
 

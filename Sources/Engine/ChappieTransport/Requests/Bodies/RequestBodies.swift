@@ -4,6 +4,7 @@ import ResponseEvents
 struct RequestBodies {
     /// The request itself.
     let body: ResponseRequestBody
+    private let dialect: ChappieDialect
     /// The lane of a WebSocket that carries several responses; nil for the lane without a name.
     private let lane: String?
     private let isWarmUp: Bool
@@ -15,7 +16,8 @@ struct RequestBodies {
 
     /// Reads a request; throws when its body is not a JSON object.
     init(
-        _ request: ChappieTransportRequest, usesLanes: Bool, metadata: [String: String] = [:]
+        _ request: ChappieTransportRequest, usesLanes: Bool, metadata: [String: String] = [:],
+        dialect: ChappieDialect = .responses
     ) throws(ResponseRequestBodyError) {
         self.body = try ResponseRequestBody(
             json: request.body,
@@ -31,6 +33,7 @@ struct RequestBodies {
         self.lane = usesLanes ? request.lane : nil
         self.isWarmUp = request.isWarmUp
         self.metadata = metadata
+        self.dialect = dialect
     }
 
     private init(_ body: ResponseRequestBody, like other: Self) {
@@ -38,13 +41,14 @@ struct RequestBodies {
         self.lane = other.lane
         self.isWarmUp = other.isWarmUp
         self.metadata = other.metadata
+        self.dialect = other.dialect
     }
 
     /// Returns the request with finished items behind its input; nil when it has no suitable input.
     func carrying(_ items: [[UInt8]]) -> Self? { self.body.appendingInput(items).map { Self($0, like: self) } }
 
     /// Indicates whether items can be added behind the input.
-    var takesItems: Bool { self.body.appendingInput([]) != nil }
+    var takesItems: Bool { self.dialect.continuesPartialAnswers && self.body.appendingInput([]) != nil }
 
     /// Returns one message of a WebSocket: the whole request, or the new part of it.
     func webSocketMessage(
@@ -77,5 +81,5 @@ struct RequestBodies {
     var isBackground: Bool { self.body.isBackground }
 
     /// Indicates whether the server can be asked for the rest of a broken response.
-    var isResumable: Bool { self.body.isResumable }
+    var isResumable: Bool { self.dialect.hasCursor && self.body.isResumable }
 }

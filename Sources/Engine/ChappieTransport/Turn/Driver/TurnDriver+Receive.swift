@@ -96,7 +96,7 @@ extension TurnDriver {
 
     private func opened(_ head: ResponseHead) {
         // The server gets its own text back unchanged; all other recipients get it without secrets.
-        let turnState = head.value(of: "x-codex-turn-state")
+        let turnState = head.value(of: DialectFields.turnState)
         let head = self.redaction.head(head)
         self.reader.evidence.opened(head)
         self.attempts.current?.opened(head, at: self.now)
