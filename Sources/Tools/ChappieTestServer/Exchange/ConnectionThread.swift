@@ -49,7 +49,8 @@ struct ConnectionThread {
         } catch {
             throw .peerGone
         }
-        if Self.responsesPaths.contains(request.path) && ["GET", "POST"].contains(request.method) {
+        let isChat = request.path == ChatRequest.path && request.method == "POST"
+        if isChat || Self.responsesPaths.contains(request.path) && ["GET", "POST"].contains(request.method) {
             return try self.serveAttempt(request) && request.keepsAlive
         }
         if let target = BackgroundExchange.target(request) {

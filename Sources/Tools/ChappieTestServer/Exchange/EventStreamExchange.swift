@@ -10,9 +10,12 @@ struct EventStreamExchange {
     private let compressor: Compressor?
     private var pendingEvents: [UInt8] = []
     private var pendingEventCount = 0
+    /// Writes the events as chunks; nil in the Responses API.
+    private var chunks: ChatChunks?
     /// Indicates whether events are sent when a background response has made them, and not at the stream's own rate.
     private var isBackground = false
 
+    private var isChat: Bool { self.exchange.request.path == ChatRequest.path }
     private var configuration: ChappieTestServer.Configuration { self.exchange.parts.configuration }
     private var writer: WireWriter { self.exchange.writer }
 
@@ -39,15 +42,18 @@ struct EventStreamExchange {
             try self.exchange.send(status: problem.status, body: problem.body)
             return true
         }
-        guard let body = JSONValue(bytes) else { return true }
+        guard let given = JSONValue(bytes) else { return true }
+        let body = self.isChat ? ChatRequest.responseBody(given) : given
         var conversation = Conversation()
         conversation.append(input: body["input"])
         if let message = conversation.refusalMessage {
             try self.exchange.send(status: 400, body: ErrorBody.body(message: message, param: "input"))
             return true
         }
-        let demand = self.exchange.demand(body: body, bytes: bytes, response: 1, conversation: conversation)
+        let demand = self.exchange.demand(
+            body: body, bytes: bytes, response: 1, conversation: conversation)
         let response = self.exchange.parts.source.response(to: demand)
+        if self.isChat { self.chunks = ChatChunks(response.script.identity, request: given) }
         if body["background"] == .bool(true) {
             self.exchange.parts.background.add(response.script, eventsPerSecond: self.configuration.eventsPerSecond)
         }
@@ -65,6 +71,9 @@ struct EventStreamExchange {
         guard let body = JSONValue(bytes), body.isObject else {
             return (400, ErrorBody.body(message: "The body is not a JSON object."))
         }
+        if self.isChat {
+            return ChatRequest.problem(body).map { (400, ErrorBody.body(message: $0, param: "messages")) }
+        }
         if body["background"] == .bool(true), body["store"] != .bool(true) {
             return (400, ErrorBody.body(message: "background needs store."))
         }
@@ -75,7 +84,8 @@ struct EventStreamExchange {
     /// Sends the finished response as one JSON object, for clients that do not stream.
     private func sendWhole(_ response: ResponseSource.Response) throws(ConnectionEnd) {
         let terminal = response.script.events.last { $0.isTerminal }
-        let object = terminal.flatMap { JSONValue(Array($0.text.utf8))?["response"]?.text }
+        let document = terminal.flatMap { JSONValue(Array($0.text.utf8))?["response"] }
+        let object = document.map { self.chunks?.document($0) ?? $0.text }
         let source = self.exchange.parts.source
         try self.writer.append({ source.delivered(response) }) { () throws(ConnectionEnd) in
             try self.exchange.send(status: 200, body: object ?? "{}")
@@ -100,8 +110,10 @@ struct EventStreamExchange {
             .init(name: "content-type", value: "text/event-stream; charset=utf-8"),
             .init(name: "cache-control", value: "no-cache"),
             .init(name: "openai-model", value: String(model.filter { $0.isASCII && !$0.isNewline })),
-            .init(name: "x-codex-turn-state", value: "ts-http-\(self.exchange.attempt)"),
         ]
+        if !self.isChat {
+            fields.append(.init(name: "x-codex-turn-state", value: "ts-http-\(self.exchange.attempt)"))
+        }
         if self.coding != .identity { fields.append(.init(name: "content-encoding", value: self.coding.rawValue)) }
         fields.append(
             self.isChunked
@@ -144,6 +156,7 @@ struct EventStreamExchange {
     ) throws(ConnectionEnd) {
         switch step {
         case .event(let event), .binary(let event):
+            if let chunks = self.chunks?.chunks(of: event) { return try self.send(chunks, of: response) }
             if !self.isBackground { try self.pace() }
             guard event.isTerminal else { return try self.add(event) }
             let source = self.exchange.parts.source
@@ -161,6 +174,24 @@ struct EventStreamExchange {
             throw end
         case .pause(let seconds): try self.wait(seconds: seconds)
         case .hang: try self.wait(seconds: nil)
+        }
+    }
+
+    /// Sends the chunks of one event.
+    private mutating func send(
+        _ chunks: [ScriptEvent], of response: ResponseSource.Response?
+    ) throws(ConnectionEnd) {
+        for chunk in chunks {
+            try self.pace()
+            guard chunk.isTerminal else {
+                try self.add(chunk)
+                continue
+            }
+            let source = self.exchange.parts.source
+            try self.writer.append({ if let response { source.delivered(response) } }) { () throws(ConnectionEnd) in
+                try self.add(chunk)
+                try self.sendPendingEvents()
+            }
         }
     }
 

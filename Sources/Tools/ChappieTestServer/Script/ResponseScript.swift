@@ -10,6 +10,8 @@ struct ScriptEvent: Sendable {
     var text: String
     /// Indicates whether the event has a sequence number.
     var isNumbered = true
+    /// Indicates whether the event is the mark at the end of a chat completion.
+    var isEndMark = false
 
     /// The sequence number; nil when the event has none.
     var number: Int? {
@@ -21,7 +23,8 @@ struct ScriptEvent: Sendable {
 
     /// Indicates whether the response ends with the event.
     var isTerminal: Bool {
-        ["response.completed", "response.failed", "response.incomplete", "error"].contains(self.type)
+        self.isEndMark
+            || ["response.completed", "response.failed", "response.incomplete", "error"].contains(self.type)
     }
 
     /// Creates a recorded event, unchanged.
