@@ -1,5 +1,6 @@
 // Public types that are declared in modules that are no products; `@_exported` makes them available with this module.
 
+@_exported public import enum ResponseEvents.ChappieDialect
 @_exported public import struct ResponseEvents.ChappieTokenUsage
 @_exported public import struct StreamSession.ChappieCircuitBreakerPolicy
 @_exported public import struct StreamSession.ChappieConcurrencyPolicy

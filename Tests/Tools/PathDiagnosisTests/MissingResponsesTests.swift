@@ -47,7 +47,7 @@ import Testing
         #expect(report.verdict == .fails && !report.advice.usesHTTPOnly)
         #expect(
             report.sentence
-                == "The server answers, but has no Responses API at this address (it may speak Chat Completions only).")
+                == "The server answers, but does not have the API at this address (many have Chat Completions only).")
         #expect(report.causes.first?.evidence == ["a list of models, and status code 404 for the responses"])
     }
 

@@ -7,6 +7,7 @@ extension ChappieConfiguration {
     package var engine: ChappieTransportConfiguration {
         var engine = self.transport
         engine.baseURL = self.endpoint.baseURL
+        engine.dialect = self.endpoint.dialect
         engine.credential = self.endpoint.checked(self.credential ?? self.credentialByDefault)
         if !self.endpoint.supportsWebSocket { engine.policy = engine.policy.withoutWebSocket }
         engine.usesLanes = self.usesLanes && self.endpoint.supportsLanes
@@ -34,16 +35,6 @@ extension ChappieConfiguration {
         let own = Set(self.additionalFields.map { $0.name.lowercased() })
         let others = self.endpoint.additionalFields.filter { !own.contains($0.name.lowercased()) }
         return self.additionalFields + others.map { ($0.name, $0.value) }
-    }
-}
-
-extension ChappieStreamingTransportPolicy {
-    /// The policy that never uses a WebSocket, with the same recovery.
-    fileprivate var withoutWebSocket: Self {
-        var policy = Self.httpSSEOnly
-        policy.recovery = self.recovery
-        policy.carriesFinishedItems = self.carriesFinishedItems
-        return policy
     }
 }
 

@@ -3,7 +3,7 @@ import ChappieTransport
 import Foundation
 public import PlatformFoundation
 
-/// A server of the Responses API, and its capabilities.
+/// A server of models, and its capabilities.
 ///
 /// The presets contain what their operators document or what is commonly known; uncertain capabilities are left off, as
 /// their documentation notes. Every property can be changed:
@@ -13,8 +13,13 @@ public import PlatformFoundation
 /// endpoint.supportsWebSocket = true
 /// ```
 public struct ChappieEndpoint: Sendable, Equatable {
-    /// The base URL of the requests; `/responses` is appended to its path, and its query is kept.
+    /// The base URL of the requests; `/responses`, or the path of another dialect, is appended to its path, and its query
+    /// is kept.
     public var baseURL: URL
+    /// The language of the server.
+    ///
+    /// Default `.responses`. Most servers other than OpenAI's have `.chatCompletions`.
+    public var dialect = ChappieDialect.responses
     /// Indicates whether turns may use a WebSocket.
     ///
     /// Where false, they use HTTP/SSE whatever the policy.
@@ -84,6 +89,17 @@ public struct ChappieEndpoint: Sendable, Equatable {
     public static func other(_ baseURL: URL) -> Self {
         var endpoint = Self(baseURL)
         endpoint.requiresCredential = false
+        return endpoint
+    }
+
+    /// Returns an endpoint for any server of Chat Completions, such as Ollama, llama.cpp, vLLM or a gateway; a credential
+    /// is sent only if there is one.
+    ///
+    /// The base URL is the address before `/chat/completions`: Ollama's is `http://localhost:11434/v1`.
+    public static func chatCompletions(_ baseURL: URL) -> Self {
+        var endpoint = Self.other(baseURL)
+        endpoint.dialect = .chatCompletions
+        endpoint.supportsWebSocket = false
         return endpoint
     }
 

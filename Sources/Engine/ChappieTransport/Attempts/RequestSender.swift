@@ -56,7 +56,7 @@ final class RequestSender {
         self.outgoing = try OutgoingRequest(
             turn.request, usesLanes: engine.configuration.usesLanes,
             metadata: engine.configuration.sendsClientMetadata ? turn.identity.metadata : [:],
-            dialect: engine.configuration.dialect)
+            form: RequestForm(engine.configuration))
     }
 
     /// Creates the sender of a turn that may run.

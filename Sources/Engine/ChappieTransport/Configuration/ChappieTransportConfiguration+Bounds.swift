@@ -1,3 +1,4 @@
+import StreamSession
 import StreamTransport
 
 // The numbers of a configuration as the engine reads them. They are plain variables, so a caller can set any value; the
@@ -7,7 +8,7 @@ extension ChappieTransportConfiguration {
     /// The same configuration with every number in its range; a value outside becomes the nearest one inside.
     var bounded: Self {
         var copy = self
-        copy.policy = self.policy.bounded
+        copy.policy = self.dialect.hasWebSocket ? self.policy.bounded : self.policy.withoutWebSocket.bounded
         copy.rateLimitBackoff = self.rateLimitBackoff.bounded
         copy.circuitBreaker = self.circuitBreaker.bounded
         copy.maxHTTPRetries = max(0, self.maxHTTPRetries)
@@ -20,6 +21,16 @@ extension ChappieTransportConfiguration {
 }
 
 extension ChappieStreamingTransportPolicy {
+    /// The policy that never uses a WebSocket, with the same recovery.
+    package var withoutWebSocket: Self {
+        var policy = Self.httpSSEOnly
+        policy.recovery = self.recovery
+        policy.carriesFinishedItems = self.carriesFinishedItems
+        policy.divergence = self.divergence
+        policy.maxRestarts = self.maxRestarts
+        return policy
+    }
+
     fileprivate var bounded: Self {
         var copy = self
         copy.hedgeDelay = self.hedgeDelay?.bounded

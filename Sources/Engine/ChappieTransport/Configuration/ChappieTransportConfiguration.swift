@@ -1,5 +1,5 @@
 public import PlatformFoundation
-package import ResponseEvents
+public import ResponseEvents
 public import StreamSession
 import TransportSurface
 
@@ -28,10 +28,13 @@ public struct ChappieTransportConfiguration: Sendable {
         case rejected(ChappieCredential?)
     }
 
-    /// The base URL of the requests, such as `https://api.openai.com/v1`; `/responses` is appended.
+    /// The base URL of the requests, such as `https://api.openai.com/v1`; `/responses`, or the path of another dialect, is
+    /// appended.
     public var baseURL: URL
     /// The language of the server.
-    package var dialect = ChappieDialect.responses
+    ///
+    /// Default `.responses`. With `.chatCompletions` no WebSocket is tried, whatever the policy.
+    public var dialect = ChappieDialect.responses
     /// The source of the credential.
     ///
     /// Default: no credential is sent. A turn that is cancelled, or whose time is over, cancels the task that runs this

@@ -212,7 +212,7 @@ extension ErrorMeaning {
                 + "request may have been charged."
         case .some(300..<400):
             return "Redirects are not followed. If the server names its address, set the base URL to that, without "
-                + "/responses."
+                + "the path of the API, such as /responses."
         case 404, 405, 426: return "Check the address and the request."
         case 407:
             return "A proxy on the way demands a user name and a password: put them into the proxy's URL, or ask its "

@@ -5,12 +5,15 @@ import TransportSurface
 // The errors of turns that are not tried, and of those that the engine's shutdown ends.
 
 extension ChappieClientError {
-    /// Creates the failure for a request body that is not a JSON object.
+    /// Creates the failure for a request body that is not a JSON object, or that the dialect cannot express.
     init(invalidBody error: ResponseRequestBodyError, transport: ChappieTransportKind, of identity: RequestIdentity) {
-        self.init(
-            invalidRequest: error == .invalidInput
-                ? "the input is neither a text nor an array" : "the body is not a JSON object",
-            transport: transport, of: identity)
+        let fault =
+            switch error {
+            case .invalidInput: "the input is neither a text nor an array"
+            case .invalidBody: "the body is not a JSON object"
+            case .notInDialect(let part): "Chat Completions has no form for \(part)"
+            }
+        self.init(invalidRequest: fault, transport: transport, of: identity)
     }
 
     /// Creates the failure for a request that cannot be sent, with the problem.

@@ -53,6 +53,7 @@ struct TransportRequestBuilder {
 
     /// Returns the fault of a response's identifier that is to be a part of a request's address; nil without one.
     func fault(ofResponseID responseID: String) -> String? {
+        guard self.configuration.dialect.hasCursor else { return "responseID names what this dialect does not keep" }
         if let fault = TextRule.word(responseID) { return "responseID \(fault)" }
         return self.canResume(responseID) ? nil : "responseID cannot be a part of an address"
     }

@@ -94,6 +94,8 @@ package enum AttemptFailure: Error, Sendable, Equatable {
 
 /// An API that an endpoint speaks in place of the Responses API.
 package enum OtherAPI: String, Sendable, Equatable, CaseIterable {
+    /// OpenAI's Responses API.
+    case responses
     /// OpenAI's Chat Completions.
     case chatCompletions = "chat-completions"
     /// Anthropic's Messages.

@@ -180,8 +180,8 @@ extension FailureCode {
         // The other API belongs to the address, not to the request; HTTP may lead to a different one.
         case .otherAPI:
             FailureRow(
-                .definite, .validation, user: true, "This endpoint speaks \(.api) and not the Responses API",
-                "Use the base URL below which the server has /responses, or put a gateway that translates in front of it."
+                .definite, .validation, user: true, "This endpoint speaks \(.api) and not the API that was asked for",
+                "Set the dialect that it speaks (--dialect), or put a gateway that translates in front of it."
             )
         case .toolOutputAwaited:
             FailureRow(

@@ -198,6 +198,7 @@ extension OtherAPI {
     fileprivate var words: String {
         switch self {
         case .chatCompletions: "OpenAI's Chat Completions API"
+        case .responses: "OpenAI's Responses API"
         case .messages: "Anthropic's Messages API"
         }
     }

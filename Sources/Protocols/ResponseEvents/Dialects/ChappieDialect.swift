@@ -1,37 +1,45 @@
 // What distinguishes one API of models from another above the decoder. Immutable values.
 
-/// The language of a server's requests and events: the path, the names of fields, and what they allow a turn to do.
+/// The language of a server: the API in which requests are sent and answers are read.
 ///
-/// The engine knows no other name of a vendor's. A dialect states four facts: whether there is a cursor, what proves the
-/// end of a response, what names a call, and what may be done with a partial answer.
-package enum ChappieDialect: Sendable, Hashable {
-    /// OpenAI's Responses API.
-    ///
-    /// Events have numbers, and a response that is kept has a cursor: its rest is requested behind a number. An event
-    /// proves the end: `response.completed`, `response.incomplete`, `response.failed` or `error`. A call is named by its
-    /// `call_id`. Finished items of a partial answer can go back as input.
-    case responses
+/// A program's requests, and the engine's events, are those of the Responses API in each of them. In another language a
+/// request is written anew, and what that language has no form for is refused before anything is sent.
+///
+/// A minor version may add cases.
+public enum ChappieDialect: String, Sendable, Hashable, CaseIterable {
+    // A dialect states four facts, which decide what the engine may do:
+    //
+    //                           responses                     chatCompletions
+    // a cursor                  numbers of a kept response    none
+    // proves the end            an event of the response      finish_reason, then [DONE] or the body's end in order
+    // names a call              its call_id                   its index, and its id
+    // use of a partial answer   finished items go back        it is compared with the next answer
 
-    /// The path of a request for a response, below the base URL.
+    /// OpenAI's Responses API, over a WebSocket and over HTTP with server-sent events: `/responses`.
+    case responses
+    /// OpenAI's Chat Completions, which most servers of models have, over HTTP with server-sent events:
+    /// `/chat/completions`.
+    ///
+    /// It has no WebSocket and no cursor: a request whose answer broke is sent again, and the new answer is compared with
+    /// what was delivered. Calls of tools come when the answer is complete.
+    case chatCompletions = "chat"
+
+    /// The path of a request for an answer, below the base URL.
     package var path: String {
         switch self {
         case .responses: "/responses"
+        case .chatCompletions: "/chat/completions"
         }
     }
 
-    /// Indicates whether the rest of a kept response can be requested behind a number.
-    package var hasCursor: Bool {
-        switch self {
-        case .responses: true
-        }
-    }
+    /// Indicates whether answers may come over a WebSocket.
+    package var hasWebSocket: Bool { self == .responses }
+
+    /// Indicates whether the server can keep a response, whose rest is requested behind a number.
+    package var hasCursor: Bool { self == .responses }
 
     /// Indicates whether the finished items of a partial answer can go back to the server, which continues behind them.
-    package var continuesPartialAnswers: Bool {
-        switch self {
-        case .responses: true
-        }
-    }
+    package var continuesPartialAnswers: Bool { self == .responses }
 }
 
 /// The names of the header fields, in the spelling in which they are sent or, where they are only read, in lower case.

@@ -34,6 +34,9 @@ package enum JSONText {
         return output
     }
 
+    /// Returns a string as it stands between the quotes of JSON text.
+    static func content(of string: String) -> [UInt8] { Array(self.string(string).dropFirst().dropLast()) }
+
     private static let hexadecimal = Array("0123456789abcdef".utf8)
 }
 

@@ -6,6 +6,8 @@ package enum ResponseRequestBodyError: Error, Equatable, Sendable {
     case invalidBody(ResponseEventError)
     /// The input is neither a text nor an array.
     case invalidInput
+    /// The language of the server has no form for a part of the request, in words.
+    case notInDialect(String)
 }
 
 /// A request for a response: the caller's JSON object with a few members replaced.
@@ -14,6 +16,9 @@ package enum ResponseRequestBodyError: Error, Equatable, Sendable {
 /// same name the last one is used.
 package struct ResponseRequestBody: Equatable, Sendable {
     private var members: JSONObjectText
+
+    /// The members as they are.
+    var object: JSONObjectText { self.members }
 
     /// Reads a whole JSON object and applies the overrides.
     package init(json: [UInt8], overrides: Overrides = Overrides()) throws(ResponseRequestBodyError) {

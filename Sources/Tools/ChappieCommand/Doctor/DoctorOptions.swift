@@ -48,6 +48,7 @@ struct DoctorOptions {
             }
         if let path = arguments.text("ca-file") { configuration.tls.trust = .file(path: path) }
         if let proxy = arguments.text("proxy") { configuration.proxy = .url(proxy) }
+        configuration.dialect = try DialectOption.read(arguments, environment: environment)
         let quirks = WebSocketQuirks(arguments)
         configuration.webSocketPath = quirks.path ?? configuration.webSocketPath
         configuration.webSocketSubprotocol = quirks.subprotocol ?? configuration.webSocketSubprotocol

@@ -28,6 +28,7 @@ extension StreamCommand {
             .init("service-tier", "TIER", "the service tier, such as auto, flex or priority"),
             .init("web-search", "let the model search the web"),
             .init("request", "FILE", "a whole request body as JSON; the options above override its fields"),
+            DialectOption.option,
             .init("http-only", "never open a WebSocket"),
             WebSocketQuirks.pathOption,
             WebSocketQuirks.subprotocolOption,

@@ -53,7 +53,7 @@ struct StreamCommand {
         let proof: StreamFailure.Proof = account != nil ? .account : options.credential != nil ? .key : .none
         let status = await self.read(
             handle,
-            StreamReading(screen: screen, printer: self.printer(options), proof: proof),
+            StreamReading(screen: screen, printer: self.printer(options), proof: proof, dialect: options.dialect),
             patience)
         do {
             try reportFile?.finish(report: handle.report)

@@ -43,7 +43,9 @@ struct StreamFailure: Equatable {
     }
 
     /// Collects the facts of an error, from the error itself and from the report of the stream.
-    init(_ error: any Error, report: ChappieStreamReport, proof: Proof) {
+    init(
+        _ error: any Error, report: ChappieStreamReport, proof: Proof, dialect: ChappieDialect = .responses
+    ) {
         self.replaySafety = report.replaySafety
         self.attempts = report.attempts.count
         self.requestID = report.attempts.last?.requestID
@@ -55,7 +57,7 @@ struct StreamFailure: Equatable {
         self.safeDescription = facts.safeDescription
         guard let error = error as? ChappieClientError else { return }
         self.serverMessage = error.serverMessage
-        self.add(error, proof, report)
+        self.add(error, proof, dialect, report)
     }
 
     /// The beginnings of the tags of failures for which the path to the server may be at fault.
@@ -79,15 +81,15 @@ struct StreamFailure: Equatable {
     private static let onceWords =
         "If this server ends all its answers so, give --recovery never: it is then asked once."
 
-    /// The advice for an address at which the API may not be.
-    private static let addressWords = "Check the base URL (--base-url), to which /responses is appended"
-
-    private mutating func add(_ error: ChappieClientError, _ proof: Proof, _ report: ChappieStreamReport) {
+    private mutating func add(
+        _ error: ChappieClientError, _ proof: Proof, _ dialect: ChappieDialect, _ report: ChappieStreamReport
+    ) {
         switch error {
         case .reauthenticationRequired: self.safeDescription = proof.refusalWords
         case .httpError(let status, _) where error.doubtsAddress:
             let model = status == 404 && !error.isWebPage ? ", and the model (--model)" : ""
-            self.safeDescription = "\(error.failureReason ?? "") \(Self.addressWords)\(model)."
+            self.safeDescription =
+                "\(error.failureReason ?? "") Check the base URL (--base-url), to which \(dialect.path) is appended\(model)."
         case .transport(let failure):
             self.attempts = failure.attempts
             self.namesAttempts = failure.attempts > 0

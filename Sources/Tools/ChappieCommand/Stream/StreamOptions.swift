@@ -1,6 +1,7 @@
 // The arguments and environment of `chappie stream` as values of the client.
 import Chappie
 import ChappieSignIn
+import ChappieTransport
 import PlatformFoundation
 
 /// The request, the server, and the options of a stream.
@@ -44,6 +45,8 @@ struct StreamOptions {
     /// The time limit of the whole turn; nil without a limit.
     let timeLimit: Duration?
     private let settings: ChappieConfiguration
+    /// The language of the server.
+    let dialect: ChappieDialect
     private let quirks: WebSocketQuirks
 
     /// The error of a command line without a prompt.
@@ -78,6 +81,10 @@ struct StreamOptions {
         self.timeLimit = try arguments.budget("timeout")?.duration
         self.settings = try Self.settings(arguments)
         self.quirks = WebSocketQuirks(arguments)
+        self.dialect = try DialectOption.read(arguments, environment: environment)
+        if self.dialect != .responses, self.endpoint == .account {
+            throw UsageError("the server of an account speaks the Responses API: give --base-url with --dialect")
+        }
     }
 
     /// The address of a remote server; nil for others.
@@ -91,6 +98,7 @@ struct StreamOptions {
         let credential = self.credential
         var configuration = self.settings
         configuration.endpoint = .other(baseURL)
+        configuration.endpoint.dialect = self.dialect
         self.quirks.apply(to: &configuration.endpoint)
         // No proxy of the environment is used for the server in this process.
         if self.endpoint == .embedded, configuration.proxy == .environment { configuration.proxy = .none }
@@ -106,6 +114,7 @@ struct StreamOptions {
         self.quirks.apply(to: &configuration.endpoint)
         if let url = self.url {
             configuration.endpoint.baseURL = url
+            configuration.endpoint.dialect = self.dialect
             // Whether an account must be named is specific to the server; the standards do not define it.
             configuration.endpoint.requiresAccountID = false
         }

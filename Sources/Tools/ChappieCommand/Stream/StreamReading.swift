@@ -1,5 +1,6 @@
 // Reads a stream, prints its events, and returns its outcome.
 import Chappie
+import ChappieTransport
 
 /// One reading of one stream.
 ///
@@ -11,11 +12,14 @@ struct StreamReading {
     var printer: any StreamPrinter
     /// The proof of identity that was sent.
     let proof: StreamFailure.Proof
+    /// The language of the server.
+    let dialect: ChappieDialect
     private var isComplete = false
 
     /// Creates a reading that has not begun.
-    init(screen: StreamScreen, printer: any StreamPrinter, proof: StreamFailure.Proof) {
+    init(screen: StreamScreen, printer: any StreamPrinter, proof: StreamFailure.Proof, dialect: ChappieDialect) {
         self.proof = proof
+        self.dialect = dialect
         self.screen = screen
         self.printer = printer
     }
@@ -37,7 +41,7 @@ struct StreamReading {
             handle.cancel()
             return self.ended(error, handle.report)
         } catch {
-            var failure = StreamFailure(error, report: handle.report, proof: self.proof)
+            var failure = StreamFailure(error, report: handle.report, proof: self.proof, dialect: self.dialect)
             failure.serverMessage = handle.serverMessage ?? failure.serverMessage
             // A failure of this write could not be reported.
             try? self.screen.write(self.printer.printed(failure))
@@ -51,7 +55,7 @@ struct StreamReading {
         case .closed, .failed:
             return self.screen.console.report(error, command: StreamCommand.syntax.name)
         case .interrupted, .late:
-            let failure = StreamFailure(error, report: report, proof: self.proof)
+            let failure = StreamFailure(error, report: report, proof: self.proof, dialect: self.dialect)
             // Standard output may end in the middle of a text, to which no other text belongs.
             try? self.screen.write(PrintedText(errorOutput: self.printer.printed(failure).errorOutput))
             return failure.status

@@ -55,9 +55,9 @@ extension PathFinding {
         case .noResponses:
             Row(
                 .http, .everything,
-                "the server answers, but has no Responses API at this address (it may speak Chat Completions only)",
+                "the server answers, but does not have the API at this address (many have Chat Completions only)",
                 [
-                    "Use a server with a Responses API, or a newer version of this one.",
+                    "Set the dialect that it speaks: --dialect chat for Chat Completions, responses for the Responses API.",
                     "Check the path of the base URL: the API may be at another.",
                 ])
         case .notOffered:

@@ -296,8 +296,8 @@ private let codeRows: [Row] = [
     Row(.sequenceGap, "event.sequence-gap", .network, soon, .none, "Events of the response are missing", again),
     Row(
         .otherAPI, "event.other-api", .validation, .none, .user,
-        "This endpoint speaks OpenAI's Chat Completions API and not the Responses API",
-        "Use the base URL below which the server has /responses, or put a gateway that translates in front of it."
+        "This endpoint speaks OpenAI's Chat Completions API and not the API that was asked for",
+        "Set the dialect that it speaks (--dialect), or put a gateway that translates in front of it."
     ) { $0.detail = "chat-completions" },
     Row(
         .responseExpired, "resume.expired", .validation, .none, .user,

@@ -194,7 +194,7 @@ import Testing
         #expect(
             outcome.clientError?.recoverySuggestion
                 == "Redirects are not followed. If the server names its address, set the base URL to that, without "
-                + "/responses.")
+                + "the path of the API, such as /responses.")
     }
 
     /// RFC 9110 section 15.5.22: the server refuses the protocol, as with a status code that answers the upgrade.

@@ -193,6 +193,22 @@ private func configuration(_ words: String...) throws -> ChappieConfiguration {
         #expect(other.endpoint.webSocketPath == nil && other.endpoint.webSocketSubprotocol == nil)
     }
 
+    @Test func dialectIsTheEndpoints() throws {
+        #expect(try configuration("--no-compression").endpoint.dialect == .responses)
+        let made = try configuration("--dialect", "chat", "--base-url", "http://b/v1")
+        #expect(made.endpoint.dialect == .chatCompletions)
+        #expect(made.engine.dialect == .chatCompletions)
+        #expect(throws: UsageError("option --dialect needs one of responses, chat, not 'messages'")) {
+            try configuration("--dialect", "messages")
+        }
+        let address = ["CHAPPIE_BASE_URL": "http://b/v1"]
+        #expect(try options(["hi"], address.merging(["CHAPPIE_DIALECT": "chat"]) { $1 }).dialect == .chatCompletions)
+        #expect(throws: UsageError("CHAPPIE_DIALECT needs one of responses, chat, not 'x'")) {
+            try options(["hi"], address.merging(["CHAPPIE_DIALECT": "x"]) { $1 })
+        }
+        #expect(throws: UsageError.self) { try options(["hi", "--dialect", "chat"]) }
+    }
+
     @Test func httpOnlyTrustFileAndRawOptionsAreApplied() throws {
         let made = try configuration("--http-only", "--ca-file", "ca.pem", "--raw", "all")
         #expect(made.streamingTransportPolicy == .httpSSEOnly)

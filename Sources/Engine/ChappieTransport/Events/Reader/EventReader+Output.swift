@@ -141,7 +141,7 @@ extension EventReader {
 
     mutating func passOn(_ event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int) {
         let type = String(event.typeName)
-        guard
+        guard !self.isTranslated,
             case .deliver = self.machine.rawReceived(
                 type: type, outputIndex: event.kind.outputIndex, attempt: attempt)
         else { return }

@@ -32,18 +32,18 @@ struct OutgoingRequest {
     ///   - request: the caller's request.
     ///   - usesLanes: whether a WebSocket carries several responses.
     ///   - metadata: members for `client_metadata` of a WebSocket's message.
-    ///   - dialect: the language of the server.
+    ///   - form: the way in which the server takes requests.
     /// - Throws: an error when the body is not a JSON object.
     init(
         _ request: ChappieTransportRequest, usesLanes: Bool, metadata: [String: String],
-        dialect: ChappieDialect = .responses
+        form: RequestForm = RequestForm()
     ) throws(ResponseRequestBodyError) {
         self.lane = request.lane
         self.usesLanes = usesLanes
         self.fieldLines = request.fieldLines
         self.turnState = request.turnState
         self.original = try RequestBodies(
-            request, usesLanes: usesLanes, metadata: metadata, dialect: dialect)
+            request, usesLanes: usesLanes, metadata: metadata, form: form)
         self.bodies = self.original
     }
 

@@ -1,10 +1,33 @@
+import PlatformFoundation
 import ResponseEvents
+
+/// The way in which a server takes requests.
+struct RequestForm: Equatable {
+    /// The language of the server.
+    var dialect = ChappieDialect.responses
+    /// The member of Chat Completions for the largest number of tokens of the answer.
+    var limitName = "max_tokens"
+}
+
+extension RequestForm {
+    /// Takes the form from a configuration.
+    ///
+    /// OpenAI's reasoning models refuse `max_tokens`, and most other servers do not know `max_completion_tokens`.
+    init(_ configuration: ChappieTransportConfiguration) {
+        self.dialect = configuration.dialect
+        let host = configuration.baseURL.host(percentEncoded: false)?.lowercased() ?? ""
+        let isOpenAI = host == "api.openai.com" || host.hasSuffix(".openai.azure.com")
+        if isOpenAI { self.limitName = "max_completion_tokens" }
+    }
+}
 
 /// The request in both its forms, read once in a turn, and again when finished items are added.
 struct RequestBodies {
     /// The request itself.
     let body: ResponseRequestBody
     private let dialect: ChappieDialect
+    /// The body of a chat completion; nil in the Responses API.
+    private let chatBody: [UInt8]?
     /// The lane of a WebSocket that carries several responses; nil for the lane without a name.
     private let lane: String?
     private let isWarmUp: Bool
@@ -14,10 +37,10 @@ struct RequestBodies {
     /// The maximum size of a WebSocket message, in bytes: servers take 16 MiB at most, and close the connection beyond.
     static let messageByteCountLimit = 16_700_000
 
-    /// Reads a request; throws when its body is not a JSON object.
+    /// Reads a request; throws when its body is not a JSON object, or has no form in the dialect.
     init(
         _ request: ChappieTransportRequest, usesLanes: Bool, metadata: [String: String] = [:],
-        dialect: ChappieDialect = .responses
+        form: RequestForm = RequestForm()
     ) throws(ResponseRequestBodyError) {
         self.body = try ResponseRequestBody(
             json: request.body,
@@ -33,7 +56,12 @@ struct RequestBodies {
         self.lane = usesLanes ? request.lane : nil
         self.isWarmUp = request.isWarmUp
         self.metadata = metadata
-        self.dialect = dialect
+        self.dialect = form.dialect
+        self.chatBody =
+            switch form.dialect {
+            case .responses: nil
+            case .chatCompletions: try self.body.chatBody(limitName: form.limitName)
+            }
     }
 
     private init(_ body: ResponseRequestBody, like other: Self) {
@@ -42,6 +70,7 @@ struct RequestBodies {
         self.isWarmUp = other.isWarmUp
         self.metadata = other.metadata
         self.dialect = other.dialect
+        self.chatBody = other.chatBody
     }
 
     /// Returns the request with finished items behind its input; nil when it has no suitable input.
@@ -65,7 +94,7 @@ struct RequestBodies {
     }
 
     /// The body of a POST.
-    var http: [UInt8] { self.body.httpBody() }
+    var http: [UInt8] { self.chatBody ?? self.body.httpBody() }
 
     /// The lane of a WebSocket that the events of the response name.
     var streamID: [UInt8]? { self.lane.map { Array($0.utf8) } ?? self.body.streamID }

@@ -51,7 +51,7 @@ extension TurnDriver {
         }
     }
 
-    private func failed(
+    func failed(
         toDecode error: ResponseEventError, _ json: UnsafeRawBufferPointer, named type: UnsafeRawBufferPointer? = nil,
         attempt: Int
     ) {
@@ -170,7 +170,7 @@ extension TurnDriver {
         return now
     }
 
-    private func noteSignOfLife(isProgress: Bool, attempt: Int) {
+    func noteSignOfLife(isProgress: Bool, attempt: Int) {
         let now = self.reader.meter.time
         if self.attempts.current?.hasEvents == false {
             if let attempt = self.attempts.current { self.recorder.firstEvent(of: attempt, at: now.sinceZero) }

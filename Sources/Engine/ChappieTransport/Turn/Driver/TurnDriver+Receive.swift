@@ -37,6 +37,7 @@ extension TurnDriver {
             self.attempts.current?.closesByItself = true
             if self.shared.withLock({ $0.isCancelled }) { return self.stop() }
             self.endEventStream(at: end, attempt: number)
+            if case .complete = end { self.endChunks(attempt: number) }
             guard self.action == nil else { return }
             self.failed(self.attempts.current?.failure(at: end, &self.reader))
         }
@@ -194,6 +195,7 @@ extension TurnDriver {
             return unsafe self.received(error, json: event.data, attempt: attempt)
         }
         guard unsafe !event.data.isEmpty else { return }
+        if self.chunks != nil { return unsafe self.receivedChunk(event, attempt: attempt) }
         unsafe self.receivedEvent(event.data, named: event.type, attempt: attempt)
     }
 
@@ -216,7 +218,7 @@ extension TurnDriver {
         // An event that is too large has been reported with its bytes.
         unsafe try? PaddedBytes(Array("\n\n".utf8)).withBytes { blankLines in
             unsafe try parser.parse(UnsafeRawBufferPointer(blankLines)) { item in
-                guard case .event(let event) = unsafe item, unsafe self.reader.isTerminal(event) else { return }
+                guard case .event(let event) = unsafe item, unsafe self.isTerminal(event) else { return }
                 unsafe self.received(event, attempt: number)
             }
         }

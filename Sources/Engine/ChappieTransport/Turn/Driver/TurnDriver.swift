@@ -1,3 +1,4 @@
+import ResponseEvents
 import ServerSentEvents
 import StreamSession
 import StreamTransport
@@ -36,6 +37,8 @@ import TransportSurface
     /// Opens connections and sends the request; nil before the turn has begun.
     private(set) var sender: RequestSender?
     var parser: EventStreamParser
+    /// Translates the chunks of the attempt; nil where the server speaks the Responses API.
+    @safe @exclusivity(unchecked) var chunks: ChatCompletionsDecoder?
 
     init(engine: Engine, request: ChappieTransportRequest) {
         let configuration = engine.configuration

@@ -1,0 +1,158 @@
+// A request for a response as the body of a chat completion. Pure.
+
+extension ResponseRequestBody {
+    /// Returns the body that asks for a chat completion, as an event stream.
+    ///
+    /// A body that has `messages` is one already: its members are left as they are. Left out, because the answer does
+    /// not depend on it: items of reasoning in the input, the wish for encrypted reasoning or for a summary of it, the
+    /// default values of `store`, `truncation` and `background`, `client_metadata`, and `tool_choice` and
+    /// `parallel_tool_calls` without tools.
+    /// - Parameter limitName: the member for the largest number of tokens of the answer.
+    /// - Returns: the body as JSON text.
+    /// - Throws: `notInDialect` for a member, an item, a part or a tool that Chat Completions cannot express.
+    package func chatBody(limitName: String) throws(ResponseRequestBodyError) -> [UInt8] {
+        var body = JSONObjectText()
+        var messages: [[UInt8]]?
+        for member in self.object.members where !member.json.elementsEqual("null".utf8) {
+            switch member.name {
+            case "input", "instructions": if messages == nil { messages = try self.chatMessages() }
+            case "max_output_tokens": body[limitName] = member.json
+            case "reasoning": try body.takeReasoning(member.json)
+            case "text": try body.takeText(member.json)
+            case "tools": try body.takeTools(member.json)
+            case "tool_choice": body["tool_choice"] = try Self.toolChoice(member.json)
+            case "n" where !member.json.elementsEqual("1".utf8): throw .notInDialect("more than one choice (n)")
+            case "include": try Self.checkInclude(member.json)
+            default:
+                if Self.leavesOut(member) { continue }
+                if Self.membersWithoutForm.contains(member.name) { throw .notInDialect(member.name) }
+                body[member.name] = member.json
+            }
+        }
+        if let messages {
+            guard body["messages"] == nil else { throw .notInDialect("input beside messages") }
+            body["messages"] = JSONArrayText.json(messages.map { $0[...] })[...]
+        }
+        if body["tools"] == nil {
+            body["tool_choice"] = nil
+            body["parallel_tool_calls"] = nil
+        }
+        body["stream"] = Array("true".utf8)[...]
+        // A null leaves the member out, for a server that refuses it.
+        if self.object["stream_options"] == nil {
+            body["stream_options"] = Array(#"{"include_usage":true}"#.utf8)[...]
+        }
+        return body.json
+    }
+
+    /// Members that refer to what a server keeps, or that change an answer in a way for which there is no form.
+    private static let membersWithoutForm: Set<String> = [
+        "background", "context_management", "conversation", "max_tool_calls", "previous_response_id", "prompt",
+        "truncation",
+    ]
+
+    private static func leavesOut(_ member: JSONObjectText.Member) -> Bool {
+        let isFalse = member.json.elementsEqual("false".utf8)
+        return switch member.name {
+        // They concern the connection, or one transmission.
+        case "type", "generate", "stream_id", "stream", "client_metadata": true
+        case "store", "background": isFalse
+        case "truncation": member.json.elementsEqual(#""disabled""#.utf8)
+        default: false
+        }
+    }
+
+    private static func checkInclude(_ json: ArraySlice<UInt8>) throws(ResponseRequestBodyError) {
+        let wishes = JSONArrayText(json)?.elements ?? []
+        let encrypted = Array(#""reasoning.encrypted_content""#.utf8)
+        for wish in wishes where !wish.json.elementsEqual(encrypted) {
+            throw .notInDialect("include: \(String(decoding: wish.json.prefix(64), as: UTF8.self))")
+        }
+    }
+
+    // MARK: Messages
+
+    private func chatMessages() throws(ResponseRequestBodyError) -> [[UInt8]] {
+        var messages = ChatMessages()
+        if let text = self.object["instructions"], !text.elementsEqual("null".utf8) {
+            guard text.first == UInt8(ascii: "\"") else { throw .notInDialect("instructions that are no text") }
+            messages.append(role: "system", content: text)
+        }
+        guard let items = self.inputItems else { throw .invalidInput }
+        for item in items where !item.elementsEqual("null".utf8) { try messages.append(item) }
+        return messages.finished()
+    }
+
+    // MARK: Tools
+
+    private static func toolChoice(_ json: ArraySlice<UInt8>) throws(ResponseRequestBodyError) -> ArraySlice<UInt8> {
+        guard let choice = try? JSONObjectText(Array(json)) else { return json }
+        // A choice in the form of the other API, which a program has written.
+        if choice["function"] != nil { return json }
+        guard choice.string("type") == "function", let name = choice["name"] else {
+            throw .notInDialect("tool_choice of type \(choice.string("type") ?? "none")")
+        }
+        return (Array(#"{"type":"function","function":{"name":"#.utf8) + name + Array("}}".utf8))[...]
+    }
+}
+
+extension JSONObjectText {
+    fileprivate mutating func takeReasoning(_ json: ArraySlice<UInt8>) throws(ResponseRequestBodyError) {
+        guard let reasoning = try? JSONObjectText(Array(json)) else {
+            throw .notInDialect("reasoning that is no object")
+        }
+        for member in reasoning.members where !member.json.elementsEqual("null".utf8) {
+            switch member.name {
+            case "effort": self["reasoning_effort"] = member.json
+            // A server that shows its reasoning does so unasked.
+            case "summary", "generate_summary": continue
+            default: throw .notInDialect("reasoning.\(member.name)")
+            }
+        }
+    }
+
+    fileprivate mutating func takeText(_ json: ArraySlice<UInt8>) throws(ResponseRequestBodyError) {
+        guard let text = try? JSONObjectText(Array(json)) else { throw .notInDialect("text that is no object") }
+        for member in text.members where !member.json.elementsEqual("null".utf8) {
+            switch member.name {
+            case "format": self["response_format"] = try Self.responseFormat(member.json)
+            case "verbosity": self["verbosity"] = member.json
+            default: throw .notInDialect("text.\(member.name)")
+            }
+        }
+    }
+
+    /// Returns the form of a format; nil for plain text, which is the default.
+    private static func responseFormat(
+        _ json: ArraySlice<UInt8>
+    ) throws(ResponseRequestBodyError) -> ArraySlice<UInt8>? {
+        guard var format = try? JSONObjectText(Array(json)) else {
+            throw .notInDialect("text.format that is no object")
+        }
+        switch format.string("type") {
+        case "text": return nil
+        case "json_schema" where format["json_schema"] == nil:
+            format["type"] = nil
+            return (Array(#"{"type":"json_schema","json_schema":"#.utf8) + format.json + Array("}".utf8))[...]
+        case "json_schema", "json_object": return json
+        case let type: throw .notInDialect("text.format of type \(type ?? "none")")
+        }
+    }
+
+    fileprivate mutating func takeTools(_ json: ArraySlice<UInt8>) throws(ResponseRequestBodyError) {
+        guard let tools = JSONArrayText(json) else { throw .notInDialect("tools that are no array") }
+        var functions: [ArraySlice<UInt8>] = []
+        for tool in tools.elements {
+            guard tool.type == "function", var function = try? JSONObjectText(Array(tool.json)) else {
+                throw .notInDialect("a tool of type \(tool.type ?? "none")")
+            }
+            if function["function"] != nil {
+                functions.append(tool.json)
+                continue
+            }
+            function["type"] = nil
+            functions.append((Array(#"{"type":"function","function":"#.utf8) + function.json + Array("}".utf8))[...])
+        }
+        if !functions.isEmpty { self["tools"] = JSONArrayText.json(functions)[...] }
+    }
+}

@@ -1,0 +1,457 @@
+// Decodes the chunks of a chat completion to events of the Responses API. Owned by the driver of a turn, one for each
+// attempt.
+
+import CSimdjson
+import HTTPProtocol
+
+/// Decodes the chunks of one chat completion to the events with which the Responses API would say the same.
+///
+/// A chunk says less than an event: it does not number items, and never that a call is finished. Items get their
+/// positions in the order in which they appear, and all of them end at the end of the answer. So a call is finished only
+/// in a complete answer: `finish_reason` has come, `end()` was called, and the arguments are whole.
+///
+/// Text is passed on as it was written, with its escapes. Only the choice with the index 0 is read. It is a class so that
+/// a turn in another language has no more than a reference to none.
+package final class ChatCompletionsDecoder {
+    /// The meaning of one event's data.
+    package enum Reading {
+        /// A chunk, with the events that it stands for; `isSurfaced` says that output is among them.
+        case chunk(TranslatedEvents, isSurfaced: Bool)
+        /// `[DONE]`, with the events of the end; none before a `finish_reason`.
+        case end(TranslatedEvents)
+        /// An event of the Responses API.
+        case otherAPI
+        /// Anything else, such as an error.
+        case other
+    }
+
+    /// The largest chunk: its values are listed in memory that may be a few times as large.
+    package static let maximumByteCount = 16 << 20
+
+    /// The text of an item that grows, as the content of a JSON string.
+    private struct Text {
+        let outputIndex: Int
+        var content: [UInt8] = []
+    }
+
+    private struct Call {
+        var outputIndex: Int?
+        var id: [UInt8]
+        var name: [UInt8]
+        var arguments: [UInt8] = []
+    }
+
+    private let scanner = JSONScanner()
+    private let byteCountLimit: Int
+    private var keptByteCount = 0
+    private var events = TranslatedEvents()
+    private var hasBegun = false
+    private var itemCount = 0
+    private var id: [UInt8] = []
+    private var model: [UInt8] = []
+    private var serviceTier: [UInt8] = []
+    private var reasoningIndex: Int?
+    private var hasPlainReasoning = false
+    private var message: Text?
+    private var refusal: [UInt8] = []
+    private var calls: [Call] = []
+    private var callsByIndex: [Int: Int] = [:]
+    private var callsByID: [[UInt8]: Int] = [:]
+    private var usage: [UInt8]?
+    private var finishReason: String?
+    private var isOver = false
+
+    /// Creates a decoder that keeps at most `byteCountLimit` bytes of an answer, and refuses larger ones.
+    package init(byteCountLimit: Int = 64 << 20) { self.byteCountLimit = byteCountLimit }
+
+    /// Reads the data of one event, behind which 64 bytes are readable.
+    package func read(_ data: UnsafeRawBufferPointer) throws(ResponseEventError) -> Reading {
+        if Self.isEndMark(data) { return .end(self.end()) }
+        guard data.count <= Self.maximumByteCount else { throw .tooLarge }
+        let nodes: UnsafeBufferPointer<csj_node>
+        do throws(ResponseEventError) {
+            nodes = try self.scanner.nodes(of: data.assumingMemoryBound(to: UInt8.self), depth: Self.depth)
+        } catch {
+            if error == .notJSON || error == .notObject { return .other }
+            throw error
+        }
+        let root = ChunkMembers(nodes, of: 0)
+        guard root.isChunk else { return Self.isOfResponses(root, nodes) ? .otherAPI : .other }
+        if root.hasError, case .error? = UntypedEvent(data) { return .other }
+        guard !self.isOver else { return .chunk(TranslatedEvents(), isSurfaced: false) }
+        self.begin(root, nodes)
+        let isSurfaced = try root.choices.map { choices throws(ResponseEventError) in
+            try self.read(choices: choices, nodes)
+        }
+        return .chunk(self.takeEvents(), isSurfaced: isSurfaced ?? false)
+    }
+
+    /// Returns whether data, behind which 64 bytes are readable, is a chunk with a reason to end, or the mark of the end.
+    package func isTerminal(_ data: UnsafeRawBufferPointer) -> Bool {
+        if Self.isEndMark(data) { return true }
+        guard data.count <= Self.maximumByteCount,
+            let nodes = try? self.scanner.nodes(of: data.assumingMemoryBound(to: UInt8.self), depth: Self.depth),
+            let choices = ChunkMembers(nodes, of: 0).choices
+        else { return false }
+        return nodes.children(of: choices).contains { choice in
+            nodes.isFirstChoice(choice) && nodes.text(of: "finish_reason", in: choice) != nil
+        }
+    }
+
+    /// Returns the events that end the answer; none before a `finish_reason`, and none the second time.
+    package func end() -> TranslatedEvents {
+        guard let reason = self.finishReason, !self.isOver else { return TranslatedEvents() }
+        self.isOver = true
+        switch Ending(reason) {
+        case .complete where self.calls.contains { !Self.isWhole($0.arguments) }:
+            // The server says that the answer is complete; no tool may run with a part of its arguments.
+            self.appendEnd("incomplete", #""incomplete_details":{"reason":"cut_arguments"}"#)
+        case .complete:
+            self.finishItems()
+            self.appendEnd("completed")
+        case .incomplete(let cause):
+            self.appendEnd("incomplete", #""incomplete_details":{"reason":"\#(cause)"}"#)
+        case .failed:
+            let words = Array("The server ended the answer with finish_reason ".utf8) + JSONText.content(of: reason)
+            self.appendEnd(
+                "failed",
+                #""error":{"code":"server_error","message":"\#(String(decoding: words, as: UTF8.self))"}"#)
+        }
+        return self.takeEvents()
+    }
+
+    /// The depth of the deepest text: `choices[].delta.content[].thinking[].text`.
+    private static let depth = 8
+
+    /// Servers write the mark with white space around it.
+    private static func isEndMark(_ data: UnsafeRawBufferPointer) -> Bool {
+        let mark = "[DONE]".utf8
+        guard data.count >= mark.count, data.count <= 64 else { return false }
+        let isSpace: (UInt8) -> Bool = { " \t\r\n".utf8.contains($0) }
+        let text = Array(data.drop(while: isSpace))
+        return text.starts(with: mark) && text.dropFirst(mark.count).allSatisfy(isSpace)
+    }
+
+    private static func isOfResponses(_ root: ChunkMembers, _ nodes: UnsafeBufferPointer<csj_node>) -> Bool {
+        root.type.map { nodes[$0].content.starts(with: "response.".utf8) } ?? false
+    }
+
+    private func takeEvents() -> TranslatedEvents {
+        defer { self.events = TranslatedEvents() }
+        return self.events
+    }
+}
+
+// MARK: Chunks
+
+extension ChatCompletionsDecoder {
+    /// Takes what a chunk says about the whole answer; the first one begins it.
+    private func begin(_ root: ChunkMembers, _ nodes: UnsafeBufferPointer<csj_node>) {
+        if self.id.isEmpty, let id = root.id { self.id = Array(nodes[id].content) }
+        if self.model.isEmpty, let model = root.model { self.model = Array(nodes[model].content) }
+        if let tier = root.serviceTier, !nodes[tier].content.isEmpty { self.serviceTier = Array(nodes[tier].content) }
+        self.take(usage: root.usage, nodes)
+        self.take(usage: root.groq.flatMap { nodes.member("usage", of: $0) }, nodes)
+        guard !self.hasBegun else { return }
+        self.hasBegun = true
+        let name = self.id.isEmpty ? [] : Array(#""id":""#.utf8) + self.id + Array("\"".utf8)
+        self.events.append("response.created", members: Array(#""response":{"#.utf8) + name + Array("}".utf8))
+    }
+
+    /// The newest counts are those of the whole answer.
+    private func take(usage place: Int?, _ nodes: UnsafeBufferPointer<csj_node>) {
+        guard let place, nodes[place].kind == csj_kind_object,
+            nodes[place].json.count <= JSONDocumentValue.maximumByteCount
+        else { return }
+        self.usage = Array(nodes[place].content)
+    }
+
+    /// Reads the first choice; returns whether it has output.
+    private func read(
+        choices: Int, _ nodes: UnsafeBufferPointer<csj_node>
+    ) throws(ResponseEventError) -> Bool {
+        var isSurfaced = false
+        for choice in nodes.children(of: choices) where nodes.isFirstChoice(choice) {
+            self.take(usage: nodes.member("usage", of: choice), nodes)
+            if let delta = nodes.member("delta", of: choice), nodes[delta].kind == csj_kind_object {
+                if try self.read(delta: delta, nodes) { isSurfaced = true }
+            }
+            if let reason = nodes.text(of: "finish_reason", in: choice) {
+                self.finishReason = String(unescaping: nodes[reason].json).word
+            }
+        }
+        return isSurfaced
+    }
+
+    private func read(
+        delta: Int, _ nodes: UnsafeBufferPointer<csj_node>
+    ) throws(ResponseEventError) -> Bool {
+        let before = self.events.outputCount
+        try self.readReasoning(of: delta, nodes)
+        if let content = nodes.member("content", of: delta) {
+            if nodes[content].kind == csj_kind_string {
+                try self.write(text: nodes[content].content)
+            } else if nodes[content].kind == csj_kind_array {
+                for part in nodes.children(of: content) { try self.read(part: part, nodes) }
+            }
+        }
+        if let refusal = nodes.text(of: "refusal", in: delta) { try self.write(refusal: nodes[refusal].content) }
+        if let calls = nodes.member("tool_calls", of: delta), nodes[calls].kind == csj_kind_array {
+            for call in nodes.children(of: calls) where nodes[call].kind == csj_kind_object {
+                try self.read(call: call, function: nodes.member("function", of: call), nodes)
+            }
+        }
+        // The form before tools, with one call.
+        if let function = nodes.member("function_call", of: delta), nodes[function].kind == csj_kind_object {
+            try self.read(call: nil, function: function, nodes)
+        }
+        return self.events.outputCount > before
+    }
+
+    /// Reads the reasoning, which servers write under one of several names; where there are two, they say the same.
+    private func readReasoning(
+        of delta: Int, _ nodes: UnsafeBufferPointer<csj_node>
+    ) throws(ResponseEventError) {
+        let plain = nodes.text(of: "reasoning_content", in: delta) ?? nodes.text(of: "reasoning", in: delta)
+        if let plain {
+            self.hasPlainReasoning = true
+            return try self.write(reasoning: nodes[plain].content)
+        }
+        guard !self.hasPlainReasoning, let details = nodes.member("reasoning_details", of: delta),
+            nodes[details].kind == csj_kind_array
+        else { return }
+        for detail in nodes.children(of: details) where nodes[detail].kind == csj_kind_object {
+            guard let text = nodes.text(of: "text", in: detail) ?? nodes.text(of: "summary", in: detail) else {
+                continue
+            }
+            try self.write(reasoning: nodes[text].content)
+        }
+    }
+
+    /// Reads a part of a content that is an array: text, or reasoning, which may be an array of texts itself.
+    private func read(
+        part: Int, _ nodes: UnsafeBufferPointer<csj_node>
+    ) throws(ResponseEventError) {
+        guard nodes[part].kind == csj_kind_object, let type = nodes.text(of: "type", in: part) else { return }
+        let kind = nodes[type].content
+        if kind.elementsEqual("text".utf8) {
+            if let text = nodes.text(of: "text", in: part) { try self.write(text: nodes[text].content) }
+        } else if kind.elementsEqual("thinking".utf8) || kind.elementsEqual("reasoning".utf8) {
+            let names = ["thinking", "summary", "text"]
+            guard let thought = names.lazy.compactMap({ nodes.member($0, of: part) }).first else { return }
+            if nodes[thought].kind == csj_kind_string { try self.write(reasoning: nodes[thought].content) }
+            guard nodes[thought].kind == csj_kind_array else { return }
+            for piece in nodes.children(of: thought) {
+                if let text = nodes.text(of: "text", in: piece) { try self.write(reasoning: nodes[text].content) }
+            }
+        }
+    }
+}
+
+// MARK: Output
+
+extension ChatCompletionsDecoder {
+    private func write(reasoning text: UnsafeBufferPointer<UInt8>) throws(ResponseEventError) {
+        guard !text.isEmpty else { return }
+        let index: Int
+        if let known = self.reasoningIndex {
+            index = known
+        } else {
+            index = try self.addItem(#"{"type":"reasoning","summary":[]}"#)
+            self.reasoningIndex = index
+        }
+        self.events.append(delta: text, "response.reasoning_text.delta", outputIndex: index)
+    }
+
+    private func write(text: UnsafeBufferPointer<UInt8>) throws(ResponseEventError) {
+        guard !text.isEmpty else { return }
+        try self.keep(text.count)
+        let index = try self.beginMessage()
+        self.message?.content += text
+        self.events.append(delta: text, "response.output_text.delta", outputIndex: index)
+    }
+
+    private func write(refusal text: UnsafeBufferPointer<UInt8>) throws(ResponseEventError) {
+        guard !text.isEmpty else { return }
+        try self.keep(text.count)
+        let index = try self.beginMessage()
+        self.refusal += text
+        self.events.append(delta: text, "response.refusal.delta", outputIndex: index)
+    }
+
+    private func beginMessage() throws(ResponseEventError) -> Int {
+        if let message = self.message { return message.outputIndex }
+        let index = try self.addItem(#"{"type":"message","role":"assistant","content":[]}"#)
+        self.message = Text(outputIndex: index)
+        return index
+    }
+
+    /// Counts text that is kept until the end.
+    private func keep(_ byteCount: Int) throws(ResponseEventError) {
+        self.keptByteCount += byteCount
+        guard self.keptByteCount <= self.byteCountLimit else { throw .tooLarge }
+    }
+
+    private func addItem(_ item: String) throws(ResponseEventError) -> Int {
+        guard self.itemCount < ResponseSummary.maximumOutputCount else { throw .tooLarge }
+        defer { self.itemCount += 1 }
+        self.events.append("response.output_item.added", outputIndex: self.itemCount, item: Array(item.utf8))
+        return self.itemCount
+    }
+
+    // MARK: Calls
+
+    /// Reads a piece of a call.
+    ///
+    /// It belongs to the call with its index, or else with its identifier, or else to the newest one. Another identifier
+    /// and a name under a known index begin a new call: some servers give all their calls one index.
+    private func read(
+        call piece: Int?, function: Int?, _ nodes: UnsafeBufferPointer<csj_node>
+    ) throws(ResponseEventError) {
+        let index = piece.flatMap { nodes.member("index", of: $0) }.flatMap { nodes.integer(at: $0) }
+        let id = piece.flatMap { nodes.text(of: "id", in: $0) }.map { Array(nodes[$0].content) }
+        let name = function.flatMap { nodes.text(of: "name", in: $0) }.map { Array(nodes[$0].content) }
+        var place = index.map { self.callsByIndex[$0] } ?? id.map { self.callsByID[$0] } ?? self.calls.indices.last
+        if let known = place, let id, name != nil, !self.calls[known].id.isEmpty, self.calls[known].id != id {
+            place = nil
+        }
+        if place == nil {
+            guard self.calls.count < ResponseSummary.maximumOutputCount else { throw .tooLarge }
+            place = self.calls.count
+            self.calls.append(Call(id: [], name: []))
+        }
+        guard let place else { return }
+        if let index { self.callsByIndex[index] = place }
+        if let id {
+            self.callsByID[id] = place
+            if self.calls[place].id.isEmpty { self.calls[place].id = id }
+        }
+        if let name, self.calls[place].name.isEmpty { self.calls[place].name = name }
+        let arguments = function.flatMap { nodes.member("arguments", of: $0) }.map { nodes.textOrJSON(at: $0) }
+        try self.write(arguments: arguments ?? [], of: place)
+    }
+
+    /// Appends arguments to a call, which is announced once its name is known.
+    private func write(arguments: [UInt8], of place: Int) throws(ResponseEventError) {
+        try self.keep(arguments.count)
+        self.calls[place].arguments += arguments
+        guard let outputIndex = self.calls[place].outputIndex else {
+            guard !self.calls[place].name.isEmpty else { return }
+            let item = self.item(of: place, arguments: [])
+            let outputIndex = try self.addItem(String(decoding: item, as: UTF8.self))
+            self.calls[place].outputIndex = outputIndex
+            return self.append(arguments: self.calls[place].arguments, at: outputIndex)
+        }
+        self.append(arguments: arguments, at: outputIndex)
+    }
+
+    private func append(arguments: [UInt8], at outputIndex: Int) {
+        guard !arguments.isEmpty else { return }
+        arguments.withUnsafeBufferPointer {
+            self.events.append(delta: $0, "response.function_call_arguments.delta", outputIndex: outputIndex)
+        }
+    }
+
+    /// Returns a call as an item; one without an identifier gets one that is its own within the conversation.
+    private func item(of place: Int, arguments: [UInt8]) -> [UInt8] {
+        let call = self.calls[place]
+        let id = call.id.isEmpty ? Array("call_\(place)_".utf8) + self.id : call.id
+        var item = Array(#"{"type":"function_call","call_id":""#.utf8) + id
+        item += Array(#"","name":""#.utf8) + call.name
+        item += Array(#"","arguments":""#.utf8) + arguments + Array("\"}".utf8)
+        return item
+    }
+
+    /// Returns whether arguments, as the content of a JSON string, are not cut; a tool judges what else they are.
+    private static func isWhole(_ arguments: [UInt8]) -> Bool {
+        let text = arguments.withUnsafeBufferPointer {
+            String(unescaping: csj_text(bytes: $0.baseAddress, count: $0.count))
+        }
+        return JSONObjectFault(Array(text.utf8))?.kind != .truncated
+    }
+}
+
+// MARK: The end
+
+extension ChatCompletionsDecoder {
+    /// What a reason to end means.
+    private enum Ending {
+        case complete
+        case incomplete(String)
+        case failed
+
+        /// Unknown reasons are those of a complete answer: servers have many words for it.
+        init(_ reason: String) {
+            switch reason {
+            // The second is Mistral's, the third Z.ai's; the others are those of models behind gateways.
+            case "length", "model_length", "model_context_window_exceeded", "max_tokens", "max_output_tokens":
+                self = .incomplete("max_output_tokens")
+            case "content_filter", "sensitive": self = .incomplete("content_filter")
+            // OpenRouter's, DeepSeek's and Z.ai's words for a server that could not go on.
+            case "error", "insufficient_system_resource", "network_error": self = .failed
+            default: self = .complete
+            }
+        }
+    }
+
+    /// Ends the message and the calls, in the order of their positions.
+    private func finishItems() {
+        var items: [(outputIndex: Int, json: [UInt8])] = []
+        if let message = self.message {
+            var parts: [[UInt8]] = []
+            if !message.content.isEmpty {
+                parts.append(Array(#"{"type":"output_text","text":""#.utf8) + message.content + Array("\"}".utf8))
+            }
+            if !self.refusal.isEmpty {
+                parts.append(Array(#"{"type":"refusal","refusal":""#.utf8) + self.refusal + Array("\"}".utf8))
+            }
+            let content = JSONArrayText.json(parts.map { $0[...] })
+            items.append(
+                (
+                    message.outputIndex,
+                    Array(#"{"type":"message","role":"assistant","content":"#.utf8) + content + Array("}".utf8)
+                ))
+        }
+        for place in self.calls.indices {
+            // A call without a name calls nothing; it is not announced either.
+            guard let outputIndex = self.calls[place].outputIndex else { continue }
+            let written = self.calls[place].arguments
+            let arguments = written.isEmpty ? Array("{}".utf8) : written
+            items.append((outputIndex, self.item(of: place, arguments: arguments)))
+        }
+        for item in items.sorted(by: { $0.outputIndex < $1.outputIndex }) {
+            self.events.append("response.output_item.done", outputIndex: item.outputIndex, item: item.json)
+        }
+    }
+
+    private func appendEnd(_ status: String, _ details: String? = nil) {
+        var response = Array(#""response":{"status":"\#(status)""#.utf8)
+        for (name, text) in [("id", self.id), ("model", self.model), ("service_tier", self.serviceTier)]
+        where !text.isEmpty {
+            response += Array(",\"\(name)\":\"".utf8) + text + Array("\"".utf8)
+        }
+        if let details { response += Array(",\(details)".utf8) }
+        if let usage = self.usage.flatMap({ JSONDocumentValue(object: $0) }) {
+            response += Array(#","usage":{"#.utf8) + Self.counts(usage) + Array("}".utf8)
+        }
+        response.append(UInt8(ascii: "}"))
+        self.events.append("response.\(status)", members: response)
+    }
+
+    /// Returns the counts under the names of the Responses API.
+    private static func counts(_ usage: JSONDocumentValue) -> [UInt8] {
+        func member(_ name: String, _ count: Int?) -> String? { count.map { "\"\(name)\":\(max(0, $0))" } }
+        func details(_ name: String, _ inner: String?) -> String? { inner.map { "\"\(name)\":{\($0)}" } }
+        // The second name of cached tokens is DeepSeek's.
+        let cached = usage["prompt_tokens_details"]?["cached_tokens"] ?? usage["prompt_cache_hit_tokens"]
+        let reasoning = usage["completion_tokens_details"]?["reasoning_tokens"]
+        let members = [
+            member("input_tokens", usage["prompt_tokens"]?.integer),
+            details("input_tokens_details", member("cached_tokens", cached?.integer)),
+            member("output_tokens", usage["completion_tokens"]?.integer),
+            details("output_tokens_details", member("reasoning_tokens", reasoning?.integer)),
+            member("total_tokens", usage["total_tokens"]?.integer),
+        ]
+        return Array(members.compactMap { $0 }.joined(separator: ",").utf8)
+    }
+}

@@ -1,0 +1,178 @@
+// The input items of a request as the messages of a chat completion. Pure.
+
+/// The messages of a chat completion, made of input items one after the other.
+///
+/// The text and the calls of one answer are several items there and one message here, which the outputs follow.
+struct ChatMessages {
+    /// A message of the model that is not finished.
+    private struct Answer {
+        var content: ArraySlice<UInt8>?
+        var refusal: ArraySlice<UInt8>?
+        var calls: [ArraySlice<UInt8>] = []
+    }
+
+    private var messages: [[UInt8]] = []
+    private var answer: Answer?
+
+    /// Appends a message that is not the model's; `content` is JSON text.
+    mutating func append(role: String, content: ArraySlice<UInt8>) {
+        self.finishAnswer()
+        var message = JSONObjectText()
+        message["role"] = JSONText.string(role)[...]
+        message["content"] = content
+        self.messages.append(message.json)
+    }
+
+    /// Appends an input item.
+    mutating func append(_ json: [UInt8]) throws(ResponseRequestBodyError) {
+        guard let item = try? JSONObjectText(json) else { throw .notInDialect("an input item that is no object") }
+        switch item.string("type") ?? "message" {
+        case "message": try self.append(message: item)
+        case "function_call": self.append(call: item)
+        case "function_call_output": try self.append(output: item)
+        // The model's own thoughts are no part of what was said.
+        case "reasoning": return
+        case let type: throw .notInDialect("an input item of type \(type.word)")
+        }
+    }
+
+    /// Returns the messages.
+    consuming func finished() -> [[UInt8]] {
+        self.finishAnswer()
+        return self.messages
+    }
+
+    private mutating func append(message item: JSONObjectText) throws(ResponseRequestBodyError) {
+        let content = try item["content"].map { json throws(ResponseRequestBodyError) in try ChatContent(json) }
+        switch item.string("role") {
+        case "assistant":
+            // Text behind text is another answer.
+            if self.answer?.content != nil || self.answer?.refusal != nil { self.finishAnswer() }
+            var answer = self.answer ?? Answer()
+            answer.content = content?.joined
+            answer.refusal = content?.refusal
+            self.answer = answer
+        // Of the servers of this API only OpenAI's knows the role `developer`, and takes `system` for it.
+        case "system", "developer": self.append(role: "system", content: content?.joined ?? Self.empty)
+        case "user": self.append(role: "user", content: content?.json ?? Self.empty)
+        case let role: throw .notInDialect("a message of the role \(role?.word ?? "none")")
+        }
+    }
+
+    private mutating func append(call item: JSONObjectText) {
+        var function = JSONObjectText()
+        function["name"] = item["name"] ?? Self.empty
+        let arguments = item["arguments"]
+        function["arguments"] = arguments.flatMap { $0.elementsEqual(Self.empty) ? nil : $0 } ?? Self.noArguments
+        var call = JSONObjectText()
+        call["id"] = item["call_id"] ?? Self.empty
+        call["type"] = JSONText.string("function")[...]
+        call["function"] = function.json[...]
+        var answer = self.answer ?? Answer()
+        answer.calls.append(call.json[...])
+        self.answer = answer
+    }
+
+    private mutating func append(output item: JSONObjectText) throws(ResponseRequestBodyError) {
+        let content = try item["output"].map { json throws(ResponseRequestBodyError) in try ChatContent(json) }
+        self.finishAnswer()
+        var message = JSONObjectText()
+        message["role"] = JSONText.string("tool")[...]
+        message["tool_call_id"] = item["call_id"] ?? Self.empty
+        message["content"] = content?.joinedOrJSON ?? Self.empty
+        self.messages.append(message.json)
+    }
+
+    private mutating func finishAnswer() {
+        guard let answer = self.answer.take() else { return }
+        var message = JSONObjectText()
+        message["role"] = JSONText.string("assistant")[...]
+        let isEmpty = answer.refusal == nil && answer.calls.isEmpty
+        message["content"] = answer.content ?? (isEmpty ? Self.empty : Array("null".utf8)[...])
+        if let refusal = answer.refusal { message["refusal"] = refusal }
+        if !answer.calls.isEmpty { message["tool_calls"] = JSONArrayText.json(answer.calls)[...] }
+        self.messages.append(message.json)
+    }
+
+    private static let empty = Array("\"\"".utf8)[...]
+    private static let noArguments = Array(#""{}""#.utf8)[...]
+}
+
+/// The content of a message, or the output of a call, in the form of a chat completion.
+private struct ChatContent {
+    /// The content as JSON text: a text, or an array of parts.
+    let json: ArraySlice<UInt8>
+    /// The texts in one, with their quotes; nil without any.
+    let joined: ArraySlice<UInt8>?
+    /// The texts of the refusals in one; nil without any.
+    let refusal: ArraySlice<UInt8>?
+    /// Indicates whether there is nothing but text.
+    private let isText: Bool
+
+    /// The texts in one if there is nothing else, and else all parts: servers take a text everywhere.
+    var joinedOrJSON: ArraySlice<UInt8> { self.isText ? self.joined ?? self.json : self.json }
+
+    /// Reads a text, or an array of parts.
+    init(_ json: ArraySlice<UInt8>) throws(ResponseRequestBodyError) {
+        guard let parts = JSONArrayText(json) else {
+            guard json.first == UInt8(ascii: "\"") || json.elementsEqual("null".utf8) else {
+                throw .notInDialect("a content that is neither a text nor an array")
+            }
+            (self.json, self.joined, self.refusal, self.isText) = (json, json, nil, true)
+            return
+        }
+        var translated: [ArraySlice<UInt8>] = []
+        var texts: [ArraySlice<UInt8>] = []
+        var refusals: [ArraySlice<UInt8>] = []
+        for element in parts.elements {
+            guard let part = try? JSONObjectText(Array(element.json)) else {
+                throw .notInDialect("a part of a content that is no object")
+            }
+            switch element.type {
+            case "input_text", "output_text", "text": if let text = part["text"] { texts.append(text) }
+            case "refusal": if let text = part["refusal"] { refusals.append(text) }
+            default: break
+            }
+            if let part = try Self.part(part, type: element.type, written: element.json) { translated.append(part) }
+        }
+        self.isText = texts.count == translated.count
+        self.joined = Self.joined(texts)
+        self.refusal = Self.joined(refusals)
+        self.json = self.isText && texts.count == 1 ? texts[0] : JSONArrayText.json(translated)[...]
+    }
+
+    /// Returns a part in its form; nil for one that has another place.
+    private static func part(
+        _ part: JSONObjectText, type: String?, written: ArraySlice<UInt8>
+    ) throws(ResponseRequestBodyError) -> ArraySlice<UInt8>? {
+        var new = JSONObjectText()
+        switch type {
+        case "input_text", "output_text", "text":
+            new["type"] = JSONText.string("text")[...]
+            new["text"] = part["text"]
+        case "input_image":
+            guard let address = part["image_url"] else { throw .notInDialect("an image by file_id") }
+            var url = JSONObjectText()
+            url["url"] = address
+            if let detail = part["detail"] { url["detail"] = detail }
+            new["type"] = JSONText.string("image_url")[...]
+            new["image_url"] = url.json[...]
+        case "input_file":
+            var file = part
+            guard part["file_url"] == nil else { throw .notInDialect("a file by file_url") }
+            file["type"] = nil
+            new["type"] = JSONText.string("file")[...]
+            new["file"] = file.json[...]
+        case "refusal": return nil
+        // A part in the form of the other API, which a program has written, such as `input_audio`.
+        default: return written
+        }
+        return new.json[...]
+    }
+
+    /// Returns texts, each with its quotes, as one; nil for none.
+    private static func joined(_ texts: [ArraySlice<UInt8>]) -> ArraySlice<UInt8>? {
+        guard !texts.isEmpty else { return nil }
+        return ([UInt8(ascii: "\"")] + texts.flatMap { $0.dropFirst().dropLast() } + [UInt8(ascii: "\"")])[...]
+    }
+}

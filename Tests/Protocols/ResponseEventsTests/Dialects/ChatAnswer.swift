@@ -1,0 +1,95 @@
+// Plays chunks through the decoder, and adds up what it says in the Responses API.
+
+import Foundation
+import Testing
+
+@testable import ResponseEvents
+
+/// What a chat completion amounts to, as events of the Responses API.
+struct ChatAnswer: Equatable {
+    var text = ""
+    var reasoning = ""
+    var refusal = ""
+    /// The finished calls, each as `call_id name arguments`.
+    var calls: [String] = []
+    /// The types of the finished items, in order.
+    var items: [String] = []
+    /// The status of the response; nil before its end.
+    var status: String?
+    var reason: String?
+    var id: String?
+    var model: String?
+    var usage: [String: Int] = [:]
+    /// The number of lines that were no chunks.
+    var otherCount = 0
+
+    /// Plays the data of events; with `endsInOrder` the body ends in order behind them.
+    init(_ lines: [String], endsInOrder: Bool = false) throws {
+        let decoder = ChatCompletionsDecoder()
+        for line in lines {
+            switch try withPadded(Array(line.utf8), { try decoder.read($0) }) {
+            case .chunk(let events, let isSurfaced):
+                let before = self.text.utf8.count + self.reasoning.utf8.count + self.refusal.utf8.count
+                try self.add(events)
+                let after = self.text.utf8.count + self.reasoning.utf8.count + self.refusal.utf8.count
+                #expect((after > before) == isSurfaced)
+            case .end(let events): try self.add(events)
+            case .otherAPI, .other: self.otherCount += 1
+            }
+        }
+        if endsInOrder { try self.add(decoder.end()) }
+    }
+
+    private mutating func add(_ events: TranslatedEvents) throws {
+        var failure: (any Error)?
+        events.forEach { json in
+            do { try self.add(Data(json)) } catch { failure = error }
+        }
+        if let failure { throw failure }
+    }
+
+    private mutating func add(_ json: Data) throws {
+        // The engine's own decoder has to accept each event.
+        try withEvent(Array(json)) { _ in }
+        let event = try #require(try JSONSerialization.jsonObject(with: json) as? [String: Any])
+        let delta = event["delta"] as? String ?? ""
+        switch event["type"] as? String {
+        case "response.output_text.delta": self.text += delta
+        case "response.reasoning_text.delta": self.reasoning += delta
+        case "response.refusal.delta": self.refusal += delta
+        case "response.output_item.done":
+            let item = try #require(event["item"] as? [String: Any])
+            self.items.append(item["type"] as? String ?? "")
+            guard item["type"] as? String == "function_call" else { return }
+            self.calls.append(
+                ["call_id", "name", "arguments"].map { item[$0] as? String ?? "none" }.joined(separator: " "))
+        case "response.completed", "response.incomplete", "response.failed":
+            let response = try #require(event["response"] as? [String: Any])
+            #expect(self.status == nil)
+            self.status = response["status"] as? String
+            self.reason = (response["incomplete_details"] as? [String: Any])?["reason"] as? String
+            self.id = response["id"] as? String
+            self.model = response["model"] as? String
+            let usage = response["usage"] as? [String: Any] ?? [:]
+            self.usage = usage.compactMapValues { $0 as? Int }
+        default: return
+        }
+    }
+}
+
+/// Returns a chunk with a delta.
+func chunk(_ delta: String, finish: String? = nil, _ rest: String = "") -> String {
+    let reason = finish.map { "\"\($0)\"" } ?? "null"
+    let choice = #"{"index":0,"delta":\#(delta),"finish_reason":\#(reason)}"#
+    return #"{"id":"c1","object":"chat.completion.chunk","model":"m","choices":[\#(choice)]\#(rest)}"#
+}
+
+/// Returns a chunk with a piece of a call; a part that is nil is left out.
+func callChunk(_ index: String?, id: String? = nil, name: String? = nil, arguments: String? = nil) -> String {
+    let function = [name.map { #""name":\#($0)"# }, arguments.map { #""arguments":\#($0)"# }].compactMap { $0 }
+    let members = [
+        index.map { #""index":\#($0)"# }, id.map { #""id":\#($0)"# },
+        #""function":{\#(function.joined(separator: ","))}"#,
+    ].compactMap { $0 }
+    return chunk(#"{"tool_calls":[{\#(members.joined(separator: ","))}]}"#)
+}

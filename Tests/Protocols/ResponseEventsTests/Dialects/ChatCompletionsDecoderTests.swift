@@ -1,0 +1,354 @@
+import Foundation
+import Testing
+
+@testable import ResponseEvents
+
+/// The oddities of recorded servers, each in a few chunks.
+@Suite struct ChatCompletionsDecoderTests {
+    private static let done = "[DONE]"
+    private static let stop = chunk("{}", finish: "stop")
+    private static let calls = chunk("{}", finish: "tool_calls")
+
+    // MARK: Output
+
+    @Test func textIsThatOfTheDeltas() throws {
+        let answer = try ChatAnswer([
+            chunk(#"{"role":"assistant","content":""}"#), chunk(#"{"content":"Hé\n"}"#), chunk(#"{"content":null}"#),
+            chunk(#"{"content":"\ud83d\ude00 \"q\""}"#), Self.stop, Self.done,
+        ])
+        #expect(answer.text == "Hé\n😀 \"q\"")
+        #expect(answer.items == ["message"])
+        #expect(answer.status == "completed")
+        #expect(answer.id == "c1" && answer.model == "m")
+    }
+
+    @Test(arguments: [
+        #"{"reasoning_content":"ab"}"#, #"{"reasoning":"ab"}"#, #"{"reasoning":"ab","reasoning_content":"ab"}"#,
+        #"{"reasoning":"ab","reasoning_details":[{"type":"reasoning.text","text":"ab"}]}"#,
+        #"{"reasoning_details":[{"type":"reasoning.text","text":"a"},{"type":"reasoning.summary","summary":"b"}]}"#,
+        #"{"content":[{"type":"thinking","thinking":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}]}"#,
+        #"{"content":[{"type":"thinking","thinking":"ab"}]}"#, #"{"content":[{"type":"reasoning","text":"ab"}]}"#,
+        #"{"content":"","reasoning":"","reasoning_content":"ab"}"#,
+    ])
+    func reasoningHasManyNames(_ delta: String) throws {
+        let answer = try ChatAnswer([chunk(delta), chunk(#"{"content":"c"}"#), Self.stop, Self.done])
+        #expect(answer.reasoning == "ab")
+        #expect(answer.text == "c")
+        #expect(answer.status == "completed")
+    }
+
+    @Test func detailsRepeatReasoningThatWasReadUnderAnotherName() throws {
+        let details = #"{"reasoning_details":[{"type":"reasoning.text","text":"ab","signature":"s"}]}"#
+        let answer = try ChatAnswer([chunk(#"{"reasoning":"ab"}"#), chunk(details), Self.stop, Self.done])
+        #expect(answer.reasoning == "ab")
+    }
+
+    @Test func partsOfAContentAreTextAndWhatIsUnknown() throws {
+        let answer = try ChatAnswer([
+            chunk(#"{"content":[{"type":"text","text":"a"},{"type":"image","url":"x"},"b",{"type":"text"}]}"#),
+            chunk(#"{"content":7}"#), chunk(#"{"content":{"type":"text","text":"c"}}"#), Self.stop, Self.done,
+        ])
+        #expect(answer.text == "a")
+    }
+
+    @Test func refusalIsNoText() throws {
+        let answer = try ChatAnswer([
+            chunk(#"{"refusal":"I can"}"#), chunk(#"{"refusal":"not."}"#), Self.stop, Self.done,
+        ])
+        #expect(answer.refusal == "I cannot.")
+        #expect(answer.text.isEmpty)
+    }
+
+    @Test func onlyTheFirstChoiceIsRead() throws {
+        let other = #"{"index":1,"delta":{"content":"x"},"finish_reason":"length"}"#
+        let two = #"{"choices":[\#(other),{"index":0,"delta":{"content":"a"}}]}"#
+        let answer = try ChatAnswer([two, Self.stop, Self.done])
+        #expect(answer.text == "a")
+        #expect(answer.status == "completed")
+        let another = #"{"choices":[{"index":1,"delta":{"content":"x"},"finish_reason":"stop"}]}"#
+        #expect(try ChatAnswer([another, Self.done]).status == nil)
+    }
+
+    // MARK: Calls
+
+    @Test(arguments: [
+        // The identifier and the name in the first piece only.
+        [
+            callChunk("0", id: #""i""#, name: #""f""#, arguments: #""""#), callChunk("0", arguments: #""{\"a\"""#),
+            callChunk("0", arguments: #"":1}""#),
+        ],
+        // In one piece, without an index, or with one that begins at 1.
+        [callChunk("0", id: #""i""#, name: #""f""#, arguments: #""{\"a\":1}""#)],
+        [callChunk(nil, id: #""i""#, name: #""f""#, arguments: #""{\"a\":1}""#)],
+        [callChunk("1", id: #""i""#, name: #""f""#, arguments: #""{\"a\":1}""#)],
+        // An object instead of its text.
+        [callChunk("0", id: #""i""#, name: #""f""#, arguments: #"{"a":1}"#)],
+        // The identifier and the name empty, null or repeated in later pieces.
+        [
+            callChunk("0", id: #""i""#, name: #""f""#, arguments: #""{\"a\"""#),
+            callChunk("0", id: #""""#, name: "null", arguments: #"":1""#),
+            callChunk("0", id: #""i""#, name: #""f""#, arguments: #""}""#), callChunk("0", id: "null"),
+        ],
+        // The name behind the arguments.
+        [callChunk("0", id: #""i""#, arguments: #""{\"a\":1}""#), callChunk("0", name: #""f""#)],
+    ])
+    func callComesInPieces(_ pieces: [String]) throws {
+        let answer = try ChatAnswer(pieces + [Self.calls, Self.done])
+        #expect(answer.calls == [#"i f {"a":1}"#])
+        #expect(answer.status == "completed")
+    }
+
+    @Test func callsAreInterleaved() throws {
+        let answer = try ChatAnswer([
+            callChunk("0", id: #""i""#, name: #""f""#), callChunk("1", id: #""j""#, name: #""g""#),
+            callChunk("1", arguments: #""{\"b\"""#), callChunk("0", arguments: #""{\"a\"""#),
+            callChunk("0", arguments: #"":1}""#), callChunk("1", arguments: #"":2}""#), Self.calls, Self.done,
+        ])
+        #expect(answer.calls == [#"i f {"a":1}"#, #"j g {"b":2}"#])
+    }
+
+    @Test func anotherIdentifierAndNameUnderOneIndexIsAnotherCall() throws {
+        let answer = try ChatAnswer([
+            callChunk("0", id: #""i""#, name: #""f""#, arguments: #""{}""#),
+            callChunk("0", id: #""j""#, name: #""f""#, arguments: #""{}""#), Self.calls, Self.done,
+        ])
+        #expect(answer.calls == ["i f {}", "j f {}"])
+    }
+
+    @Test(arguments: [nil, #""""#, "null"]) func emptyArgumentsAreAnObject(_ arguments: String?) throws {
+        let piece = callChunk("0", id: #""i""#, name: #""f""#, arguments: arguments)
+        #expect(try ChatAnswer([piece, Self.calls, Self.done]).calls == ["i f {}"])
+    }
+
+    @Test func callWithoutAnIdentifierGetsOne() throws {
+        let pieces = [
+            callChunk("0", name: #""f""#, arguments: #""{}""#), callChunk("1", name: #""f""#, arguments: #""{}""#),
+        ]
+        #expect(try ChatAnswer(pieces + [Self.calls, Self.done]).calls == ["call_0_c1 f {}", "call_1_c1 f {}"])
+    }
+
+    @Test func callOfTheOldFormIsRead() throws {
+        let answer = try ChatAnswer([
+            chunk(#"{"function_call":{"name":"f","arguments":"{"}}"#), chunk(#"{"function_call":{"arguments":"}"}}"#),
+            chunk("{}", finish: "function_call"), Self.done,
+        ])
+        #expect(answer.calls == ["call_0_c1 f {}"])
+    }
+
+    @Test func callWithoutANameCallsNothing() throws {
+        let answer = try ChatAnswer([callChunk("0", id: #""i""#, arguments: #""{}""#), Self.calls, Self.done])
+        #expect(answer.calls.isEmpty)
+        #expect(answer.status == "completed")
+    }
+
+    @Test(arguments: ["tool_calls", "stop"]) func cutArgumentsAreNoCall(_ reason: String) throws {
+        let answer = try ChatAnswer([
+            callChunk("0", id: #""i""#, name: #""f""#, arguments: #""{\"a\":\"b""#), chunk("{}", finish: reason),
+            Self.done,
+        ])
+        #expect(answer.calls.isEmpty)
+        #expect(answer.status == "incomplete")
+        #expect(answer.reason == "cut_arguments")
+    }
+
+    // MARK: The end
+
+    @Test(arguments: [
+        ("stop", "completed", nil), ("tool_calls", "completed", nil), ("eos", "completed", nil),
+        ("length", "incomplete", "max_output_tokens"), ("model_length", "incomplete", "max_output_tokens"),
+        ("content_filter", "incomplete", "content_filter"), ("error", "failed", nil),
+    ])
+    func reasonDecidesWhatTheEndIs(_ reason: String, _ status: String, _ cause: String?) throws {
+        let answer = try ChatAnswer([chunk(#"{"content":"a"}"#, finish: reason), Self.done])
+        #expect(answer.status == status)
+        #expect(answer.reason == cause)
+        #expect(answer.text == "a")
+    }
+
+    @Test func noCallIsFinishedInAnIncompleteAnswer() throws {
+        let call = callChunk("0", id: #""i""#, name: #""f""#, arguments: #""{}""#)
+        let answer = try ChatAnswer([call, chunk("{}", finish: "length"), Self.done])
+        #expect(answer.status == "incomplete")
+        #expect(answer.calls.isEmpty && answer.items.isEmpty)
+    }
+
+    @Test func bodyEndsInOrderWithoutTheMark() throws {
+        let lines = [chunk(#"{"content":"a"}"#), Self.stop]
+        #expect(try ChatAnswer(lines, endsInOrder: true).status == "completed")
+        #expect(try ChatAnswer(lines).status == nil)
+        #expect(try ChatAnswer(lines + [Self.done], endsInOrder: true).status == "completed")
+    }
+
+    @Test(arguments: [[], ["[DONE]"], [" [DONE]\n"]]) func withoutAReasonNothingEnds(_ mark: [String]) throws {
+        let lines = [chunk(#"{"content":"a"}"#), chunk("{}", finish: "")]
+        #expect(try ChatAnswer(lines + mark, endsInOrder: true).status == nil)
+    }
+
+    @Test func textBehindTheReasonBelongsToTheAnswer() throws {
+        let answer = try ChatAnswer([chunk("{}", finish: "stop"), chunk(#"{"content":"a"}"#), Self.done])
+        #expect(answer.text == "a")
+        #expect(answer.status == "completed")
+    }
+
+    @Test func nothingBehindTheMarkIsRead() throws {
+        let answer = try ChatAnswer([Self.stop, Self.done, chunk(#"{"content":"a"}"#), Self.stop, Self.done])
+        #expect(answer.text.isEmpty)
+    }
+
+    @Test func theLastReasonCounts() throws {
+        let answer = try ChatAnswer([Self.stop, chunk("{}", finish: "length"), Self.done])
+        #expect(answer.status == "incomplete")
+    }
+
+    // MARK: Usage
+
+    @Test(arguments: [
+        [stop, #"{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":5,"total_tokens":8}}"#],
+        [stop, #"{"usage":{"prompt_tokens":3,"completion_tokens":5,"total_tokens":8}}"#],
+        [
+            chunk("{}", #","usage":{"prompt_tokens":3,"completion_tokens":1,"total_tokens":4}"#),
+            chunk(
+                "{}", finish: "stop", #","usage":{"prompt_tokens":3,"completion_tokens":5,"total_tokens":8}"#),
+        ],
+        [
+            chunk("{}", finish: "stop", #","usage":null"#),
+            #"{"choices":[],"x_groq":{"usage":{"prompt_tokens":3,"completion_tokens":5,"total_tokens":8}}}"#,
+        ],
+        [
+            #"{"choices":[{"index":0,"delta":{},"finish_reason":"stop","usage":{"prompt_tokens":3,"#
+                + #""completion_tokens":5,"total_tokens":8}}]}"#
+        ],
+    ])
+    func usageIsWhereTheServerHasIt(_ lines: [String]) throws {
+        let usage = try ChatAnswer(lines + [Self.done]).usage
+        #expect(usage == ["input_tokens": 3, "output_tokens": 5, "total_tokens": 8])
+    }
+
+    @Test func oddCountsAreLeftOut() throws {
+        let usage = #","usage":{"prompt_tokens":"3","completion_tokens":-1,"total_tokens":{}}"#
+        let answer = try ChatAnswer([chunk("{}", finish: "stop", usage), Self.done])
+        #expect(answer.usage == ["input_tokens": 3, "output_tokens": 0])
+    }
+
+    // MARK: What is no chunk
+
+    @Test(arguments: [
+        #"{"error":{"message":"m","code":500}}"#, #"{"error":"m"}"#, #"{"type":"ping"}"#, "ping", "[]", "7", "{",
+        #"{"object":"error","message":"m"}"#, #"{"detail":"m"}"#,
+        chunk(#"{"content":"x"}"#, finish: "error", #","error":{"code":502,"message":"m"}"#),
+        #"{"type":"response.created","response":{"id":"r"}}"#,
+    ])
+    func anythingElseIsLeftToTheEngine(_ line: String) throws {
+        let answer = try ChatAnswer([chunk(#"{"content":"a"}"#), line])
+        #expect(answer.otherCount == 1)
+        #expect(answer.text == "a")
+    }
+
+    @Test(arguments: [
+        #"{"object":"chat.completion.chunk"}"#, #"{"choices":null,"usage":{}}"#, #"{"choices":[7,null,[]]}"#,
+    ])
+    func chunkWithoutAChoiceSaysNothing(_ line: String) throws {
+        let answer = try ChatAnswer([line, chunk(#"{"content":"a"}"#), Self.stop, Self.done])
+        #expect(answer.otherCount == 0)
+        #expect(answer.text == "a" && answer.status == "completed")
+    }
+
+    @Test(arguments: [#""error":null"#, #""error":"""#, #""error":false"#, #""error":0"#])
+    func memberThatStatesNoErrorIsNone(_ member: String) throws {
+        let answer = try ChatAnswer([chunk(#"{"content":"a"}"#, finish: nil, ",\(member)"), Self.stop, Self.done])
+        #expect(answer.text == "a" && answer.status == "completed")
+    }
+
+    // MARK: Limits
+
+    @Test func answerIsKeptUpToTheLimit() throws {
+        func read(_ byteCount: Int) throws {
+            let decoder = ChatCompletionsDecoder(byteCountLimit: 100)
+            for _ in 0..<byteCount {
+                _ = try withPadded(Array(chunk(#"{"content":"x"}"#).utf8)) { try decoder.read($0) }
+            }
+        }
+        try read(99)
+        try read(100)
+        #expect(throws: ResponseEventError.tooLarge) { try read(101) }
+    }
+
+    @Test func itemsAreLimited() throws {
+        let decoder = ChatCompletionsDecoder()
+        func read(_ index: Int) throws {
+            let line = callChunk(String(index), id: "\"\(index)\"", name: #""f""#)
+            _ = try withPadded(Array(line.utf8)) { try decoder.read($0) }
+        }
+        for index in 0..<ResponseSummary.maximumOutputCount { try read(index) }
+        #expect(throws: ResponseEventError.tooLarge) { try read(ResponseSummary.maximumOutputCount) }
+    }
+
+    @Test func chunkIsLimited() throws {
+        let decoder = ChatCompletionsDecoder()
+        let text = String(repeating: "x", count: ChatCompletionsDecoder.maximumByteCount)
+        #expect(throws: ResponseEventError.tooLarge) {
+            _ = try withPadded(Array(chunk("{\"content\":\"\(text)\"}").utf8)) { try decoder.read($0) }
+        }
+    }
+
+    // MARK: Bad input
+
+    private static let sample = [
+        chunk(#"{"role":"assistant","reasoning":"é\u00e9"}"#), chunk(#"{"content":"a\n"}"#),
+        callChunk("0", id: #""i""#, name: #""f""#, arguments: #""{\"a\":1}""#),
+        chunk("{}", finish: "tool_calls", #","usage":{"prompt_tokens":1}"#),
+    ]
+
+    /// A chunk that is cut at any byte is no JSON, and changes nothing.
+    @Test func truncationAtEveryByteChangesNothing() throws {
+        let whole = try ChatAnswer(Self.sample + [Self.done])
+        #expect(whole.calls == [#"i f {"a":1}"#])
+        for (place, line) in Self.sample.enumerated() {
+            for count in 0..<line.utf8.count {
+                let cut = String(decoding: Array(line.utf8.prefix(count)), as: UTF8.self)
+                var lines = Self.sample
+                lines.insert(cut, at: place)
+                // A scalar that is cut is no UTF-8 in the stream, and U+FFFD here.
+                var answer = try ChatAnswer(lines + [Self.done])
+                answer.otherCount = 0
+                #expect(answer == whole, "\(cut)")
+            }
+        }
+    }
+
+    /// Every byte of a chunk replaced: whatever it means then, nothing traps, and every event can be decoded.
+    @Test(arguments: sample) func everyByteMayBeAnother(_ line: String) throws {
+        let bytes = Array(line.utf8)
+        for place in bytes.indices {
+            for byte in ["\"", "{", "}", "[", "]", ",", ":", "\\", "0", "n", " "].map({ $0.utf8.first ?? 0 }) {
+                var changed = bytes
+                changed[place] = byte
+                do {
+                    _ = try ChatAnswer(Self.sample + [String(decoding: changed, as: UTF8.self), Self.stop, Self.done])
+                } catch is ResponseEventError {
+                    continue
+                }
+            }
+        }
+    }
+
+    /// Any member absent, null, or of another type.
+    @Test(arguments: ["null", "7", "-1", "true", "\"x\"", "[]", "{}", "[[]]", "1e999", "99999999999999999999"])
+    func everyMemberMayBeAnything(_ value: String) throws {
+        let members = ["id", "object", "model", "choices", "usage", "service_tier", "x_groq", "type"]
+        for member in members { _ = try ChatAnswer([#"{"\#(member)":\#(value),"choices":[]}"#]) }
+        for member in ["index", "delta", "finish_reason", "usage"] {
+            _ = try ChatAnswer([#"{"choices":[{"\#(member)":\#(value)}]}"#, Self.done], endsInOrder: true)
+        }
+        for member in ["content", "reasoning", "reasoning_details", "refusal", "tool_calls", "function_call"] {
+            _ = try ChatAnswer([chunk(#"{"\#(member)":\#(value)}"#), Self.stop, Self.done])
+        }
+        for member in ["index", "id", "function", "type"] {
+            _ = try ChatAnswer([chunk(#"{"tool_calls":[{"\#(member)":\#(value)}]}"#), Self.calls, Self.done])
+        }
+        for member in ["name", "arguments"] {
+            let piece = #"{"tool_calls":[{"index":0,"function":{"\#(member)":\#(value)}}]}"#
+            _ = try ChatAnswer([chunk(piece), Self.calls, Self.done])
+        }
+    }
+}
