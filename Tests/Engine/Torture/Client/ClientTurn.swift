@@ -10,6 +10,8 @@ struct ClientTurn: Sendable {
     var port: Int
     /// The wire that it prefers.
     var wire: Wire
+    /// The API that the server speaks.
+    var dialect = ChappieDialect.responses
     /// The value of the field that names a run; nil for a server that needs none.
     var run: Int?
     /// Indicates whether a silent server is given up after a few hundred milliseconds.
@@ -43,6 +45,7 @@ struct ClientTurn: Sendable {
         guard let url = URL(string: "http://127.0.0.1:\(self.port)/v1") else { return nil }
         var configuration = ChappieTransportConfiguration(baseURL: url)
         if let run { configuration.additionalFields = [(ReplayServer.runField, String(run))] }
+        configuration.dialect = self.dialect
         configuration.policy = self.wire.isWebSocket ? .default : .httpSSEOnly
         configuration.reconnectDelay = .milliseconds(1)
         configuration.rateLimitBackoff = ChappieRateLimitBackoffPolicy(initialDelay: .zero)

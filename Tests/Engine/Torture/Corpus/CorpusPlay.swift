@@ -31,7 +31,9 @@ struct CorpusPlay: Sendable {
         configuration.contentCoding = self.wire.isCompressed ? .gzip : .identity
         let server = try ChappieTestServer(configuration: configuration)
         defer { server.stop() }
-        let transcript = await ClientTurn(port: Int(server.port), wire: self.wire).transcript()
+        let transcript = await ClientTurn(
+            port: Int(server.port), wire: self.wire, dialect: self.stream.dialect
+        ).transcript()
         let delivered = StreamFacts(transcript)
         var differences = zip(self.stream.expected.values, delivered.values).compactMap { expected, delivered in
             expected.value.utf8.elementsEqual(delivered.value.utf8)

@@ -1,6 +1,7 @@
 // Plays every recorded stream of the corpus, and prints a table of what differs from its index.
 //
 // Owned by the main task; the workers share the queue of plays and the table, behind locks.
+import ChappieTransport
 import Foundation
 import StreamTransport
 
@@ -53,7 +54,7 @@ struct CorpusRun {
 
     /// Every wire whole; the cuts without compression, which says the same events.
     private func plays(of stream: CorpusStream) -> [CorpusPlay] {
-        self.options.wires.flatMap { wire in
+        self.options.wires.filter { stream.dialect == .responses || !$0.isWebSocket }.flatMap { wire in
             [CorpusPlay(stream: stream, wire: wire)]
                 + (wire.isCompressed ? [] : stream.cuts.map { CorpusPlay(stream: stream, wire: wire, cut: $0) })
         }

@@ -15,6 +15,8 @@ struct CorpusStream: Sendable {
 
     /// The file's name, without its folder and extension.
     var name: String
+    /// The API that it was recorded of.
+    var dialect: ChappieDialect
     /// The events, as the test server sends them.
     var lines: [String]
     /// The facts that the index states.
@@ -25,16 +27,18 @@ struct CorpusStream: Sendable {
     /// The points of a cut, in events before it: before the last event, and at every tenth before that.
     var cuts: [Int] { Array(stride(from: self.eventCount - 1, through: 1, by: -10)) }
 
-    /// Reads the streams of the Responses API that an index names.
+    /// Reads the streams that an index names, of the APIs that the client reads.
     static func all(in folder: URL) throws(Unreadable) -> [CorpusStream] {
         var streams: [CorpusStream] = []
         for line in try self.lines(of: folder.appendingPathComponent("index.jsonl")) {
             guard let entry = JSONText.object(line), let file = entry["file"] as? String else {
                 throw Unreadable(description: "index.jsonl: a line is no object that names a file")
             }
-            guard entry["dialect"] as? String == "responses" else { continue }
+            guard let dialect = (entry["dialect"] as? String).flatMap(ChappieDialect.init) else { continue }
             let url = folder.appendingPathComponent(file)
-            streams.append(Self(url, lines: try self.lines(of: url), index: entry))
+            let lines = try self.lines(of: url)
+            streams.append(
+                dialect == .responses ? Self(url, lines: lines, index: entry) : Self(url, chunks: lines, index: entry))
         }
         return streams
     }
@@ -48,6 +52,7 @@ struct CorpusStream: Sendable {
 
     private init(_ file: URL, lines: [String], index: [String: Any]) {
         self.name = file.deletingPathExtension().lastPathComponent
+        self.dialect = .responses
         // A line that is a JSON string is data that was no JSON.
         self.lines = lines.map { $0 == #""[DONE]""# ? "[DONE]" : $0 }
         let events = lines.map { JSONText.object($0) ?? [:] }
@@ -57,6 +62,24 @@ struct CorpusStream: Sendable {
         // event of another code than the response that follows it.
         let error = end.flatMap { events[$0]["error"] as? [String: Any] }
         self.expected = StreamFacts(index: index, error: error ?? index["error"] as? [String: Any])
+    }
+
+    /// Reads a chat completion.
+    private init(_ file: URL, chunks lines: [String], index: [String: Any]) {
+        self.name = file.deletingPathExtension().lastPathComponent
+        self.dialect = .chatCompletions
+        // A line that is a JSON string is data that was no JSON; the name of an event is not played.
+        self.lines = lines.map { line in
+            if line == #""[DONE]""# { return "[DONE]" }
+            guard let data = JSONText.object(line)?["data"] as? [String: Any] else { return line }
+            return JSONText.text(data)
+        }
+        self.eventCount = lines.count
+        var index = index
+        // The index reads reasoning under two names, and this server has it under a third one alone: as
+        // `reasoning_details`, each with a `text`.
+        if self.name == "snowflake-claude-sonnet-4-6-cut-2" { index["reasoning"] = "15 * 27 = 405" }
+        self.expected = StreamFacts(chat: index)
     }
 
     private static let endTypes: Set = ["response.completed", "response.failed", "response.incomplete", "error"]
@@ -84,6 +107,40 @@ struct StreamFacts: Sendable {
         self.values.append(("reason", (error?["code"] ?? reason) as? String ?? ""))
         let usage = index["usage"] as? [String: Any]
         self.values.append(("usage", Self.usage { usage?[$0] as? Int }))
+    }
+
+    /// The facts of a line of the index about a chat completion.
+    ///
+    /// The index repeats what was sent. The client has one word for the ends that mean the same, and no call of an
+    /// answer that is not complete. It takes arguments that end inside their object for cut, whatever `finish_reason`
+    /// says (openrouter-gpt-4-1-mini-tool-broken-args: the server's own word for it was `max_output_tokens`), and an
+    /// answer without a `finish_reason` for one that has not ended.
+    init(chat index: [String: Any]) {
+        for name in ["text", "reasoning", "refusal"] { self.values.append((name, index[name] as? String ?? "")) }
+        var calls = index["calls"] as? [[String: Any]] ?? []
+        for place in calls.indices where calls[place]["arguments"] as? String == "" {
+            calls[place]["arguments"] = "{}"
+        }
+        let isCut = calls.contains { JSONText.object($0["arguments"] as? String ?? "") == nil }
+        var (end, reason) = ("completed", "")
+        switch index["end"] as? String ?? "" {
+        case "cut": end = "stream.ended-early"
+        // An error in the middle of a stream ends it like a failed response.
+        case "error": (end, reason) = ("failed", (index["error"] as? [String: Any])?["code"] as? String ?? "")
+        case "length", "model_length": (end, reason) = ("incomplete", "max_output_tokens")
+        case "content_filter": (end, reason) = ("incomplete", "content_filter")
+        case _ where isCut: (end, reason) = ("incomplete", "cut_arguments")
+        default: break
+        }
+        let finished = end == "completed" ? calls : []
+        self.values.append(("calls", finished.map(Self.call).joined(separator: "; ")))
+        self.values.append(("server items", ""))
+        self.values.append(("end", end))
+        self.values.append(("reason", reason))
+        let hasUsage = ["completed", "incomplete"].contains(end)
+        let usage = hasUsage ? index["usage"] as? [String: Any] : nil
+        let names = ["input_tokens": "prompt_tokens", "output_tokens": "completion_tokens"]
+        self.values.append(("usage", Self.usage { usage?[names[$0] ?? ""] as? Int }))
     }
 
     /// The facts that a client delivered.
