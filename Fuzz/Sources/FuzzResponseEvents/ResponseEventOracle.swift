@@ -94,7 +94,10 @@ struct ResponseEventOracle {
     ]
 
     private func delta(_ event: JSONNode, kind: String) -> EventFacts {
-        guard let text = event.member("delta")?.text else { return ["error": "invalidField(delta)"] }
+        // A delta of null says nothing.
+        guard let delta = event.member("delta"), let text = delta.isNull ? "" : delta.text else {
+            return ["error": "invalidField(delta)"]
+        }
         let part = kind == "reasoningSummary" ? "summary_index" : "content_index"
         return [
             "kind": "delta", "delta.kind": kind, "delta.text": text,
