@@ -465,11 +465,15 @@ import Testing
         if isAdded { #expect(order.itemAdded(0, name: 7, kind: .call) == .foreign) }
         #expect(order.delta(in: ReplaySlot(.toolCall, outputIndex: 0), name: 7) == .foreign)
         #expect(order.itemDone(0, name: 7, kind: .call) == .foreign)
+        // Without the late end and without a list, what was dropped may have been this response's.
+        var silent = order
+        _ = silent.itemDone(1, name: 9)
+        #expect(silent.terminal(responseID: nil, .complete(names: [])) == .violation(.itemUnknown))
         #expect(order.terminal(responseID: end, .complete(names: [7])) == .foreign)
         if created != nil { #expect(order.created(responseID: "a") == .fine) }
         #expect(order.delta(in: .text(0), name: 9) == .tolerated(.itemNotAdded))
         #expect(order.itemDone(0, name: 9) != .foreign)
-        #expect(order.terminal(responseID: nil, .complete(names: [9])) == .fine)
+        #expect(order.terminal(responseID: nil, .complete(names: [])) == .fine)
     }
 
     /// No item has a name.
@@ -698,6 +702,20 @@ import Testing
         let responseName = EventFingerprint.of(identifier: "a")
         #expect(order.delta(in: .text(0), name: responseName) == .fine)
         #expect(order.place(of: responseName, at: 0) == 1)
+    }
+
+    /// The reasoning is not announced, and all deltas have one identifier and the index of their item.
+    @Test func nameOfAllDeltasDoesNotKeepThemAtTheFirstPlace() {
+        var order = ResponseOrder()
+        #expect(order.created(responseID: "a") == .fine)
+        #expect(order.delta(in: ReplaySlot(.reasoningSummary, outputIndex: 0), name: 9) == .tolerated(.itemNotAdded))
+        #expect(order.itemDone(0, name: 5, kind: .reasoning) == .fine)
+        for (place, name) in [(1, 6), (2, 7)] as [(Int, UInt64)] {
+            #expect(order.itemAdded(place, name: name) == .fine)
+            #expect(order.delta(in: .text(place), name: 9) == .fine)
+            #expect(order.place(of: 9, at: place) == place)
+            #expect(order.itemDone(place, name: name) == .fine)
+        }
     }
 
     /// Two messages are open one after the other, and all deltas have one identifier and the index 0.

@@ -58,9 +58,11 @@ struct ItemNames: Sendable {
     func place(of name: UInt64) -> Int? { self.places[name] }
 
     /// Returns whether only deltas and closing texts have a name, so that it does not identify their item, while the item
-    /// at another place has no name.
-    func isBorrowed(_ name: UInt64, at place: Int) -> Bool {
-        guard let own = self.places[name], own != place, self[place] == nil else { return false }
+    /// at another place has no name, or was announced and the name's own item is over.
+    func isBorrowed(_ name: UInt64, at place: Int, isOver: Bool) -> Bool {
+        guard let own = self.places[name], own != place,
+            self[place] == nil || isOver && self.items[place]?.isAnnounced == true
+        else { return false }
         return self.items[own].map { !$0.isAnnounced && !$0.isConfirmed } ?? true
     }
 

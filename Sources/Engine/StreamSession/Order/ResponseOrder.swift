@@ -113,7 +113,7 @@ package struct ResponseOrder: Sendable {
     private var hasOwnOutput = false
     /// Indicates whether output was taken for that of an earlier response.
     private var hasDroppedOutput = false
-    /// Indicates whether such output had a name that no response has announced.
+    /// Indicates whether such output may have been this response's: only a list at the end can show that it was not.
     private var hasDroppedUnknown = false
     /// Indicates whether the response was created before all its other events.
     private var wasCreated = false
@@ -175,7 +175,7 @@ package struct ResponseOrder: Sendable {
         guard place != outputIndex else { return place }
         let indexed = self.itemNames.place(at: outputIndex)
         guard self.added.contains(indexed) || self.done.contains(place) else { return place }
-        return self.itemNames.isBorrowed(name, at: indexed) ? indexed : place
+        return self.itemNames.isBorrowed(name, at: indexed, isOver: self.done.contains(place)) ? indexed : place
     }
 
     /// Returns whether an event's item is known to be the one at a place: by an announcement, or by its name where the
@@ -412,7 +412,10 @@ package struct ResponseOrder: Sendable {
         if case .complete(let names) = end {
             // This server creates its responses: the event is a late one of the previous response.
             if self.phase == .beginning, responseID == nil, self.earlier.createsResponses { return .foreign }
-            if self.isPreviousEnd(responseID, names) { return .foreign }
+            if self.isPreviousEnd(responseID, names) {
+                self.hasDroppedUnknown = false
+                return .foreign
+            }
             // Without any other identifier, its calls may be those that were answered.
             if self.earlier.areCallsAnswered, self.hasOutput, self.responseID == nil, let responseID,
                 self.earlier.lastEndID.map({ $0.utf8.elementsEqual(responseID.utf8) }) ?? false
@@ -421,7 +424,8 @@ package struct ResponseOrder: Sendable {
             }
             if !self.hasOwnOutput, names.contains(where: self.isAgainOfPrevious) {
                 // The requested response may still come.
-                (self.phase, self.responseID, self.hasDroppedOutput) = (.beginning, nil, false)
+                (self.phase, self.responseID) = (.beginning, nil)
+                (self.hasDroppedOutput, self.hasDroppedUnknown) = (false, false)
                 return .foreign
             }
         }
@@ -481,10 +485,12 @@ package struct ResponseOrder: Sendable {
         return self.previousResponseID.map { $0.utf8.elementsEqual(responseID.utf8) } ?? false
     }
 
-    /// Returns whether an event of an item is dropped, because the item is one of the previous response.
+    /// Returns whether an event of an item is dropped, because the item is one of the previous response, unless servers give
+    /// the items of all responses the same names.
     private mutating func dropsAgain(_ name: UInt64) -> Bool {
         guard self.isAgainOfPrevious(name) else { return false }
         self.hasDroppedOutput = true
+        self.hasDroppedUnknown = true
         return true
     }
 
