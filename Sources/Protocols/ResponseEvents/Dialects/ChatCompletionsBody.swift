@@ -29,7 +29,7 @@ extension ResponseRequestBody {
                 body[member.name] = member.json
             }
         }
-        if let messages {
+        if let messages, !messages.isEmpty || body["messages"] == nil {
             guard body["messages"] == nil else { throw .notInDialect("input beside messages") }
             body["messages"] = JSONArrayText.json(messages.map { $0[...] })[...]
         }

@@ -59,6 +59,8 @@ package final class ChatCompletionsDecoder {
     private var callsByID: [[UInt8]: Int] = [:]
     private var usage: [UInt8]?
     private var finishReason: String?
+    /// The reason of the model behind a gateway (`native_finish_reason`).
+    private var nativeReason: String?
     private var isOver = false
 
     /// Creates a decoder that keeps at most `byteCountLimit` bytes of an answer, and refuses larger ones.
@@ -102,7 +104,7 @@ package final class ChatCompletionsDecoder {
     package func end() -> TranslatedEvents {
         guard let reason = self.finishReason, !self.isOver else { return TranslatedEvents() }
         self.isOver = true
-        switch Ending(reason) {
+        switch Ending(reason, native: self.nativeReason) {
         case .complete where self.calls.contains { !Self.isWhole($0.arguments) }:
             // The server says that the answer is complete; no tool may run with a part of its arguments.
             self.appendEnd("incomplete", #""incomplete_details":{"reason":"cut_arguments"}"#)
@@ -110,7 +112,8 @@ package final class ChatCompletionsDecoder {
             self.finishItems()
             self.appendEnd("completed")
         case .incomplete(let cause):
-            self.appendEnd("incomplete", #""incomplete_details":{"reason":"\#(cause)"}"#)
+            let words = String(decoding: JSONText.content(of: cause), as: UTF8.self)
+            self.appendEnd("incomplete", #""incomplete_details":{"reason":"\#(words)"}"#)
         case .failed:
             let words = Array("The server ended the answer with finish_reason ".utf8) + JSONText.content(of: reason)
             self.appendEnd(
@@ -173,11 +176,16 @@ extension ChatCompletionsDecoder {
         var isSurfaced = false
         for choice in nodes.children(of: choices) where nodes.isFirstChoice(choice) {
             self.take(usage: nodes.member("usage", of: choice), nodes)
-            if let delta = nodes.member("delta", of: choice), nodes[delta].kind == csj_kind_object {
+            // An answer in one chunk may be written as one without a stream.
+            let whole = self.message == nil && self.calls.isEmpty ? nodes.member("message", of: choice) : nil
+            if let delta = nodes.member("delta", of: choice) ?? whole, nodes[delta].kind == csj_kind_object {
                 if try self.read(delta: delta, nodes) { isSurfaced = true }
             }
             if let reason = nodes.text(of: "finish_reason", in: choice) {
                 self.finishReason = String(unescaping: nodes[reason].json).word
+                self.nativeReason = nodes.text(of: "native_finish_reason", in: choice).map {
+                    String(unescaping: nodes[$0].json).word
+                }
             }
         }
         return isSurfaced
@@ -212,8 +220,9 @@ extension ChatCompletionsDecoder {
     private func readReasoning(
         of delta: Int, _ nodes: UnsafeBufferPointer<csj_node>
     ) throws(ResponseEventError) {
-        let plain = nodes.text(of: "reasoning_content", in: delta) ?? nodes.text(of: "reasoning", in: delta)
-        if let plain {
+        // The last is GitHub Copilot's (reported: BerriAI/litellm issue 35021).
+        let names = ["reasoning_content", "reasoning", "reasoning_text"]
+        if let plain = names.lazy.compactMap({ nodes.text(of: $0, in: delta) }).first {
             self.hasPlainReasoning = true
             return try self.write(reasoning: nodes[plain].content)
         }
@@ -304,7 +313,9 @@ extension ChatCompletionsDecoder {
     /// Reads a piece of a call.
     ///
     /// It belongs to the call with its index, or else with its identifier, or else to the newest one. Another identifier
-    /// and a name under a known index begin a new call: some servers give all their calls one index.
+    /// and a name under a known index begin a new call: some servers give all their calls one index. So do a name and
+    /// arguments behind whole ones, where there are no identifiers (reported: su-kaka/gcli2api issue 406). Before any
+    /// arguments, another name is the next piece of the name (reported: continuedev/continue issue 5849).
     private func read(
         call piece: Int?, function: Int?, _ nodes: UnsafeBufferPointer<csj_node>
     ) throws(ResponseEventError) {
@@ -312,8 +323,11 @@ extension ChatCompletionsDecoder {
         let id = piece.flatMap { nodes.text(of: "id", in: $0) }.map { Array(nodes[$0].content) }
         let name = function.flatMap { nodes.text(of: "name", in: $0) }.map { Array(nodes[$0].content) }
         var place = index.map { self.callsByIndex[$0] } ?? id.map { self.callsByID[$0] } ?? self.calls.indices.last
-        if let known = place, let id, name != nil, !self.calls[known].id.isEmpty, self.calls[known].id != id {
-            place = nil
+        let arguments = function.flatMap { nodes.member("arguments", of: $0) }.map { nodes.textOrJSON(at: $0) } ?? []
+        if let known = place, name != nil {
+            let call = self.calls[known]
+            let isOther = id.map { !call.id.isEmpty && call.id != $0 } ?? false
+            if isOther || id == nil && !arguments.isEmpty && Self.isObject(call.arguments) { place = nil }
         }
         if place == nil {
             guard self.calls.count < ResponseSummary.maximumOutputCount else { throw .tooLarge }
@@ -326,23 +340,34 @@ extension ChatCompletionsDecoder {
             self.callsByID[id] = place
             if self.calls[place].id.isEmpty { self.calls[place].id = id }
         }
-        if let name, self.calls[place].name.isEmpty { self.calls[place].name = name }
-        let arguments = function.flatMap { nodes.member("arguments", of: $0) }.map { nodes.textOrJSON(at: $0) }
-        try self.write(arguments: arguments ?? [], of: place)
+        let known = self.calls[place].name
+        if let name, known.isEmpty || known != name && self.calls[place].arguments.isEmpty {
+            self.calls[place].name += name
+        }
+        try self.write(arguments: arguments, of: place)
     }
 
-    /// Appends arguments to a call, which is announced once its name is known.
+    /// Appends arguments to a call, which is announced with the first of them, once its name is known.
     private func write(arguments: [UInt8], of place: Int) throws(ResponseEventError) {
         try self.keep(arguments.count)
         self.calls[place].arguments += arguments
         guard let outputIndex = self.calls[place].outputIndex else {
-            guard !self.calls[place].name.isEmpty else { return }
-            let item = self.item(of: place, arguments: [])
-            let outputIndex = try self.addItem(String(decoding: item, as: UTF8.self))
-            self.calls[place].outputIndex = outputIndex
-            return self.append(arguments: self.calls[place].arguments, at: outputIndex)
+            guard !self.calls[place].name.isEmpty, !self.calls[place].arguments.isEmpty else { return }
+            // Calls keep the order in which they began.
+            for earlier in 0..<place
+            where self.calls[earlier].outputIndex == nil && !self.calls[earlier].name.isEmpty {
+                _ = try self.announce(earlier)
+            }
+            return self.append(arguments: self.calls[place].arguments, at: try self.announce(place))
         }
         self.append(arguments: arguments, at: outputIndex)
+    }
+
+    private func announce(_ place: Int) throws(ResponseEventError) -> Int {
+        let item = self.item(of: place, arguments: [])
+        let outputIndex = try self.addItem(String(decoding: item, as: UTF8.self))
+        self.calls[place].outputIndex = outputIndex
+        return outputIndex
     }
 
     private func append(arguments: [UInt8], at outputIndex: Int) {
@@ -363,11 +388,18 @@ extension ChatCompletionsDecoder {
     }
 
     /// Returns whether arguments, as the content of a JSON string, are not cut; a tool judges what else they are.
-    private static func isWhole(_ arguments: [UInt8]) -> Bool {
+    private static func isWhole(_ arguments: [UInt8]) -> Bool { self.fault(of: arguments)?.kind != .truncated }
+
+    /// Returns whether arguments are a whole object; longer ones, which are not read for that, are not.
+    private static func isObject(_ arguments: [UInt8]) -> Bool {
+        !arguments.isEmpty && arguments.count <= 16 << 10 && self.fault(of: arguments) == nil
+    }
+
+    private static func fault(of arguments: [UInt8]) -> JSONObjectFault? {
         let text = arguments.withUnsafeBufferPointer {
             String(unescaping: csj_text(bytes: $0.baseAddress, count: $0.count))
         }
-        return JSONObjectFault(Array(text.utf8))?.kind != .truncated
+        return JSONObjectFault(Array(text.utf8))
     }
 }
 
@@ -380,18 +412,27 @@ extension ChatCompletionsDecoder {
         case incomplete(String)
         case failed
 
-        /// Unknown reasons are those of a complete answer: servers have many words for it.
-        init(_ reason: String) {
-            switch reason {
-            // The second is Mistral's, the third Z.ai's; the others are those of models behind gateways.
-            case "length", "model_length", "model_context_window_exceeded", "max_tokens", "max_output_tokens":
-                self = .incomplete("max_output_tokens")
-            case "content_filter", "sensitive": self = .incomplete("content_filter")
+        /// An unknown reason is not known to be that of a whole answer: it makes an incomplete one, in which no call runs.
+        init(_ reason: String, native: String?) {
+            switch reason.lowercased() {
+            // The words of models behind gateways are among them.
+            case "stop", "tool_calls", "tool_call", "tool_use", "function_call", "end_turn", "stop_sequence", "eos",
+                "eos_token", "complete", "completed", "done":
+                // A gateway may call an answer whole that the model was cut off in (recorded: OpenRouter).
+                let isCut = native.map { Self.wordsOfLimits.contains($0.lowercased()) } ?? false
+                self = isCut ? .incomplete("max_output_tokens") : .complete
+            case let word where Self.wordsOfLimits.contains(word): self = .incomplete("max_output_tokens")
+            case "content_filter", "sensitive", "safety": self = .incomplete("content_filter")
             // OpenRouter's, DeepSeek's and Z.ai's words for a server that could not go on.
             case "error", "insufficient_system_resource", "network_error": self = .failed
-            default: self = .complete
+            default: self = .incomplete(reason)
             }
         }
+
+        /// The second is Mistral's, the third Z.ai's; the others are those of models behind gateways.
+        private static let wordsOfLimits: Set<String> = [
+            "length", "model_length", "model_context_window_exceeded", "max_tokens", "max_output_tokens",
+        ]
     }
 
     /// Ends the message and the calls, in the order of their positions.
@@ -413,8 +454,10 @@ extension ChatCompletionsDecoder {
                 ))
         }
         for place in self.calls.indices {
-            // A call without a name calls nothing; it is not announced either.
-            guard let outputIndex = self.calls[place].outputIndex else { continue }
+            // A call without a name calls nothing; one without arguments is announced here.
+            guard !self.calls[place].name.isEmpty,
+                let outputIndex = try? self.calls[place].outputIndex ?? self.announce(place)
+            else { continue }
             let written = self.calls[place].arguments
             let arguments = written.isEmpty ? Array("{}".utf8) : written
             items.append((outputIndex, self.item(of: place, arguments: arguments)))

@@ -62,8 +62,9 @@ struct ChatMessages {
     private mutating func append(call item: JSONObjectText) {
         var function = JSONObjectText()
         function["name"] = item["name"] ?? Self.empty
-        let arguments = item["arguments"]
-        function["arguments"] = arguments.flatMap { $0.elementsEqual(Self.empty) ? nil : $0 } ?? Self.noArguments
+        // Servers refuse a conversation with arguments that are no object (reported: vllm-project/vllm issue 43995).
+        let isObject = item.string("arguments").map { JSONObjectFault(Array($0.utf8)) == nil } ?? false
+        function["arguments"] = isObject ? item["arguments"] : Self.noArguments
         var call = JSONObjectText()
         call["id"] = item["call_id"] ?? Self.empty
         call["type"] = JSONText.string("function")[...]

@@ -156,13 +156,57 @@ import Testing
     @Test(arguments: [
         ("stop", "completed", nil), ("tool_calls", "completed", nil), ("eos", "completed", nil),
         ("length", "incomplete", "max_output_tokens"), ("model_length", "incomplete", "max_output_tokens"),
-        ("content_filter", "incomplete", "content_filter"), ("error", "failed", nil),
+        ("content_filter", "incomplete", "content_filter"), ("error", "failed", nil), ("STOP", "completed", nil),
+        ("SAFETY", "incomplete", "content_filter"), ("abort", "incomplete", "abort"),
+        (
+            "function_call_filter: MALFORMED_FUNCTION_CALL", "incomplete",
+            "function_call_filter: MALFORMED_FUNCTION_CALL"
+        ),
     ])
     func reasonDecidesWhatTheEndIs(_ reason: String, _ status: String, _ cause: String?) throws {
         let answer = try ChatAnswer([chunk(#"{"content":"a"}"#, finish: reason), Self.done])
         #expect(answer.status == status)
         #expect(answer.reason == cause)
         #expect(answer.text == "a")
+    }
+
+    /// A gateway says that the answer is whole, and the model was cut off (recorded: OpenRouter).
+    @Test func callIsNotFinishedWhereTheModelReachedItsLimit() throws {
+        let call = callChunk("0", id: #""i""#, name: #""f""#)
+        let reasons = #""finish_reason":"tool_calls","native_finish_reason":"max_output_tokens""#
+        let end = #"{"choices":[{"index":0,"delta":{},\#(reasons)}]}"#
+        let answer = try ChatAnswer([call, end, Self.done])
+        #expect(answer.status == "incomplete")
+        #expect(answer.calls.isEmpty)
+    }
+
+    /// Reported: su-kaka/gcli2api issue 406.
+    @Test(arguments: ["0", nil], ["f", "g"])
+    func callsOfOneIndexWithoutIdentifiersAreToldApart(index: String?, name: String) throws {
+        let answer = try ChatAnswer([
+            callChunk(index, id: #""""#, name: #""f""#, arguments: #""{\"x\":1}""#),
+            callChunk(index, id: #""""#, name: "\"\(name)\"", arguments: #""{\"x\":2}""#),
+            chunk("{}", finish: "tool_calls"), Self.done,
+        ])
+        #expect(answer.calls == [#"call_0_c1 f {"x":1}"#, #"call_1_c1 \#(name) {"x":2}"#])
+    }
+
+    /// Reported: continuedev/continue issue 5849.
+    @Test func nameMayComeInPieces() throws {
+        let begun = callChunk("0", id: #""i""#, name: #""edit""#, arguments: #""""#)
+        for rest in [#""_file""#, #""edit""#] {
+            let answer = try ChatAnswer([
+                begun, callChunk("0", name: rest, arguments: #""{}""#), chunk("{}", finish: "tool_calls"), Self.done,
+            ])
+            #expect(answer.calls == [rest == #""edit""# ? "i edit {}" : "i edit_file {}"])
+        }
+    }
+
+    @Test func answerInOneChunkMayBeAMessage() throws {
+        let message = #"{"index":0,"message":{"role":"assistant","content":"Hi"},"finish_reason":"stop"}"#
+        let answer = try ChatAnswer([#"{"choices":[\#(message)]}"#, Self.done])
+        #expect(answer.text == "Hi")
+        #expect(try ChatAnswer([chunk(#"{"content":"Hi"}"#), #"{"choices":[\#(message)]}"#, Self.done]).text == "Hi")
     }
 
     @Test func noCallIsFinishedInAnIncompleteAnswer() throws {

@@ -16,8 +16,12 @@ extension RequestForm {
     init(_ configuration: ChappieTransportConfiguration) {
         self.dialect = configuration.dialect
         let host = configuration.baseURL.host(percentEncoded: false)?.lowercased() ?? ""
-        let isOpenAI = host == "api.openai.com" || host.hasSuffix(".openai.azure.com")
-        if isOpenAI { self.limitName = "max_completion_tokens" }
+        // With OpenAI's hosts of other regions, and Azure's older names.
+        let suffixes = [
+            ".api.openai.com", ".openai.azure.com", ".openai.azure.us", ".cognitiveservices.azure.com",
+            ".services.ai.azure.com",
+        ]
+        if suffixes.contains(where: ".\(host)".hasSuffix) { self.limitName = "max_completion_tokens" }
     }
 }
 
