@@ -23,7 +23,7 @@ struct EventQueue {
 
     /// Appends output.
     @inline(__always)
-    mutating func append(_ text: String, of kind: ReplaySlot.Kind) {
+    mutating func append(_ text: consuming String, of kind: ReplaySlot.Kind) {
         switch kind {
         case .text: self.events.append(.textDelta(text))
         case .refusal: self.events.append(.refusalDelta(text))

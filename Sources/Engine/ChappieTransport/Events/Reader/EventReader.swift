@@ -283,8 +283,7 @@ struct EventReader: ~Copyable {
     @inline(__always)
     private mutating func read(_ utf8: UnsafeBufferPointer<UInt8>, in slot: ReplaySlot, attempt: Int) -> Reading {
         if utf8.isEmpty { return .scanned }
-        let action = self.machine.deltaReceived(unsafe utf8.span, in: slot, attempt: attempt)
-        switch action {
+        switch self.machine.deltaReceived(unsafe utf8.span, in: slot, attempt: attempt) {
         case .deliver(let offset):
             let remainder = unsafe UnsafeBufferPointer(rebasing: utf8[offset...])
             self.queue.append(unsafe BorrowedText(validatedUTF8: remainder), of: slot.kind)
@@ -292,18 +291,20 @@ struct EventReader: ~Copyable {
             return .queued
         case .ignore:
             return .dropped
-        case .restart, .deliverWithheld:
+        case let action:
             return unsafe self.admitted(action, utf8, in: slot, attempt: attempt)
-        default:
-            return .action(action)
         }
     }
 
-    /// Follows an action before which more is to be delivered than the delta.
+    /// Follows an action that is not to deliver or to withhold the delta alone.
     @inline(never)
     private mutating func admitted(
         _ action: TurnStateMachine.Action, _ utf8: UnsafeBufferPointer<UInt8>, in slot: ReplaySlot, attempt: Int
     ) -> Reading {
+        switch action {
+        case .restart, .deliverWithheld: break
+        default: return .action(action)
+        }
         self.admitted(action, unsafe BorrowedText(validatedUTF8: utf8), in: slot, attempt: attempt)
         return .queued
     }
