@@ -325,7 +325,7 @@ extension ReplayLedger {
     }
 
     /// Returns whether reasoning repeats what its item has in the other member, behind a number of its bytes; nil when the
-    /// item has nothing there, or has output in this member too.
+    /// item has nothing there, or has output in this member too, or a closing text brings it as one of its own.
     package func repeatsReasoning(_ bytes: Span<UInt8>, in slot: ReplaySlot, from count: Int) -> Bool? {
         guard let other = self.otherReasoning(of: slot), !other.isEmpty else { return nil }
         let start = other.lowerBound + count
@@ -346,7 +346,9 @@ extension ReplayLedger {
             return nil
         }
         let channel = self.channels[slot.kind]
-        guard channel.attemptOutput(ofItem: slot).isEmpty else { return nil }
+        guard channel.attemptOutput(ofItem: slot).isEmpty, self.supplied[slot]?.contains(channel.cursor) != true else {
+            return nil
+        }
         return channel.attemptOutput(ofItem: ReplaySlot(kind, outputIndex: slot.outputIndex))
     }
 }

@@ -64,8 +64,9 @@ import Testing
         }
     }
 
-    /// The members begin alike, or not at all: both are delivered, and nothing of either is left out.
-    @Test(arguments: ["The end", "Theory", "Summary"], 0..<8)
+    /// The members begin alike, or not at all: both are delivered, and nothing of either is left out. One that only begins
+    /// the other is a repetition, unless an event closes it as a text of its own.
+    @Test(arguments: ["The end", "Theory", "Summary", "T", "The"], 0..<8)
     func differentReasoningInBothMembersIsDelivered(summary: String, choice: Int) async {
         let deltas = ["The", " user"].map { Self.delta($0, isSummary: false) }
         let others = summary.map { Self.delta(String($0), isSummary: true) }
@@ -74,6 +75,7 @@ import Testing
             .socket([Event.created, Self.added] + deltas + others + end), .socket([Event.completed]),
         ])
         #expect(outcome.error == nil)
-        #expect(outcome.reasoning == "The user" + summary)
+        let isRepetition = choice == 0 && "The user".hasPrefix(summary)
+        #expect(outcome.reasoning == (isRepetition ? "The user" : "The user" + summary))
     }
 }
