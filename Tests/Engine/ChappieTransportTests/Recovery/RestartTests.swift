@@ -79,6 +79,16 @@ import Testing
             ])
     }
 
+    /// A replay that was refuted has verified nothing.
+    @Test func restartReportsNoVerifiedReplay() async {
+        let outcome = await Self.run([
+            .socket([Event.created, Event.text("Hello")], isBroken: true),
+            .socket([Event.created, Event.text("Help me"), Event.completed]),
+        ]) { $0.reportsDiagnostics = true }
+        #expect(outcome.error == nil)
+        #expect(outcome.diagnostics.map(\.kind) == [.connected, .reconnecting, .connected])
+    }
+
     @Test(arguments: 0...3) func theNumberOfRestartsIsLimited(limit: Int) async {
         let scripts = ["a", "b", "c", "d"].map { [ScriptStep].socket([Event.created, Event.text($0)], isBroken: true) }
         let outcome = await Self.run(scripts + [.socket([Event.created, Event.text("d"), Event.completed])]) {

@@ -8,7 +8,9 @@ extension EventReader {
         guard !text.isEmpty else { return }
         let wasVerified = self.machine.isReplayVerifiedInPlace()
         let action = self.machine.deltaReceived(unsafe text.utf8.span, in: slot, attempt: attempt)
-        if !wasVerified, self.machine.isReplayVerifiedInPlace() { self.replayVerified() }
+        if !wasVerified, self.machine.isReplayVerifiedInPlace() {
+            if case .restart = action {} else { self.replayVerified() }
+        }
         self.admitted(action, text, in: slot, attempt: attempt)
     }
 
