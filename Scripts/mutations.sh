@@ -81,7 +81,7 @@ EDITS
         uncut-restart) # An answer that replaces another one has the rest of that one.
             cat <<'EDITS'
 >>> Sources/Engine/StreamSession/Replay/ReplayLedger.swift
-        self.channels.forEach { $0 = $0.upTo($0.cursor) }
+        self.channels.forEach { $0 = $0.cutAtCursor() }
 ---
 <<<
 EDITS

@@ -77,8 +77,9 @@ package struct ProbeRequests: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Returns the GET for a document, or else for the responses, without the caller's fields where no credential is sent: they may be secrets
-    /// too.
+    /// Returns the GET for a document, or for the path of the responses when `path` is nil.
+    ///
+    /// It has not the caller's fields where no credential is sent: they may be secrets too.
     package func document(
         at path: String? = nil, credential: ChappieCredential?, capturing names: [String]
     ) -> TransportRequest? {

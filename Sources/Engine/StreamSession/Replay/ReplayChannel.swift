@@ -61,8 +61,9 @@ import PlatformC
         self.expectNextRun()
     }
 
-    /// Returns the channel with the output up to the cursor alone, which has to be at `end` or behind it.
-    func upTo(_ end: Int) -> Self {
+    /// Returns the channel with the output that the current attempt has repeated or produced, and no other.
+    func cutAtCursor() -> Self {
+        let end = self.cursor
         var other = Self()
         other.byteCountLimit = self.byteCountLimit
         var position = ReplayRunLog.Position.start
@@ -73,7 +74,7 @@ import PlatformC
                 guard other.append(unsafe Span(_unsafeBytes: piece), to: run.slot) else { return }
             }
         }
-        other.settledByteCount = min(self.settledByteCount, end)
+        other.settledByteCount = self.settledByteCount
         other.restarts = self.restarts
         return other
     }

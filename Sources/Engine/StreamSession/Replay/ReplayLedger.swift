@@ -353,7 +353,7 @@ package struct ReplayLedger: Sendable {
     /// - Returns: false when that is not possible, because finished calls were delivered, on which the program has acted.
     package mutating func restart() -> Bool {
         guard self.phase == .diverged, self.calls.isEmpty else { return false }
-        self.channels.forEach { $0 = $0.upTo($0.cursor) }
+        self.channels.forEach { $0 = $0.cutAtCursor() }
         self.rawEvents.restart()
         self.phase = .following
         return true

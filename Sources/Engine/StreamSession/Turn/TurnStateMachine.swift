@@ -524,10 +524,9 @@ extension TurnStateMachine {
     /// Handles an answer that is not the delivered one: it replaces that one, or ends the turn.
     @inline(never)
     private mutating func diverged() -> Action {
+        guard self.restartCount < self.policy.streaming.restartLimit else { return self.fail(.diverged) }
         let text = self.delivery.deliveredText
-        guard self.restartCount < self.policy.streaming.restartLimit, self.delivery.restart() else {
-            return self.fail(.diverged)
-        }
+        guard self.delivery.restart() else { return self.fail(.diverged) }
         self.restartCount += 1
         return .restart(deliveredText: text)
     }

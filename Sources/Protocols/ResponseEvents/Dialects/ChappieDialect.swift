@@ -1,4 +1,4 @@
-// What distinguishes one API of models from another above the decoder. Immutable values.
+// The differences between the APIs of models, above the decoder. Immutable values.
 
 /// The language of a server: the API in which requests are sent and answers are read.
 ///

@@ -3,10 +3,9 @@
 extension ResponseRequestBody {
     /// Returns the body that asks for a chat completion, as an event stream.
     ///
-    /// A body that has `messages` is one already: its members are left as they are. Left out, because the answer does
-    /// not depend on it: items of reasoning in the input, the wish for encrypted reasoning or for a summary of it, the
-    /// default values of `store`, `truncation` and `background`, `client_metadata`, and `tool_choice` and
-    /// `parallel_tool_calls` without tools.
+    /// The members of a body that has `messages` are left as they are. These are left out: items of reasoning in the
+    /// input, `include` of encrypted reasoning, `reasoning.summary`, the default values of `store`, `truncation` and
+    /// `background`, `client_metadata`, and `tool_choice` and `parallel_tool_calls` without tools.
     /// - Parameter limitName: the member for the largest number of tokens of the answer.
     /// - Returns: the body as JSON text.
     /// - Throws: `notInDialect` for a member, an item, a part or a tool that Chat Completions cannot express.
@@ -104,7 +103,7 @@ extension JSONObjectText {
         for member in reasoning.members where !member.json.elementsEqual("null".utf8) {
             switch member.name {
             case "effort": self["reasoning_effort"] = member.json
-            // A server that shows its reasoning does so unasked.
+            // Chat Completions has no member for it.
             case "summary", "generate_summary": continue
             default: throw .notInDialect("reasoning.\(member.name)")
             }

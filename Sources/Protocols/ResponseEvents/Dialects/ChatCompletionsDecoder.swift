@@ -6,12 +6,12 @@ import HTTPProtocol
 
 /// Decodes the chunks of one chat completion to the events with which the Responses API would say the same.
 ///
-/// A chunk says less than an event: it does not number items, and never that a call is finished. Items get their
-/// positions in the order in which they appear, and all of them end at the end of the answer. So a call is finished only
-/// in a complete answer: `finish_reason` has come, `end()` was called, and the arguments are whole.
+/// A chunk neither numbers the items of an answer nor says that a call is finished. Items get their positions in the order
+/// in which they appear, and all of them end with the answer: a call is finished only in a complete one, in which
+/// `finish_reason` has come, `end()` was called, and the arguments are whole.
 ///
-/// Text is passed on as it was written, with its escapes. Only the choice with the index 0 is read. It is a class so that
-/// a turn in another language has no more than a reference to none.
+/// Text is passed on as it was written, with its escapes. Only the choice with the index 0 is read. It is a class, so that
+/// a turn of the Responses API holds only an empty reference to it.
 package final class ChatCompletionsDecoder {
     /// The meaning of one event's data.
     package enum Reading {
@@ -406,13 +406,16 @@ extension ChatCompletionsDecoder {
 // MARK: The end
 
 extension ChatCompletionsDecoder {
-    /// What a reason to end means.
+    /// The state of an answer that has ended, by its `finish_reason`.
     private enum Ending {
         case complete
         case incomplete(String)
         case failed
 
-        /// An unknown reason is not known to be that of a whole answer: it makes an incomplete one, in which no call runs.
+        /// Reads a reason.
+        ///
+        /// One that is not known to end a whole answer makes it incomplete, so that no call runs (reported: vLLM ends an
+        /// aborted answer with `abort` and `[DONE]`, vllm-project/vllm 57082).
         init(_ reason: String, native: String?) {
             switch reason.lowercased() {
             // The words of models behind gateways are among them.
@@ -454,7 +457,7 @@ extension ChatCompletionsDecoder {
                 ))
         }
         for place in self.calls.indices {
-            // A call without a name calls nothing; one without arguments is announced here.
+            // A call without a name is left out; one without arguments is announced here.
             guard !self.calls[place].name.isEmpty,
                 let outputIndex = try? self.calls[place].outputIndex ?? self.announce(place)
             else { continue }

@@ -30,7 +30,7 @@ struct ChatMessages {
         case "message": try self.append(message: item)
         case "function_call": self.append(call: item)
         case "function_call_output": try self.append(output: item)
-        // The model's own thoughts are no part of what was said.
+        // There is no common member for it: servers that send reasoning name it differently.
         case "reasoning": return
         case let type: throw .notInDialect("an input item of type \(type.word)")
         }
@@ -46,7 +46,7 @@ struct ChatMessages {
         let content = try item["content"].map { json throws(ResponseRequestBodyError) in try ChatContent(json) }
         switch item.string("role") {
         case "assistant":
-            // Text behind text is another answer.
+            // A second text begins another message of the assistant.
             if self.answer?.content != nil || self.answer?.refusal != nil { self.finishAnswer() }
             var answer = self.answer ?? Answer()
             answer.content = content?.joined

@@ -64,8 +64,9 @@ import Testing
         }
     }
 
-    /// The members begin alike, or not at all: both are delivered, and nothing of either is left out. One that only begins
-    /// the other is a repetition, unless an event closes it as a text of its own.
+    /// The members begin alike, or not at all: both are delivered, and nothing of either is left out.
+    ///
+    /// One that only begins the other is a repetition, unless an event closes it as a text of its own.
     @Test(arguments: ["The end", "Theory", "Summary", "T", "The"], 0..<8)
     func differentReasoningInBothMembersIsDelivered(summary: String, choice: Int) async {
         let deltas = ["The", " user"].map { Self.delta($0, isSummary: false) }

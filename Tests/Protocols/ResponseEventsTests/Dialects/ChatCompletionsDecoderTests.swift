@@ -127,7 +127,7 @@ import Testing
         #expect(try ChatAnswer(pieces + [Self.calls, Self.done]).calls == ["call_0_c1 f {}", "call_1_c1 f {}"])
     }
 
-    @Test func callOfTheOldFormIsRead() throws {
+    @Test func functionCallMemberIsRead() throws {
         let answer = try ChatAnswer([
             chunk(#"{"function_call":{"name":"f","arguments":"{"}}"#), chunk(#"{"function_call":{"arguments":"}"}}"#),
             chunk("{}", finish: "function_call"), Self.done,
@@ -135,13 +135,13 @@ import Testing
         #expect(answer.calls == ["call_0_c1 f {}"])
     }
 
-    @Test func callWithoutANameCallsNothing() throws {
+    @Test func callWithoutANameIsLeftOut() throws {
         let answer = try ChatAnswer([callChunk("0", id: #""i""#, arguments: #""{}""#), Self.calls, Self.done])
         #expect(answer.calls.isEmpty)
         #expect(answer.status == "completed")
     }
 
-    @Test(arguments: ["tool_calls", "stop"]) func cutArgumentsAreNoCall(_ reason: String) throws {
+    @Test(arguments: ["tool_calls", "stop"]) func cutArgumentsMakeTheAnswerIncomplete(_ reason: String) throws {
         let answer = try ChatAnswer([
             callChunk("0", id: #""i""#, name: #""f""#, arguments: #""{\"a\":\"b""#), chunk("{}", finish: reason),
             Self.done,
@@ -361,7 +361,7 @@ import Testing
     }
 
     /// Every byte of a chunk replaced: whatever it means then, nothing traps, and every event can be decoded.
-    @Test(arguments: sample) func everyByteMayBeAnother(_ line: String) throws {
+    @Test(arguments: sample) func replacedBytesNeverCrashTheDecoder(_ line: String) throws {
         let bytes = Array(line.utf8)
         for place in bytes.indices {
             for byte in ["\"", "{", "}", "[", "]", ",", ":", "\\", "0", "n", " "].map({ $0.utf8.first ?? 0 }) {
@@ -378,7 +378,7 @@ import Testing
 
     /// Any member absent, null, or of another type.
     @Test(arguments: ["null", "7", "-1", "true", "\"x\"", "[]", "{}", "[[]]", "1e999", "99999999999999999999"])
-    func everyMemberMayBeAnything(_ value: String) throws {
+    func membersOfOtherTypesNeverCrashTheDecoder(_ value: String) throws {
         let members = ["id", "object", "model", "choices", "usage", "service_tier", "x_groq", "type"]
         for member in members { _ = try ChatAnswer([#"{"\#(member)":\#(value),"choices":[]}"#]) }
         for member in ["index", "delta", "finish_reason", "usage"] {
