@@ -79,6 +79,9 @@ struct CorpusStream: Sendable {
         // The index reads reasoning under two names, and this server has it under a third one alone: as
         // `reasoning_details`, each with a `text`.
         if self.name == "snowflake-claude-sonnet-4-6-cut-2" { index["reasoning"] = "15 * 27 = 405" }
+        // The index has no word of the model behind a gateway.
+        let choices = lines.compactMap { (JSONText.object($0)?["choices"] as? [[String: Any]])?.first }
+        index["native"] = choices.compactMap { $0["native_finish_reason"] as? String }.last
         self.expected = StreamFacts(chat: index)
     }
 
@@ -112,9 +115,9 @@ struct StreamFacts: Sendable {
     /// The facts of a line of the index about a chat completion.
     ///
     /// The index repeats what was sent. The client has one word for the ends that mean the same, and no call of an
-    /// answer that is not complete. It takes arguments that end inside their object for cut, whatever `finish_reason`
-    /// says (openrouter-gpt-4-1-mini-tool-broken-args: the server's own word for it was `max_output_tokens`), and an
-    /// answer without a `finish_reason` for one that has not ended.
+    /// answer that is not complete. It takes the word of the model behind a gateway for a limit before the gateway's own
+    /// (openrouter-gpt-4-1-mini-tool-broken-args: `tool_calls`, and `max_output_tokens` beside it), arguments that end
+    /// inside their object for cut, and an answer without a `finish_reason` for one that has not ended.
     init(chat index: [String: Any]) {
         for name in ["text", "reasoning", "refusal"] { self.values.append((name, index[name] as? String ?? "")) }
         var calls = index["calls"] as? [[String: Any]] ?? []
@@ -129,6 +132,8 @@ struct StreamFacts: Sendable {
         case "error": (end, reason) = ("failed", (index["error"] as? [String: Any])?["code"] as? String ?? "")
         case "length", "model_length": (end, reason) = ("incomplete", "max_output_tokens")
         case "content_filter": (end, reason) = ("incomplete", "content_filter")
+        case _ where index["native"] as? String == "max_output_tokens":
+            (end, reason) = ("incomplete", "max_output_tokens")
         case _ where isCut: (end, reason) = ("incomplete", "cut_arguments")
         default: break
         }
