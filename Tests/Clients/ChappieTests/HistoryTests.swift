@@ -44,6 +44,23 @@ import Testing
         #expect(output.answeredCallID == "c1" && output.text == "21" && output.call == nil)
     }
 
+    @Test(arguments: [
+        (#"{"type":"reasoning","summary":[],"encrypted_content":"gA"}"#, [ChappieDialect.responses]),
+        (#"{"type":"reasoning","content":[{"type":"reasoning_text","text":"Hm."}]}"#, [.responses]),
+        (#"{"type":"reasoning","summary":[],"chat":{"reasoning_content":"Hm."}}"#, [.chatCompletions]),
+        (
+            #"{"type":"reasoning","encrypted_content":"gA","chat":{"reasoning":"Hm."}}"#,
+            [.responses, .chatCompletions]
+        ),
+        (#"{"role":"user","content":"Hi"}"#, ChappieDialect.allCases),
+        (#"{"type":"function_call","call_id":"c","name":"f","arguments":"{}","chat":{}}"#, ChappieDialect.allCases),
+        (#"{"type":"web_search_call"}"#, ChappieDialect.allCases),
+    ])
+    func reasoningIsIncludedInRequestsToItsOwnAPI(text: String, dialects: [ChappieDialect]) throws {
+        let item = try Self.item(text)
+        #expect(ChappieDialect.allCases.filter { item.isIncluded(in: $0) } == dialects)
+    }
+
     @Test func textThatIsNoObjectIsNoItem() {
         #expect(throws: ChappieArgumentError.self) { try Self.item("[]") }
         #expect(throws: ChappieArgumentError.self) { try Self.item("{") }

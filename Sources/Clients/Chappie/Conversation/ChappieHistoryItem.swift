@@ -44,7 +44,8 @@ public struct ChappieHistoryItem: Sendable, Equatable {
         self.object.text(of: "role").flatMap(ChappieInputMessage.Role.init(rawValue:))
     }
 
-    /// The content of a message, the output of a call, or the summary of reasoning: text, pictures and files, in order.
+    /// The content of a message, the output of a call, or the text or summary of reasoning: text, pictures and files, in
+    /// order.
     ///
     /// Other content, such as sound, is left out.
     public var parts: [ChappieContentPart] {
@@ -80,6 +81,12 @@ public struct ChappieHistoryItem: Sendable, Equatable {
         guard case .output(let callID)? = InputItem(self.bytes)?.part else { return nil }
         return callID
     }
+
+    /// Returns whether requests to servers of a dialect include the item; all but some reasoning is included.
+    ///
+    /// Reasoning goes back only to the API that it came from, as no other one can read it. An item without a form in the
+    /// dialect counts as included: the request is refused (`request.invalid`).
+    public func isIncluded(in dialect: ChappieDialect) -> Bool { dialect.includes(self.object) }
 
     private var object: JSONObjectText { (try? JSONObjectText(self.bytes)) ?? JSONObjectText() }
 }

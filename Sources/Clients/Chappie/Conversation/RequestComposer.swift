@@ -38,6 +38,8 @@ struct RequestComposer: Sendable {
     }
 
     /// Returns the body of a request whose whole input is `items`; `isFirst` says that it begins the turn.
+    ///
+    /// The input is without what only servers of another dialect read.
     func body(
         of request: ChappieResponseRequest, items: [[UInt8]], conversationID: String, isFirst: Bool = true
     ) -> [UInt8] {
@@ -51,7 +53,7 @@ struct RequestComposer: Sendable {
         if let text = request.instructions ?? object.text(of: "instructions") ?? self.instructions {
             object.setText(text, for: "instructions")
         }
-        object["input"] = JSONArrayText.json(items.map { $0[...] })[...]
+        object["input"] = JSONArrayText.json(self.endpoint.dialect.forms(of: items).map { $0[...] })[...]
         self.setTools(of: request, in: &object)
         self.setStorage(of: request, in: &object)
         if let effort = request.effort ?? (object["reasoning"] == nil ? self.reasoningEffort : nil) {

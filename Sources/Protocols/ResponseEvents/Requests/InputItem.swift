@@ -24,14 +24,16 @@ package struct InputItem: Equatable, Sendable {
     ///
     /// Identifiers and statuses are left out: without storage a server knows none of them. So are members that are
     /// `null`, and the members of an assistant's message parts other than the text: log probabilities and annotations.
-    /// Unencrypted reasoning has no such form. All other members keep the text they were written in. An item that
-    /// another one refers to by its identifier keeps it.
+    /// Unencrypted reasoning has no such form, unless it has a member for a dialect (`ChappieDialect.itemMember`). All
+    /// other members keep the text they were written in. An item that another one refers to by its identifier keeps it.
     ///
     /// `call` is the call that the item is, where the caller has it already.
     package init?(_ json: some Sequence<UInt8>, call: FinishedCall? = nil) {
         guard var item = try? JSONObjectText(Array(json)) else { return nil }
         let type = item.string("type")?.word
-        if type == "reasoning", item.string("encrypted_content") == nil { return nil }
+        if type == "reasoning", item.string("encrypted_content") == nil {
+            guard ChappieDialect.hasMember(in: item) else { return nil }
+        }
         let status = item.string("status")?.word
         if !Self.typesWithIdentifier.contains(type ?? "") { item["id"] = nil }
         if type != "tool_search_output" { item["status"] = nil }

@@ -1,5 +1,6 @@
 import ChappieTransport
 import Foundation
+import ResponseEvents
 import Testing
 
 @testable import Chappie
@@ -50,6 +51,27 @@ import Testing
         let url = try #require(URL(string: "http://localhost/v1"))
         #expect(
             Self.body { $0.endpoint = .other(url) } == #"{"model":"m","input":["# + Self.message + "]}")
+    }
+
+    @Test func inputIsWithoutWhatOnlyAnotherDialectReads() throws {
+        let url = try #require(URL(string: "http://localhost/v1"))
+        let items = [
+            #"{"type":"reasoning","summary":[],"chat":{"reasoning_content":"a"}}"#,
+            #"{"type":"function_call","call_id":"c","name":"f","arguments":"{}","chat":{"extra_content":{}}}"#,
+            #"{"type":"function_call_output","call_id":"c","output":"\"chat\""}"#,
+            #"{"role":"user","content":[{"type":"input_text","text":"b","chat":{}}]}"#,
+            #"{"type":"x","chat":"c"}"#,
+        ].map { Array($0.utf8) }
+        func input(_ endpoint: ChappieEndpoint) -> String? {
+            let composer = RequestComposer(ChappieConfiguration(model: "m", harness: .none, endpoint: endpoint))
+            let body = composer.body(of: ChappieResponseRequest([]), items: items, conversationID: "conv")
+            return (try? JSONObjectText(body))?["input"].map { String(decoding: $0, as: UTF8.self) }
+        }
+        let all = JSONArrayText.json(items.map { $0[...] })
+        #expect(input(.chatCompletions(url)) == String(decoding: all, as: UTF8.self))
+        let call = #"{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}"#
+        let others = JSONArrayText.json([Array(call.utf8)[...]] + items.dropFirst(2).map { $0[...] })
+        #expect(input(.other(url)) == String(decoding: others, as: UTF8.self))
     }
 
     @Test func configurationAppliesWhereTheRequestHasNoValue() {

@@ -38,6 +38,15 @@ import Testing
             #"{"id":"rs","type":"reasoning","summary":[],"content":null,"encrypted_content":"gAAA"}"#,
             #"{"type":"reasoning","summary":[],"encrypted_content":"gAAA"}"#
         ),
+        // What a dialect demands back stays as it was written.
+        (
+            #"{"id":"rs","type":"reasoning","summary":[],"content":[],"chat":{ "reasoning_content" : "a" }}"#,
+            #"{"type":"reasoning","summary":[],"content":[],"chat":{ "reasoning_content" : "a" }}"#
+        ),
+        (
+            #"{"type":"function_call","call_id":"c","name":"f","arguments":"{}","chat":{"extra_content":null}}"#,
+            #"{"type":"function_call","call_id":"c","name":"f","arguments":"{}","chat":{"extra_content":null}}"#
+        ),
         (#"{"id":"ws","type":"web_search_call","status":"completed"}"#, #"{"type":"web_search_call"}"#),
         // Items that are meaningless without their identifier keep it.
         (#"{"type":"item_reference","id":"msg_1"}"#, #"{"type":"item_reference","id":"msg_1"}"#),
@@ -59,7 +68,8 @@ import Testing
 
     @Test(arguments: [
         #"{"type":"reasoning","summary":[]}"#, #"{"type":"reasoning","encrypted_content":null}"#,
-        #"{"type":"reasoning","encrypted_content":7}"#, "[]", "null", "", "{", "7", #"{"type":"message"}{"#,
+        #"{"type":"reasoning","encrypted_content":7}"#, #"{"type":"reasoning","chat":"a"}"#,
+        "[]", "null", "", "{", "7", #"{"type":"message"}{"#,
         "{\"a\":\"\u{1}\"}",
     ])
     func invalidItemsAndUnencryptedReasoningHaveNoInputForm(output: String) {
