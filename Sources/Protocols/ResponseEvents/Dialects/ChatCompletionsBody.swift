@@ -3,8 +3,8 @@
 extension ResponseRequestBody {
     /// Returns the body that asks for a chat completion, as an event stream.
     ///
-    /// The members of a body that has `messages` are left as they are. These are left out: items of reasoning in the
-    /// input, `include` of encrypted reasoning, `reasoning.summary`, the default values of `store`, `truncation` and
+    /// The members of a body that has `messages` are left as they are. These are left out: reasoning in the input that came
+    /// from another API, `include` of encrypted reasoning, `reasoning.summary`, the default values of `store`, `truncation` and
     /// `background`, `client_metadata`, and `tool_choice` and `parallel_tool_calls` without tools.
     /// - Parameter limitName: the member for the largest number of tokens of the answer.
     /// - Returns: the body as JSON text.
@@ -72,7 +72,8 @@ extension ResponseRequestBody {
     // MARK: Messages
 
     private func chatMessages() throws(ResponseRequestBodyError) -> [[UInt8]] {
-        var messages = ChatMessages()
+        let tools = self.object["tools"].flatMap { JSONArrayText($0) }?.elements ?? []
+        var messages = ChatMessages(hasTools: !tools.isEmpty)
         if let text = self.object["instructions"], !text.elementsEqual("null".utf8) {
             guard text.first == UInt8(ascii: "\"") else { throw .notInDialect("instructions that are no text") }
             messages.append(role: "system", content: text)

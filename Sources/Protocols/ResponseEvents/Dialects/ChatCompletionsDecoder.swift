@@ -39,6 +39,8 @@ package final class ChatCompletionsDecoder {
         var id: [UInt8]
         var name: [UInt8]
         var arguments: [UInt8] = []
+        /// Members that go back with the call.
+        var members = ChatCallMembers()
     }
 
     private let scanner = JSONScanner()
@@ -51,7 +53,7 @@ package final class ChatCompletionsDecoder {
     private var model: [UInt8] = []
     private var serviceTier: [UInt8] = []
     private var reasoningIndex: Int?
-    private var hasPlainReasoning = false
+    private var reasoning = ChatReasoning()
     private var message: Text?
     private var refusal: [UInt8] = []
     private var calls: [Call] = []
@@ -195,7 +197,8 @@ extension ChatCompletionsDecoder {
         delta: Int, _ nodes: UnsafeBufferPointer<csj_node>
     ) throws(ResponseEventError) -> Bool {
         let before = self.events.outputCount
-        try self.readReasoning(of: delta, nodes)
+        for text in self.reasoning.read(delta: delta, nodes) { try self.write(reasoning: nodes[text].content) }
+        try self.keepReasoning()
         if let content = nodes.member("content", of: delta) {
             if nodes[content].kind == csj_kind_string {
                 try self.write(text: nodes[content].content)
@@ -216,28 +219,7 @@ extension ChatCompletionsDecoder {
         return self.events.outputCount > before
     }
 
-    /// Reads the reasoning, which servers write under one of several names; where there are two, they say the same.
-    private func readReasoning(
-        of delta: Int, _ nodes: UnsafeBufferPointer<csj_node>
-    ) throws(ResponseEventError) {
-        // The last is GitHub Copilot's (reported: BerriAI/litellm issue 35021).
-        let names = ["reasoning_content", "reasoning", "reasoning_text"]
-        if let plain = names.lazy.compactMap({ nodes.text(of: $0, in: delta) }).first {
-            self.hasPlainReasoning = true
-            return try self.write(reasoning: nodes[plain].content)
-        }
-        guard !self.hasPlainReasoning, let details = nodes.member("reasoning_details", of: delta),
-            nodes[details].kind == csj_kind_array
-        else { return }
-        for detail in nodes.children(of: details) where nodes[detail].kind == csj_kind_object {
-            guard let text = nodes.text(of: "text", in: detail) ?? nodes.text(of: "summary", in: detail) else {
-                continue
-            }
-            try self.write(reasoning: nodes[text].content)
-        }
-    }
-
-    /// Reads a part of a content that is an array: text, or reasoning, which may be an array of texts itself.
+    /// Reads a part of a content that is an array: text, or reasoning.
     private func read(
         part: Int, _ nodes: UnsafeBufferPointer<csj_node>
     ) throws(ResponseEventError) {
@@ -246,13 +228,8 @@ extension ChatCompletionsDecoder {
         if kind.elementsEqual("text".utf8) {
             if let text = nodes.text(of: "text", in: part) { try self.write(text: nodes[text].content) }
         } else if kind.elementsEqual("thinking".utf8) || kind.elementsEqual("reasoning".utf8) {
-            let names = ["thinking", "summary", "text"]
-            guard let thought = names.lazy.compactMap({ nodes.member($0, of: part) }).first else { return }
-            if nodes[thought].kind == csj_kind_string { try self.write(reasoning: nodes[thought].content) }
-            guard nodes[thought].kind == csj_kind_array else { return }
-            for piece in nodes.children(of: thought) {
-                if let text = nodes.text(of: "text", in: piece) { try self.write(reasoning: nodes[text].content) }
-            }
+            for text in self.reasoning.read(part: part, nodes) { try self.write(reasoning: nodes[text].content) }
+            try self.keepReasoning()
         }
     }
 }
@@ -262,14 +239,21 @@ extension ChatCompletionsDecoder {
 extension ChatCompletionsDecoder {
     private func write(reasoning text: UnsafeBufferPointer<UInt8>) throws(ResponseEventError) {
         guard !text.isEmpty else { return }
-        let index: Int
-        if let known = self.reasoningIndex {
-            index = known
-        } else {
-            index = try self.addItem(#"{"type":"reasoning","summary":[]}"#)
-            self.reasoningIndex = index
-        }
-        self.events.append(delta: text, "response.reasoning_text.delta", outputIndex: index)
+        self.reasoning.deliver(text)
+        self.events.append(delta: text, "response.reasoning_text.delta", outputIndex: try self.beginReasoning())
+    }
+
+    private func beginReasoning() throws(ResponseEventError) -> Int {
+        if let index = self.reasoningIndex { return index }
+        let index = try self.addItem(#"{"type":"reasoning","summary":[]}"#)
+        self.reasoningIndex = index
+        return index
+    }
+
+    /// Counts what is kept of reasoning, which has its place in the answer although nothing of it may be delivered.
+    private func keepReasoning() throws(ResponseEventError) {
+        try self.keep(0)
+        if self.reasoning.hasElements { _ = try self.beginReasoning() }
     }
 
     private func write(text: UnsafeBufferPointer<UInt8>) throws(ResponseEventError) {
@@ -298,7 +282,7 @@ extension ChatCompletionsDecoder {
     /// Counts text that is kept until the end.
     private func keep(_ byteCount: Int) throws(ResponseEventError) {
         self.keptByteCount += byteCount
-        guard self.keptByteCount <= self.byteCountLimit else { throw .tooLarge }
+        guard self.keptByteCount + self.reasoning.byteCount <= self.byteCountLimit else { throw .tooLarge }
     }
 
     private func addItem(_ item: String) throws(ResponseEventError) -> Int {
@@ -344,6 +328,9 @@ extension ChatCompletionsDecoder {
         if let name, known.isEmpty || known != name && self.calls[place].arguments.isEmpty {
             self.calls[place].name += name
         }
+        if let piece {
+            try self.keep(self.calls[place].members.take(piece, nodes))
+        }
         try self.write(arguments: arguments, of: place)
     }
 
@@ -364,7 +351,7 @@ extension ChatCompletionsDecoder {
     }
 
     private func announce(_ place: Int) throws(ResponseEventError) -> Int {
-        let item = self.item(of: place, arguments: [])
+        let item = self.item(of: place, arguments: []) + [UInt8(ascii: "}")]
         let outputIndex = try self.addItem(String(decoding: item, as: UTF8.self))
         self.calls[place].outputIndex = outputIndex
         return outputIndex
@@ -377,13 +364,14 @@ extension ChatCompletionsDecoder {
         }
     }
 
-    /// Returns a call as an item; one without an identifier gets one that is its own within the conversation.
+    /// Returns a call as an item without its last brace; one without an identifier gets one that is its own within the
+    /// conversation.
     private func item(of place: Int, arguments: [UInt8]) -> [UInt8] {
         let call = self.calls[place]
         let id = call.id.isEmpty ? Array("call_\(place)_".utf8) + self.id : call.id
         var item = Array(#"{"type":"function_call","call_id":""#.utf8) + id
         item += Array(#"","name":""#.utf8) + call.name
-        item += Array(#"","arguments":""#.utf8) + arguments + Array("\"}".utf8)
+        item += Array(#"","arguments":""#.utf8) + arguments + Array("\"".utf8)
         return item
     }
 
@@ -438,7 +426,7 @@ extension ChatCompletionsDecoder {
         ]
     }
 
-    /// Ends the message and the calls, in the order of their positions.
+    /// Ends the reasoning, the message and the calls, in the order of their positions.
     private func finishItems() {
         var items: [(outputIndex: Int, json: [UInt8])] = []
         if let message = self.message {
@@ -463,7 +451,13 @@ extension ChatCompletionsDecoder {
             else { continue }
             let written = self.calls[place].arguments
             let arguments = written.isEmpty ? Array("{}".utf8) : written
-            items.append((outputIndex, self.item(of: place, arguments: arguments)))
+            let members = self.calls[place].members.json.map { Array(#","chat":"#.utf8) + $0 } ?? []
+            items.append(
+                (outputIndex, self.item(of: place, arguments: arguments) + members + [UInt8(ascii: "}")]))
+        }
+        // Reasoning of which nothing has come stands behind everything else.
+        if let item = self.reasoning.item, let outputIndex = try? self.beginReasoning() {
+            items.append((outputIndex, item))
         }
         for item in items.sorted(by: { $0.outputIndex < $1.outputIndex }) {
             self.events.append("response.output_item.done", outputIndex: item.outputIndex, item: item.json)

@@ -2,7 +2,17 @@
 
 /// The messages of a chat completion, made of input items one after the other.
 ///
-/// The text and the calls of one answer are several items there and one message here, which the outputs follow.
+/// The reasoning, the text and the calls of one answer are several items there and one message here, which the outputs
+/// follow.
+///
+/// Reasoning goes back with the message that it came with, under the server's own names for it, in a request with tools,
+/// and otherwise with the messages of turns that have calls:
+/// - DeepSeek refuses such a request without it, also without that of the answer behind the outputs
+///   (https://api-docs.deepseek.com/guides/thinking_mode; openclaw/openclaw issue 73417, MoonshotAI/kimi-cli issue 2141),
+///   and its first reasoning model refuses it, which has no tools. Kimi refuses calls without it (QuantumNous/new-api issue
+///   3121), and OpenRouter those of Gemini without `reasoning_details` (RooCodeInc/Roo-Code issue 11629).
+/// - Groq and Cerebras refuse `reasoning_content` (janhq/jan issue 8136, OpenMinis/OpenMinis issue 361), and take the
+///   `reasoning` that they send.
 struct ChatMessages {
     /// A message of the model that is not finished.
     private struct Answer {
@@ -11,12 +21,22 @@ struct ChatMessages {
         var calls: [ArraySlice<UInt8>] = []
     }
 
+    /// Indicates whether the request has tools.
+    private let hasTools: Bool
     private var messages: [[UInt8]] = []
     private var answer: Answer?
+    /// What goes back with the answer as its reasoning.
+    private var reasoning: JSONObjectText?
+    /// Indicates whether the newest turn has calls.
+    private var hasCalls = false
+
+    /// Begins the messages of a request.
+    init(hasTools: Bool) { self.hasTools = hasTools }
 
     /// Appends a message that is not the model's; `content` is JSON text.
     mutating func append(role: String, content: ArraySlice<UInt8>) {
         self.finishAnswer()
+        if role == "user" { self.hasCalls = false }
         var message = JSONObjectText()
         message["role"] = JSONText.string(role)[...]
         message["content"] = content
@@ -30,8 +50,7 @@ struct ChatMessages {
         case "message": try self.append(message: item)
         case "function_call": self.append(call: item)
         case "function_call_output": try self.append(output: item)
-        // There is no common member for it: servers that send reasoning name it differently.
-        case "reasoning": return
+        case "reasoning": self.append(reasoning: item)
         case let type: throw .notInDialect("an input item of type \(type.word)")
         }
     }
@@ -59,6 +78,13 @@ struct ChatMessages {
         }
     }
 
+    /// Appends reasoning, which may stand anywhere in its answer; that of another API has no form.
+    private mutating func append(reasoning item: JSONObjectText) {
+        guard let json = item.object(Self.ownMember), let members = try? JSONObjectText(Array(json)) else { return }
+        if self.reasoning != nil { self.finishAnswer() }
+        self.reasoning = members
+    }
+
     private mutating func append(call item: JSONObjectText) {
         var function = JSONObjectText()
         function["name"] = item["name"] ?? Self.empty
@@ -69,6 +95,12 @@ struct ChatMessages {
         call["id"] = item["call_id"] ?? Self.empty
         call["type"] = JSONText.string("function")[...]
         call["function"] = function.json[...]
+        let own = item.object(Self.ownMember).flatMap { try? JSONObjectText(Array($0)) } ?? JSONObjectText()
+        if let inner = own.object("function"), let inner = try? JSONObjectText(Array(inner)) {
+            function.add(inner)
+            call["function"] = function.json[...]
+        }
+        call.add(own)
         var answer = self.answer ?? Answer()
         answer.calls.append(call.json[...])
         self.answer = answer
@@ -77,6 +109,7 @@ struct ChatMessages {
     private mutating func append(output item: JSONObjectText) throws(ResponseRequestBodyError) {
         let content = try item["output"].map { json throws(ResponseRequestBodyError) in try ChatContent(json) }
         self.finishAnswer()
+        self.hasCalls = true
         var message = JSONObjectText()
         message["role"] = JSONText.string("tool")[...]
         message["tool_call_id"] = item["call_id"] ?? Self.empty
@@ -85,18 +118,43 @@ struct ChatMessages {
     }
 
     private mutating func finishAnswer() {
+        let reasoning = self.reasoning.take()
         guard let answer = self.answer.take() else { return }
+        if !answer.calls.isEmpty { self.hasCalls = true }
         var message = JSONObjectText()
         message["role"] = JSONText.string("assistant")[...]
         let isEmpty = answer.refusal == nil && answer.calls.isEmpty
         message["content"] = answer.content ?? (isEmpty ? Self.empty : Array("null".utf8)[...])
         if let refusal = answer.refusal { message["refusal"] = refusal }
         if !answer.calls.isEmpty { message["tool_calls"] = JSONArrayText.json(answer.calls)[...] }
+        if let reasoning, self.hasTools || self.hasCalls { message.add(reasoning: reasoning, before: answer.content) }
         self.messages.append(message.json)
     }
 
+    /// The member of an item with what goes back to servers of this API.
+    private static let ownMember = ChappieDialect.chatCompletions.rawValue
+
     private static let empty = Array("\"\"".utf8)[...]
     private static let noArguments = Array(#""{}""#.utf8)[...]
+}
+
+extension JSONObjectText {
+    /// Adds members whose names are not there yet.
+    fileprivate mutating func add(_ other: JSONObjectText) {
+        for member in other.members where self[member.name] == nil { self[member.name] = member.json }
+    }
+
+    /// Adds the members of reasoning to a message of the model, and parts of a content before its text.
+    fileprivate mutating func add(reasoning: JSONObjectText, before text: ArraySlice<UInt8>?) {
+        if let json = reasoning["content"], let parts = JSONArrayText(json)?.elements {
+            var content = parts.map(\.json)
+            if let text, text.count > 2 {
+                content.append((Array(#"{"type":"text","text":"#.utf8) + text + Array("}".utf8))[...])
+            }
+            self["content"] = JSONArrayText.json(content)[...]
+        }
+        self.add(reasoning)
+    }
 }
 
 /// The content of a message, or the output of a call, in the form of a chat completion.

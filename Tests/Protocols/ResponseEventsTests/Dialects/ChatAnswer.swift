@@ -14,6 +14,8 @@ struct ChatAnswer: Equatable {
     var calls: [String] = []
     /// The types of the finished items, in order.
     var items: [String] = []
+    /// What goes back with the items beside the members of the Responses API, for those that have it.
+    var sentBack: [String] = []
     /// The status of the response; nil before its end.
     var status: String?
     var reason: String?
@@ -60,6 +62,16 @@ struct ChatAnswer: Equatable {
         case "response.output_item.done":
             let item = try #require(event["item"] as? [String: Any])
             self.items.append(item["type"] as? String ?? "")
+            let text = try JSONObjectText(Array(json))["item"].map { try JSONObjectText(Array($0)) }
+            if let last = text?.members.last, last.name == "chat" {
+                self.sentBack.append(String(decoding: last.json, as: UTF8.self))
+            }
+            if item["type"] as? String == "reasoning" {
+                // What was delivered closes without a difference.
+                let parts = item["content"] as? [[String: Any]] ?? []
+                #expect(parts.map { $0["text"] as? String ?? "" }.joined() == self.reasoning)
+                #expect(InputItem(text?.json ?? []) != nil)
+            }
             guard item["type"] as? String == "function_call" else { return }
             self.calls.append(
                 ["call_id", "name", "arguments"].map { item[$0] as? String ?? "none" }.joined(separator: " "))

@@ -70,6 +70,88 @@ import Testing
                 + #"{"role":"assistant","content":"Done."}]"#)
     }
 
+    // MARK: What goes back
+
+    private static let call = #"{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}"#
+    private static let output = #"{"type":"function_call_output","call_id":"c","output":"1"}"#
+    private static let thought = #"{"type":"reasoning","summary":[],"chat":{"reasoning_content":"a"}}"#
+
+    /// Returns the messages of the model in a request with input items, and with tools or without.
+    private static func answers(_ items: [String], tools: String = "") throws -> [String] {
+        let body = try JSONObjectText(Array(Self.body(#"{"input":[\#(items.joined(separator: ","))]\#(tools)}"#).utf8))
+        let messages = body["messages"].flatMap { JSONArrayText($0) }?.elements ?? []
+        return messages.map { String(decoding: $0.json, as: UTF8.self) }.filter { $0.contains(#""role":"assistant""#) }
+    }
+
+    @Test func reasoningGoesBackWithItsCalls() throws {
+        let calls = #""tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]"#
+        let message = #"{"role":"assistant","content":null,\#(calls),"reasoning_content":"a"}"#
+        #expect(try Self.answers([Self.thought, Self.call, Self.output]) == [message])
+        // It may stand behind the calls, where nothing of it was delivered.
+        #expect(try Self.answers([Self.call, Self.thought, Self.output]) == [message])
+        let text = #"{"role":"assistant","content":"b"}"#
+        #expect(
+            try Self.answers([text, Self.thought, Self.call, Self.output])
+                == [message.replacing("null", with: #""b""#)])
+    }
+
+    @Test func reasoningOfATurnWithCallsGoesBackWhole() throws {
+        let text = #"{"role":"assistant","content":"b"}"#
+        let user = #"{"role":"user","content":"c"}"#
+        let other = #"{"type":"reasoning","summary":[],"chat":{"reasoning":"d"}}"#
+        let turn = [Self.thought, Self.call, Self.output, other, text]
+        let answers = try Self.answers([user] + turn + [user, other, text])
+        #expect(answers.count == 3)
+        #expect(answers.dropFirst() == [#"{"role":"assistant","content":"b","reasoning":"d"}"#, text])
+        // In a request with tools it goes back with every message.
+        let tools = #","tools":[{"type":"function","name":"f"}]"#
+        #expect(try Self.answers([user, other, text], tools: tools) == [answers[1]])
+        #expect(try Self.answers([user, other, text], tools: #","tools":[]"#) == [text])
+    }
+
+    @Test(arguments: [
+        (#""b""#, #"[{"type":"thinking","thinking":"a"},{"type":"text","text":"b"}]"#),
+        (#""""#, #"[{"type":"thinking","thinking":"a"}]"#),
+    ])
+    func reasoningPartsStandBeforeTheText(_ text: String, _ content: String) throws {
+        let thought = #"{"type":"reasoning","chat":{"content":[{"type":"thinking","thinking":"a"}]}}"#
+        let answers = try Self.answers([thought, #"{"role":"assistant","content":\#(text)}"#, Self.call])
+        #expect(answers.count == 1)
+        #expect(answers.first?.hasPrefix(#"{"role":"assistant","content":\#(content),"tool_calls":"#) == true)
+    }
+
+    @Test func reasoningChangesNoOtherMember() throws {
+        let thought = #"{"type":"reasoning","chat":{"role":"x","tool_calls":[],"reasoning":"a"}}"#
+        #expect(
+            try Self.answers([thought, Self.call]) == [
+                #"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","#
+                    + #""function":{"name":"f","arguments":"{}"}}],"reasoning":"a"}"#
+            ])
+        // What came from another API has no form, and reasoning alone is no message.
+        for other in [#"{"type":"reasoning","encrypted_content":"a"}"#, Self.thought] {
+            #expect(try Self.answers([other, #"{"role":"user","content":"b"}"#]).isEmpty)
+        }
+    }
+
+    @Test(arguments: [
+        (
+            #"{"extra_content":{"google":{}}}"#,
+            #""function":{"name":"f","arguments":"{}"},"extra_content":{"google":{}}"#
+        ),
+        (
+            #"{"function":{"thought_signature":"s","name":"x"},"id":"x"}"#,
+            #""function":{"name":"f","arguments":"{}","thought_signature":"s"}"#
+        ),
+        (#"{"function":7}"#, #""function":{"name":"f","arguments":"{}"}"#),
+    ])
+    func signatureGoesBackWithItsCall(_ member: String, _ expected: String) throws {
+        let call = String(Self.call.dropLast()) + #","chat":\#(member)}"#
+        #expect(
+            try Self.answers([call]) == [
+                #"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function",\#(expected)}]}"#
+            ])
+    }
+
     @Test func callsWithoutTextHaveNone() throws {
         let call = #"{"type":"function_call","call_id":"i","name":"f","arguments":"{}"}"#
         #expect(
