@@ -59,6 +59,8 @@ extension ChappieTestServer {
         ///
         /// Input for a response with calls waits for the request that brings their outputs.
         package var steeringOutcome: SteeringOutcome = .endsResponse
+        /// What chat completions have to have sent back with their calls; nil is nothing.
+        package var chatDemand: ChatDemand?
         /// The configuration of sign-ins.
         public var signIn = SignIn()
         /// Fields added to every answer of the two endpoints, the 101 included.
@@ -105,6 +107,15 @@ extension ChappieTestServer {
             self.resumeLifetime = server.resumeLifetime.map { .seconds($0) } ?? self.resumeLifetime
             self.responseLifetime = server.responseLifetime.map { .seconds($0) } ?? self.responseLifetime
         }
+    }
+
+    /// What a server of Chat Completions demands back, and refuses a request without.
+    package enum ChatDemand: Sendable {
+        /// The scripted model's reasoning, as `reasoning_content` of each message of the model in a request with tools:
+        /// DeepSeek's rule.
+        case reasoning
+        /// The signature that a call came with, in its `extra_content`: Gemini's rule.
+        case signatures
     }
 
     /// The source of a response's events.

@@ -71,6 +71,48 @@ import Testing
         #expect(try self.answer(unanswered).status == 400)
     }
 
+    @Test func reasoningIsDemandedBackInARequestWithTools() throws {
+        func status(_ members: String, tools: String = #","tools":[\#(Self.tool)]"#) throws -> Int {
+            let call = #"{"id":"i","type":"function","function":{"name":"f","arguments":"{}"}}"#
+            let body =
+                #"{"stream":true\#(tools),"messages":[{"role":"user","content":"hi"},"#
+                + #"{"role":"assistant","content":null\#(members.replacing("CALL", with: call))},"#
+                + #"{"role":"user","content":"And?"}]}"#
+            return try self.answer(body) { $0.chatDemand = .reasoning }.status
+        }
+        let reasoning = #","reasoning_content":\#(JSONValue.quoted(ScriptedResponseBuilder.summary))"#
+        #expect(try status("") == 400)
+        #expect(try status(#","reasoning_content":"""#) == 400)
+        #expect(try status(reasoning) == 200)
+        #expect(try status("", tools: "") == 200)
+        let calls = #","tool_calls":[CALL]"#
+        #expect(try ChappieTestServer.ChatDemand.reasoning.problem(Self.value(calls)) != nil)
+        #expect(try ChappieTestServer.ChatDemand.reasoning.problem(Self.value(calls + reasoning)) == nil)
+    }
+
+    private static func value(_ members: String) throws -> JSONValue {
+        let call = #"{"id":"i","type":"function","function":{"name":"f","arguments":"{}"}}"#
+        let text = #"{"messages":[{"role":"assistant"\#(members.replacing("CALL", with: call))}]}"#
+        return try #require(JSONValue(Array(text.utf8)))
+    }
+
+    @Test func signaturesComeWithCallsAndAreDemandedBack() throws {
+        let (_, lines) = try self.answer(Self.request(#","tools":[\#(Self.tool)]"#)) { $0.chatDemand = .signatures }
+        let call = lines.compactMap {
+            JSONValue(Array($0.utf8))?["choices"]?.elements.first?["delta"]?["tool_calls"]?.elements.first
+        }.first
+        let id = try #require(call?["id"]?.string)
+        let signature = ChappieTestServer.ChatDemand.signature(of: id)
+        #expect(call?["extra_content"]?["google"]?["thought_signature"]?.string == signature)
+        for (written, isWhole) in [(signature, true), ("", false)] {
+            let text =
+                #"{"messages":[{"role":"assistant","tool_calls":[{"id":"\#(id)","#
+                + #""extra_content":{"google":{"thought_signature":"\#(written)"}}}]}]}"#
+            let body = try #require(JSONValue(Array(text.utf8)))
+            #expect((ChappieTestServer.ChatDemand.signatures.problem(body) == nil) == isWhole)
+        }
+    }
+
     @Test func anAnswerThatIsNotStreamedIsWhole() throws {
         let (status, lines) = try self.answer(#"{"model":"m","messages":[{"role":"user","content":"hi"}]}"#)
         let document = try #require(JSONValue(Array(lines.joined().utf8)))

@@ -6,12 +6,15 @@
 struct ChatChunks {
     private let identity: ResponseIdentity
     private let includesUsage: Bool
+    /// Indicates whether each call comes with a signature.
+    private let signsCalls: Bool
     /// The positions of the calls, in the order in which they begin.
     private var calls: [Int] = []
 
     /// Begins the answer to a request.
-    init(_ identity: ResponseIdentity, request: JSONValue) {
+    init(_ identity: ResponseIdentity, request: JSONValue, signsCalls: Bool) {
         self.identity = identity
+        self.signsCalls = signsCalls
         self.includesUsage = request["stream_options"]?["include_usage"] == .bool(true)
     }
 
@@ -46,7 +49,8 @@ struct ChatChunks {
         let text = parts.compactMap { $0["text"]?.string }.joined()
         let calls = items.filter { $0["type"]?.string == "function_call" }.map { call in
             #"{"id":\#((call["call_id"] ?? .null).text),"type":"function","function":{"#
-                + #""name":\#((call["name"] ?? .null).text),"arguments":\#((call["arguments"] ?? .null).text)}}"#
+                + #""name":\#((call["name"] ?? .null).text),"arguments":\#((call["arguments"] ?? .null).text)}"#
+                + self.signature(of: call) + "}"
         }
         let content = calls.isEmpty || !text.isEmpty ? JSONValue.quoted(text) : "null"
         let list = calls.isEmpty ? "" : #","tool_calls":[\#(calls.joined(separator: ","))]"#
@@ -66,8 +70,15 @@ struct ChatChunks {
         return [
             self.delta(
                 #"{"tool_calls":[{"index":\#(self.calls.count - 1),"id":\#((item["call_id"] ?? .null).text),"#
-                    + #""type":"function","function":{"name":\#(name),"arguments":""}}]}"#)
+                    + #""type":"function","function":{"name":\#(name),"arguments":""}\#(self.signature(of: item))}]}"#)
         ]
+    }
+
+    /// Returns the signature of a call as a further member; nothing where calls have none.
+    private func signature(of item: JSONValue) -> String {
+        guard self.signsCalls, let id = item["call_id"]?.string else { return "" }
+        let signature = JSONValue.quoted(ChappieTestServer.ChatDemand.signature(of: id))
+        return #","extra_content":{"google":{"thought_signature":\#(signature)}}"#
     }
 
     private func end(_ response: JSONValue) -> [ScriptEvent] {

@@ -53,7 +53,10 @@ struct EventStreamExchange {
         let demand = self.exchange.demand(
             body: body, bytes: bytes, response: 1, conversation: conversation)
         let response = self.exchange.parts.source.response(to: demand)
-        if self.isChat { self.chunks = ChatChunks(response.script.identity, request: given) }
+        if self.isChat {
+            self.chunks = ChatChunks(
+                response.script.identity, request: given, signsCalls: self.configuration.chatDemand == .signatures)
+        }
         if body["background"] == .bool(true) {
             self.exchange.parts.background.add(response.script, eventsPerSecond: self.configuration.eventsPerSecond)
         }
@@ -72,7 +75,8 @@ struct EventStreamExchange {
             return (400, ErrorBody.body(message: "The body is not a JSON object."))
         }
         if self.isChat {
-            return ChatRequest.problem(body).map { (400, ErrorBody.body(message: $0, param: "messages")) }
+            let problem = ChatRequest.problem(body) ?? self.configuration.chatDemand?.problem(body)
+            return problem.map { (400, ErrorBody.body(message: $0, param: "messages")) }
         }
         if body["background"] == .bool(true), body["store"] != .bool(true) {
             return (400, ErrorBody.body(message: "background needs store."))

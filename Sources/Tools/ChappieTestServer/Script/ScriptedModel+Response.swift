@@ -82,12 +82,15 @@ struct ScriptedResponseBuilder {
         return isOff ? "" : ",\"obfuscation\":\"\(padding)\""
     }
 
+    /// The reasoning, the same in every answer.
+    static let summary = "**Looking at the harbour**\n\nThe question is short — a few paragraphs will do. 🧭"
+
     private mutating func addReasoning() {
         let id = "rs_" + self.identifiers.hexDigits(24)
         let start = self.identifiers.hexDigits(32)
         let final = self.identifiers.hexDigits(64)
         let place = "\"item_id\":\"\(id)\",\"output_index\":\(self.output.count),\"summary_index\":0"
-        let summary = "**Looking at the harbour**\n\nThe question is short — a few paragraphs will do. 🧭"
+        let summary = Self.summary
         let head = "{\"id\":\"\(id)\",\"type\":\"reasoning\",\"summary\":"
         self.addItem(added: head + "[],\"encrypted_content\":\"gAAAAABo\(start)\"}") { builder in
             builder.script.add(

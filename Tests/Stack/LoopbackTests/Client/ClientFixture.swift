@@ -17,6 +17,12 @@ struct ClientOutcome: Sendable {
         }
     }
 
+    var reasoning: String {
+        self.events.reduce(into: "") { text, event in
+            if case .reasoningDelta(let delta) = event { text += delta }
+        }
+    }
+
     var requested: [ChappieToolExecutionRequest] {
         self.events.compactMap { event in
             guard case .toolCallRequested(let request) = event else { return nil }

@@ -220,6 +220,57 @@ import Testing
         }
     }
 
+    @Test(arguments: [ChappieTestServer.ChatDemand.reasoning, .signatures])
+    func whatAServerDemandsGoesBackWithItsCalls(_ demand: ChappieTestServer.ChatDemand) async throws {
+        var model = ChappieTestServer.ScriptedModel()
+        model.toolCallCount = 2
+        model.toolRounds = 2
+        var configuration = ChappieTestServer.Configuration(model: .scripted(model))
+        configuration.chatDemand = demand
+        try await withServer(configuration) { server in
+            let record = ToolRecord()
+            let client = Chappie.client(configuration: Self.configuration(server, record))
+            let first = await client.outcome()
+            #expect(first.error == nil)
+            #expect(first.text == model.fullText)
+            #expect(first.reasoning.components(separatedBy: "**Looking").count == 4)
+            #expect(record.calls.count == 4)
+            // The next turn has all of it too, as has one of another client that continues from the saved conversation.
+            #expect(await client.outcome("And now?").error == nil)
+            let other = Chappie.client(configuration: Self.configuration(server, record))
+            other.context = try ChappieClientContext(data: client.context.data())
+            #expect(await other.outcome("And then?").error == nil)
+            #expect(server.log.allSatisfy { $0.status == 200 })
+            #expect(server.log.count == 9)
+            let reasoning = client.context.history.filter { $0.type == "reasoning" }
+            #expect(reasoning.count == 6)
+            #expect(reasoning.allSatisfy { $0.text.hasPrefix("**Looking") && !$0.isIncluded(in: .responses) })
+            #expect(client.context.history.allSatisfy { $0.isIncluded(in: .chatCompletions) })
+        }
+    }
+
+    @Test func aConversationMovesToTheResponsesAPI() async throws {
+        var configuration = ChappieTestServer.Configuration(model: .scripted(.init()))
+        configuration.chatDemand = .signatures
+        try await withServer(configuration) { server in
+            let record = ToolRecord()
+            let client = Chappie.client(configuration: Self.configuration(server, record))
+            #expect(await client.outcome().error == nil)
+            let other = Chappie.client(configuration: .loopback(server))
+            other.context = client.context
+            #expect(await other.outcome("And now?").error == nil)
+            guard case .array(let items)? = server.requests.last?["input"] else {
+                Issue.record("no input")
+                return
+            }
+            #expect(
+                items.map { $0["type"]?.string } == [
+                    "message", "function_call", "function_call_output", "message", "message",
+                ])
+            #expect(items.allSatisfy { $0["chat"] == nil })
+        }
+    }
+
     @Test func cutArgumentsRunNoTool() async throws {
         let lines = [
             Self.chunk(
