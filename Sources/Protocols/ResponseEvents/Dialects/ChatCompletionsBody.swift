@@ -12,6 +12,7 @@ extension ResponseRequestBody {
     package func chatBody(limitName: String) throws(ResponseRequestBodyError) -> [UInt8] {
         var body = JSONObjectText()
         var messages: [[UInt8]]?
+        var allowedTools: AllowedTools?
         for member in self.object.members where !member.json.elementsEqual("null".utf8) {
             switch member.name {
             case "input", "instructions": if messages == nil { messages = try self.chatMessages() }
@@ -19,7 +20,10 @@ extension ResponseRequestBody {
             case "reasoning": try body.takeReasoning(member.json)
             case "text": try body.takeText(member.json)
             case "tools": try body.takeTools(member.json)
-            case "tool_choice": body["tool_choice"] = try Self.toolChoice(member.json)
+            case "tool_choice":
+                allowedTools = try AllowedTools(choice: member.json)
+                body["tool_choice"] =
+                    if let allowedTools { allowedTools.mode } else { try Self.toolChoice(member.json) }
             case "n" where !member.json.elementsEqual("1".utf8): throw .notInDialect("more than one choice (n)")
             case "include": try Self.checkInclude(member.json)
             default:
@@ -32,6 +36,7 @@ extension ResponseRequestBody {
             guard body["messages"] == nil else { throw .notInDialect("input beside messages") }
             body["messages"] = JSONArrayText.json(messages.map { $0[...] })[...]
         }
+        if let allowedTools { body.keepTools(allowedTools.names) }
         if body["tools"] == nil {
             body["tool_choice"] = nil
             body["parallel_tool_calls"] = nil
@@ -88,7 +93,7 @@ extension ResponseRequestBody {
     private static func toolChoice(_ json: ArraySlice<UInt8>) throws(ResponseRequestBodyError) -> ArraySlice<UInt8> {
         guard let choice = try? JSONObjectText(Array(json)) else { return json }
         // A choice in the form of the other API, which a program has written.
-        if choice["function"] != nil { return json }
+        if choice["function"] != nil || choice["allowed_tools"] != nil { return json }
         guard choice.string("type") == "function", let name = choice["name"] else {
             throw .notInDialect("tool_choice of type \(choice.string("type") ?? "none")")
         }
@@ -96,7 +101,46 @@ extension ResponseRequestBody {
     }
 }
 
+/// A choice among some of the tools.
+///
+/// Of the servers of Chat Completions only OpenAI's know such a choice. A request with only these tools says the same to
+/// each of them.
+private struct AllowedTools {
+    /// The choice among these tools: `auto` or `required`, as JSON text.
+    let mode: ArraySlice<UInt8>
+    /// The names of the tools.
+    let names: Set<String>
+
+    /// Reads a choice; nil for one of another type, and for one in the form of Chat Completions.
+    init?(choice json: ArraySlice<UInt8>) throws(ResponseRequestBodyError) {
+        guard let choice = try? JSONObjectText(Array(json)), choice.string("type")?.isExactly("allowed_tools") == true,
+            let tools = choice["tools"].flatMap({ JSONArrayText($0) })?.elements
+        else { return nil }
+        var names: Set<String> = []
+        for tool in tools {
+            guard tool.type == "function", let name = try? JSONObjectText(Array(tool.json)).string("name") else {
+                throw .notInDialect("an allowed tool of type \(tool.type ?? "none")")
+            }
+            names.insert(name)
+        }
+        self.mode = choice["mode"] ?? JSONText.string("auto")[...]
+        self.names = names
+    }
+}
+
 extension JSONObjectText {
+    /// Removes the tools with other names.
+    fileprivate mutating func keepTools(_ names: Set<String>) {
+        guard let tools = self["tools"].flatMap({ JSONArrayText($0) })?.elements else { return }
+        let kept = tools.map(\.json).filter { json in
+            let function = (try? JSONObjectText(Array(json)))?.object("function").flatMap {
+                try? JSONObjectText(Array($0))
+            }
+            return function?.string("name").map(names.contains) ?? false
+        }
+        self["tools"] = kept.isEmpty ? nil : JSONArrayText.json(kept)[...]
+    }
+
     fileprivate mutating func takeReasoning(_ json: ArraySlice<UInt8>) throws(ResponseRequestBodyError) {
         guard let reasoning = try? JSONObjectText(Array(json)) else {
             throw .notInDialect("reasoning that is no object")

@@ -182,6 +182,24 @@ import Testing
         #expect(body == #"{"messages":[],"# + Self.end)
     }
 
+    @Test func onlyAllowedToolsAreSent() throws {
+        func body(_ choice: String) throws -> String {
+            try Self.body(
+                #"{"tools":[{"type":"function","name":"f"},{"type":"function","name":"g"}],"tool_choice":\#(choice)}"#)
+        }
+        let tool = #"{"type":"function","function":{"name":"g"}}"#
+        for mode in ["auto", "required"] {
+            let choice = #"{"type":"allowed_tools","mode":"\#(mode)","tools":[{"type":"function","name":"g"}]}"#
+            #expect(try body(choice) == #"{"tools":[\#(tool)],"tool_choice":"\#(mode)","# + Self.end)
+        }
+        #expect(try body(#"{"type":"allowed_tools","tools":[]}"#) == "{" + Self.end)
+        let own = #"{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[\#(tool)]}}"#
+        #expect(try body(own).contains(#""tool_choice":\#(own)"#))
+        self.expect(
+            #"{"tool_choice":{"type":"allowed_tools","tools":[{"type":"mcp","server_label":"s"}]}}"#,
+            hasNoForm: "an allowed tool of type mcp")
+    }
+
     @Test func formatReasoningAndLimitHaveOtherNames() throws {
         let format = #"{"type":"json_schema","name":"n","strict":true,"schema":{"type":"object"}}"#
         let json =
