@@ -64,9 +64,10 @@ package struct RefusalText {
     /// Reads a text.
     package init(_ text: String) {
         guard let root = JSONDocumentValue(object: text.utf8) else {
-            self.error = nil
-            self.retryAfter = RetryDelay.milliseconds(line: RetryDelay.statement(in: text)).map { .milliseconds($0) }
             let own = RetryDelay.withoutStatement(text)
+            self.error = ServerErrorFacts(body: own.utf8)
+            let stated = RetryDelay.milliseconds(line: RetryDelay.statement(in: text))
+            self.retryAfter = (stated ?? self.error?.retryDelay).map { .milliseconds($0) }
             self.words = ServerErrorFacts.words(inJSON: own.utf8) ?? own
             return
         }

@@ -37,11 +37,12 @@ package struct ServerErrorFacts: Equatable, Sendable {
         self.message = summary.errorMessage
     }
 
-    /// Reads the body of a refusal: `{"error": …}`, `{"errors": […]}`, `{"detail": …}`, or the facts themselves.
+    /// Reads the body of a refusal: `{"error": …}`, `{"errors": […]}`, `{"detail": …}`, or the facts themselves; or an array
+    /// with the first of these.
     ///
     /// Nil for HTML, for a body that is cut off or longer than `maximumBodyByteCount`, and for JSON without such facts.
     package init?(body: some Collection<UInt8>) {
-        guard let root = JSONDocumentValue(object: body) else { return nil }
+        guard let root = JSONDocumentValue(object: body) ?? JSONDocumentValue(arrayOfErrors: body) else { return nil }
         self.init(root: root)
         if self == ServerErrorFacts() { return nil }
     }

@@ -41,6 +41,18 @@ extension JSONDocumentValue {
         return self["error"]
     }
 
+    /// Reads the first object of an array, as which Google's servers write an error (reported: TokenRhythm/opensquilla issue
+    /// 225); nil for any other text, and for an object that states no error.
+    init?(arrayOfErrors json: some Collection<UInt8>) {
+        guard json.count <= Self.maximumByteCount, case .array(let elements)? = JSONDocumentValue(text: json),
+            let root = elements.first
+        else { return nil }
+        switch root.statedError {
+        case .object, .string: self = root
+        case .array, .number, .bool, .null, nil: return nil
+        }
+    }
+
     private var nonEmptyString: String? { self.string.flatMap { $0.isEmpty ? nil : $0 } }
 
     /// The text of a `detail`: text, an object with a message, or FastAPI's list of a request's faults.

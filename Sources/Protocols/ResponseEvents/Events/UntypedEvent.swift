@@ -23,9 +23,13 @@ package enum UntypedEvent {
     /// text that is not an object or longer than 64 KiB.
     ///
     /// An object that has a type, or that is the data of a server-sent event with one (`named`), is an error by its member
-    /// `error` or `errors` alone: such an event may be about a message.
+    /// `error` or `errors` alone: such an event may be about a message. So is the first object of an array.
     package init?(_ json: UnsafeRawBufferPointer, named type: UnsafeRawBufferPointer? = nil) {
-        guard let root = JSONDocumentValue(object: json) else { return nil }
+        guard let root = JSONDocumentValue(object: json) else {
+            guard let root = JSONDocumentValue(arrayOfErrors: json) else { return nil }
+            self = .error(ErrorEvent(untyped: root))
+            return
+        }
         let isNamed = unsafe type.map { unsafe !$0.elementsEqual("message".utf8) } ?? false
         if Self.hasError(root) {
             self = .error(ErrorEvent(untyped: root))
@@ -43,7 +47,7 @@ package enum UntypedEvent {
     ///
     /// The data may be facts, `{"error": …}`, plain text, or empty.
     package init?(dataOfError data: UnsafeRawBufferPointer) {
-        guard let root = JSONDocumentValue(object: data) else {
+        guard let root = JSONDocumentValue(object: data) ?? JSONDocumentValue(arrayOfErrors: data) else {
             let words =
                 ServerErrorFacts.words(inJSON: data)
                 ?? String(decoding: data.prefix(JSONDocumentValue.maximumByteCount), as: UTF8.self)

@@ -112,6 +112,23 @@ import Testing
         #expect(outcome.report.attempts.count == 1)
     }
 
+    @Test(arguments: ["", "event: error\n"]) func anErrorInAnArrayIsTheServers(_ name: String) async {
+        let error = #"[{"error":{"code":400,"message":"m","status":"INVALID_ARGUMENT"}}]"#
+        let stream = Event.sse(Self.chunks[2]) + name + Event.sse(error)
+        let outcome = await Self.fixture([Self.script([Array(stream.utf8)])]).run()
+        #expect(outcome.text == "Hé ")
+        #expect(outcome.clientError?.tag == "http.400")
+        #expect(outcome.clientError?.category == .validation)
+        #expect(outcome.report.attempts.count == 1)
+    }
+
+    @Test(arguments: ["[]", "[1]", "[{}]", #"[{"error":null}]"#, #"["error"]"#])
+    func anotherArrayIsNoEvent(_ data: String) async {
+        let stream = Event.sse(Self.chunks[2]) + Event.sse(data)
+        let outcome = await Self.fixture([Self.script([Array(stream.utf8)]), Self.script([Self.bytes])]).run()
+        #expect(outcome.report.attempts.first?.outcome == "event.undecodable")
+    }
+
     @Test(arguments: [
         (Event.created, "OpenAI's Responses API"),
         (#"{"type":"message_start","message":{"id":"m","role":"assistant"}}"#, "Anthropic's Messages API"),

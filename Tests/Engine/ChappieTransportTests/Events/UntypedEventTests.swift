@@ -51,6 +51,9 @@ import Testing
             (#"{"error":{"message":"m","type":"api_error"}}"#, 1, "response.failed", .server),
             (#"{"error":"Internal error"}"#, 1, "response.failed", .server),
             (#"{"status":503,"error":{"message":"m"}}"#, 6, "http.503", .server),
+            // Google's servers.
+            (#"[{"error":{"code":400,"message":"m","status":"INVALID_ARGUMENT"}}]"#, 1, "http.400", .validation),
+            (" [ {\"error\":{\"code\":503,\"message\":\"m\"}}, 1]", 6, "http.503", .server),
             (#"{"type":"about:blank","title":"Bad Gateway","status":502}"#, 6, "http.502", .server),
         ] as [(String, Int, String, ChappieErrorCategory)], [false, true])
     func errorWithoutATypeIsTheServers(row: (String, Int, String, ChappieErrorCategory), isHTTP: Bool) async {

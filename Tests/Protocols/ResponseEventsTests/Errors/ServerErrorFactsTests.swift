@@ -31,6 +31,19 @@ import Testing
         #expect(UsageLimitError(facts) { $0 == "limit" }?.type == type)
     }
 
+    @Test func firstErrorOfAnArrayIsRead() {
+        let body = #"[{"error":{"code":429,"message":"m","status":"RESOURCE_EXHAUSTED"}},{"error":{"message":"n"}}]"#
+        let facts = ServerErrorFacts(body: body.utf8)
+        #expect(facts?.code == "429" && facts?.message == "m")
+        for text in [body, body + "\nretry-after: 3"] {
+            #expect(RefusalText(text).error == facts && RefusalText(text).words == "m")
+        }
+        #expect(RefusalText(body + "\nretry-after: 3").retryAfter == .seconds(3))
+        for other in ["[]", "[1]", "[[]]", "[{}]", #"[{"error":null}]"#, #"[{"message":"m"}]"#, #"[{"error":{}}"#] {
+            #expect(ServerErrorFacts(body: other.utf8) == nil)
+        }
+    }
+
     @Test func detailTextAndFlatErrorsAreRead() {
         #expect(
             ServerErrorFacts(body: #"{"detail":"Store must be set to false"}"#.utf8)?.message

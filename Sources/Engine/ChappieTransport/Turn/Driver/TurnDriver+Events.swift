@@ -69,6 +69,9 @@ extension TurnDriver {
             }
         case .notJSON, .notObject:
             if unsafe SignOfLifeText.isOne(json, named: type) { return }
+            if case .error(let error)? = unsafe UntypedEvent(json, named: type) {
+                return unsafe self.received(.error(error), json: json, attempt: attempt)
+            }
         case .invalidUTF8: self.attempts.current?.refusesText()
         case .tooDeep, .tooLarge, .outOfMemory: break
         }
