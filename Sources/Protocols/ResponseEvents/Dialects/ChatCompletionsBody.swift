@@ -6,17 +6,17 @@ extension ResponseRequestBody {
     /// The members of a body that has `messages` are left as they are. These are left out: reasoning in the input that came
     /// from another API, `include` of encrypted reasoning, `reasoning.summary`, the default values of `store`, `truncation` and
     /// `background`, `client_metadata`, and `tool_choice` and `parallel_tool_calls` without tools.
-    /// - Parameter limitName: the member for the largest number of tokens of the answer.
+    /// - Parameter form: the form that the server takes.
     /// - Returns: the body as JSON text.
     /// - Throws: `notInDialect` for a member, an item, a part or a tool that Chat Completions cannot express.
-    package func chatBody(limitName: String) throws(ResponseRequestBodyError) -> [UInt8] {
+    package func chatBody(_ form: ChatForm) throws(ResponseRequestBodyError) -> [UInt8] {
         var body = JSONObjectText()
         var messages: [[UInt8]]?
         var allowedTools: AllowedTools?
         for member in self.object.members where !member.json.elementsEqual("null".utf8) {
             switch member.name {
-            case "input", "instructions": if messages == nil { messages = try self.chatMessages() }
-            case "max_output_tokens": body[limitName] = member.json
+            case "input", "instructions": if messages == nil { messages = try self.chatMessages(form) }
+            case "max_output_tokens": body[form.limitName] = member.json
             case "reasoning": try body.takeReasoning(member.json)
             case "text": try body.takeText(member.json)
             case "tools": try body.takeTools(member.json)
@@ -76,9 +76,9 @@ extension ResponseRequestBody {
 
     // MARK: Messages
 
-    private func chatMessages() throws(ResponseRequestBodyError) -> [[UInt8]] {
+    private func chatMessages(_ form: ChatForm) throws(ResponseRequestBodyError) -> [[UInt8]] {
         let tools = self.object["tools"].flatMap { JSONArrayText($0) }?.elements ?? []
-        var messages = ChatMessages(hasTools: !tools.isEmpty)
+        var messages = ChatMessages(hasTools: !tools.isEmpty, outputMedia: form.outputMedia)
         if let text = self.object["instructions"], !text.elementsEqual("null".utf8) {
             guard text.first == UInt8(ascii: "\"") else { throw .notInDialect("instructions that are no text") }
             messages.append(role: "system", content: text)

@@ -23,6 +23,7 @@ struct ChatMessages {
 
     /// Indicates whether the request has tools.
     private let hasTools: Bool
+    private let outputMedia: ChatForm.OutputMedia
     private var messages: [[UInt8]] = []
     private var answer: Answer?
     /// What goes back with the answer as its reasoning.
@@ -30,23 +31,35 @@ struct ChatMessages {
     /// Indicates whether the newest turn has calls.
     private var hasCalls = false
 
+    /// The parts of a message behind the newest outputs.
+    private var media: [ArraySlice<UInt8>] = []
+
     /// Begins the messages of a request.
-    init(hasTools: Bool) { self.hasTools = hasTools }
+    init(hasTools: Bool, outputMedia: ChatForm.OutputMedia) {
+        self.hasTools = hasTools
+        self.outputMedia = outputMedia
+    }
 
     /// Appends a message that is not the model's; `content` is JSON text.
     mutating func append(role: String, content: ArraySlice<UInt8>) {
         self.finishAnswer()
         if role == "user" { self.hasCalls = false }
+        self.messages.append(Self.message(role: role, content: content))
+    }
+
+    private static func message(role: String, content: ArraySlice<UInt8>) -> [UInt8] {
         var message = JSONObjectText()
         message["role"] = JSONText.string(role)[...]
         message["content"] = content
-        self.messages.append(message.json)
+        return message.json
     }
 
     /// Appends an input item.
     mutating func append(_ json: [UInt8]) throws(ResponseRequestBodyError) {
         guard let item = try? JSONObjectText(json) else { throw .notInDialect("an input item that is no object") }
-        switch item.string("type") ?? "message" {
+        let type = item.string("type") ?? "message"
+        if type != "function_call_output" { self.finishOutputs() }
+        switch type {
         case "message": try self.append(message: item)
         case "function_call": self.append(call: item)
         case "function_call_output": try self.append(output: item)
@@ -58,6 +71,7 @@ struct ChatMessages {
     /// Returns the messages.
     consuming func finished() -> [[UInt8]] {
         self.finishAnswer()
+        self.finishOutputs()
         return self.messages
     }
 
@@ -114,7 +128,21 @@ struct ChatMessages {
         message["role"] = JSONText.string("tool")[...]
         message["tool_call_id"] = item["call_id"] ?? Self.empty
         message["content"] = content?.joinedOrJSON ?? Self.empty
+        if self.outputMedia == .behindOutputs, let content, !content.media.isEmpty {
+            message["content"] = content.joined ?? Self.empty
+            let name = Array("Output of the call ".utf8) + (item["call_id"] ?? Self.empty).dropFirst().dropLast()
+            self.media.append((Array(#"{"type":"text","text":""#.utf8) + name + Array(":\"}".utf8))[...])
+            self.media += content.media
+        }
         self.messages.append(message.json)
+    }
+
+    /// Ends the outputs of an answer with a message that has their pictures and files.
+    private mutating func finishOutputs() {
+        guard !self.media.isEmpty else { return }
+        let content = JSONArrayText.json(self.media)
+        self.media = []
+        self.messages.append(Self.message(role: "user", content: content[...]))
     }
 
     private mutating func finishAnswer() {
@@ -165,6 +193,8 @@ private struct ChatContent {
     let joined: ArraySlice<UInt8>?
     /// The texts of the refusals in one; nil without any.
     let refusal: ArraySlice<UInt8>?
+    /// The parts that are no text.
+    let media: [ArraySlice<UInt8>]
     /// Indicates whether there is nothing but text.
     private let isText: Bool
 
@@ -177,23 +207,26 @@ private struct ChatContent {
             guard json.first == UInt8(ascii: "\"") || json.elementsEqual("null".utf8) else {
                 throw .notInDialect("a content that is neither a text nor an array")
             }
-            (self.json, self.joined, self.refusal, self.isText) = (json, json, nil, true)
+            (self.json, self.joined, self.refusal, self.media, self.isText) = (json, json, nil, [], true)
             return
         }
         var translated: [ArraySlice<UInt8>] = []
         var texts: [ArraySlice<UInt8>] = []
         var refusals: [ArraySlice<UInt8>] = []
+        var media: [ArraySlice<UInt8>] = []
         for element in parts.elements {
             guard let part = try? JSONObjectText(Array(element.json)) else {
                 throw .notInDialect("a part of a content that is no object")
             }
+            let form = try Self.part(part, type: element.type, written: element.json)
+            if let form { translated.append(form) }
             switch element.type {
             case "input_text", "output_text", "text": if let text = part["text"] { texts.append(text) }
             case "refusal": if let text = part["refusal"] { refusals.append(text) }
-            default: break
+            default: if let form { media.append(form) }
             }
-            if let part = try Self.part(part, type: element.type, written: element.json) { translated.append(part) }
         }
+        self.media = media
         self.isText = texts.count == translated.count
         self.joined = Self.joined(texts)
         self.refusal = Self.joined(refusals)

@@ -5,9 +5,9 @@ import Testing
 
 /// Requests of the Responses API as bodies of chat completions.
 @Suite struct ChatCompletionsBodyTests {
-    private static func body(_ json: String, limitName: String = "max_tokens") throws -> String {
+    private static func body(_ json: String, _ form: ChatForm = ChatForm()) throws -> String {
         let body = try ResponseRequestBody(json: Array(json.utf8))
-        return String(decoding: try body.chatBody(limitName: limitName), as: UTF8.self)
+        return String(decoding: try body.chatBody(form), as: UTF8.self)
     }
 
     private static let end = #""stream":true,"stream_options":{"include_usage":true}}"#
@@ -68,6 +68,39 @@ import Testing
                 + #"{"role":"tool","tool_call_id":"i","content":"one"},"#
                 + #"{"role":"tool","tool_call_id":"j","content":"two"},"#
                 + #"{"role":"assistant","content":"Done."}]"#)
+    }
+
+    @Test func picturesOfOutputsStandWhereTheServerTakesThem() throws {
+        func output(_ id: String, _ parts: String) -> String {
+            #"{"type":"function_call_output","call_id":"\#(id)","output":[\#(parts)]}"#
+        }
+        let text = #"{"type":"input_text","text":"t"}"#
+        let image = #"{"type":"input_image","image_url":"data:image/png;base64,eA=="}"#
+        let items = [
+            #"{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}"#, output("c", text + "," + image),
+            output("d", image), output("e", text), #"{"role":"assistant","content":"a"}"#,
+        ]
+        func messages(_ form: ChatForm, _ count: Int) throws -> String {
+            let body = try Self.body(#"{"input":[\#(items.prefix(count).joined(separator: ","))]}"#, form)
+            return String(body.dropFirst(#"{"messages":"#.count).dropLast(Self.end.count + 1))
+        }
+        let call =
+            #"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","#
+            + #""function":{"name":"f","arguments":"{}"}}]}"#
+        let picture = #"{"type":"image_url","image_url":{"url":"data:image/png;base64,eA=="}}"#
+        #expect(
+            try messages(ChatForm(), 5) == "[\(call),"
+                + #"{"role":"tool","tool_call_id":"c","content":[{"type":"text","text":"t"},\#(picture)]},"#
+                + #"{"role":"tool","tool_call_id":"d","content":[\#(picture)]},"#
+                + #"{"role":"tool","tool_call_id":"e","content":"t"},{"role":"assistant","content":"a"}]"#)
+        let outputs =
+            #"{"role":"tool","tool_call_id":"c","content":"t"},{"role":"tool","tool_call_id":"d","content":""},"#
+            + #"{"role":"tool","tool_call_id":"e","content":"t"}"#
+        let behind =
+            #"{"role":"user","content":[{"type":"text","text":"Output of the call c:"},\#(picture),"#
+            + #"{"type":"text","text":"Output of the call d:"},\#(picture)]}"#
+        #expect(try messages(.openAI, 5) == #"[\#(call),\#(outputs),\#(behind),{"role":"assistant","content":"a"}]"#)
+        #expect(try messages(.openAI, 4) == "[\(call),\(outputs),\(behind)]")
     }
 
     // MARK: What goes back
@@ -209,7 +242,7 @@ import Testing
             try Self.body(json)
                 == #"{"response_format":{"type":"json_schema","json_schema":{"name":"n","strict":true,"schema":{"type":"object"}}},"#
                 + #""verbosity":"low","reasoning_effort":"high","max_tokens":9,"# + Self.end)
-        #expect(try Self.body(json, limitName: "max_completion_tokens").contains(#""max_completion_tokens":9,"#))
+        #expect(try Self.body(json, .openAI).contains(#""max_completion_tokens":9,"#))
         #expect(try Self.body(#"{"text":{"format":{"type":"text"}}}"#) == "{" + Self.end)
         #expect(
             try Self.body(#"{"text":{"format":{"type":"json_object"}}}"#)

@@ -5,14 +5,12 @@ import ResponseEvents
 struct RequestForm: Equatable {
     /// The language of the server.
     var dialect = ChappieDialect.responses
-    /// The member of Chat Completions for the largest number of tokens of the answer.
-    var limitName = "max_tokens"
+    /// The form of a request for a chat completion.
+    var chat = ChatForm()
 }
 
 extension RequestForm {
-    /// Takes the form from a configuration.
-    ///
-    /// OpenAI's reasoning models refuse `max_tokens`, and most other servers do not know `max_completion_tokens`.
+    /// Takes the form from a configuration: OpenAI's servers are known by their hosts.
     init(_ configuration: ChappieTransportConfiguration) {
         self.dialect = configuration.dialect
         let host = configuration.baseURL.host(percentEncoded: false)?.lowercased() ?? ""
@@ -21,7 +19,7 @@ extension RequestForm {
             ".api.openai.com", ".openai.azure.com", ".openai.azure.us", ".cognitiveservices.azure.com",
             ".services.ai.azure.com",
         ]
-        if suffixes.contains(where: ".\(host)".hasSuffix) { self.limitName = "max_completion_tokens" }
+        if suffixes.contains(where: ".\(host)".hasSuffix) { self.chat = .openAI }
     }
 }
 
@@ -64,7 +62,7 @@ struct RequestBodies {
         self.chatBody =
             switch form.dialect {
             case .responses: nil
-            case .chatCompletions: try self.body.chatBody(limitName: form.limitName)
+            case .chatCompletions: try self.body.chatBody(form.chat)
             }
     }
 
