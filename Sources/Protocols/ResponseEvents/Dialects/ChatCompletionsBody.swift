@@ -78,7 +78,7 @@ extension ResponseRequestBody {
 
     private func chatMessages(_ form: ChatForm) throws(ResponseRequestBodyError) -> [[UInt8]] {
         let tools = self.object["tools"].flatMap { JSONArrayText($0) }?.elements ?? []
-        var messages = ChatMessages(hasTools: !tools.isEmpty, outputMedia: form.outputMedia)
+        var messages = ChatMessages(form, hasTools: !tools.isEmpty)
         if let text = self.object["instructions"], !text.elementsEqual("null".utf8) {
             guard text.first == UInt8(ascii: "\"") else { throw .notInDialect("instructions that are no text") }
             messages.append(role: "system", content: text)

@@ -17,6 +17,11 @@ package struct ChatForm: Equatable, Sendable {
     /// The place of pictures and files that the output of a call has.
     package var outputMedia = OutputMedia.inOutputs
 
+    /// The members of reasoning that the server takes in messages, where it refuses others; nil is all.
+    ///
+    /// Such a server takes no further members of calls either. They come from another server of the conversation.
+    package var takenMembers: Set<String>?
+
     /// Creates the form that most servers take.
     package init() {}
 

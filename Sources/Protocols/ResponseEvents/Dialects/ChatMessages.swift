@@ -11,8 +11,7 @@
 ///   (https://api-docs.deepseek.com/guides/thinking_mode; openclaw/openclaw issue 73417, MoonshotAI/kimi-cli issue 2141),
 ///   and its first reasoning model refuses it, which has no tools. Kimi refuses calls without it (QuantumNous/new-api issue
 ///   3121), and OpenRouter those of Gemini without `reasoning_details` (RooCodeInc/Roo-Code issue 11629).
-/// - Groq and Cerebras refuse `reasoning_content` (janhq/jan issue 8136, OpenMinis/OpenMinis issue 361), and take the
-///   `reasoning` that they send.
+/// - A server may refuse the names of another one: see `ChatForm.takenMembers`.
 struct ChatMessages {
     /// A message of the model that is not finished.
     private struct Answer {
@@ -23,7 +22,7 @@ struct ChatMessages {
 
     /// Indicates whether the request has tools.
     private let hasTools: Bool
-    private let outputMedia: ChatForm.OutputMedia
+    private let form: ChatForm
     private var messages: [[UInt8]] = []
     private var answer: Answer?
     /// What goes back with the answer as its reasoning.
@@ -35,9 +34,9 @@ struct ChatMessages {
     private var media: [ArraySlice<UInt8>] = []
 
     /// Begins the messages of a request.
-    init(hasTools: Bool, outputMedia: ChatForm.OutputMedia) {
+    init(_ form: ChatForm, hasTools: Bool) {
         self.hasTools = hasTools
-        self.outputMedia = outputMedia
+        self.form = form
     }
 
     /// Appends a message that is not the model's; `content` is JSON text.
@@ -94,7 +93,8 @@ struct ChatMessages {
 
     /// Appends reasoning, which may stand anywhere in its answer; that of another API has no form.
     private mutating func append(reasoning item: JSONObjectText) {
-        guard let json = item.object(Self.ownMember), let members = try? JSONObjectText(Array(json)) else { return }
+        guard let json = item.object(Self.ownMember), var members = try? JSONObjectText(Array(json)) else { return }
+        if let taken = self.form.takenMembers { members.removeMembers { !taken.contains($0.name) } }
         if self.reasoning != nil { self.finishAnswer() }
         self.reasoning = members
     }
@@ -109,12 +109,15 @@ struct ChatMessages {
         call["id"] = item["call_id"] ?? Self.empty
         call["type"] = JSONText.string("function")[...]
         call["function"] = function.json[...]
-        let own = item.object(Self.ownMember).flatMap { try? JSONObjectText(Array($0)) } ?? JSONObjectText()
-        if let inner = own.object("function"), let inner = try? JSONObjectText(Array(inner)) {
-            function.add(inner)
-            call["function"] = function.json[...]
+        if self.form.takenMembers == nil, let own = item.object(Self.ownMember),
+            let own = try? JSONObjectText(Array(own))
+        {
+            if let inner = own.object("function"), let inner = try? JSONObjectText(Array(inner)) {
+                function.add(inner)
+                call["function"] = function.json[...]
+            }
+            call.add(own)
         }
-        call.add(own)
         var answer = self.answer ?? Answer()
         answer.calls.append(call.json[...])
         self.answer = answer
@@ -128,7 +131,7 @@ struct ChatMessages {
         message["role"] = JSONText.string("tool")[...]
         message["tool_call_id"] = item["call_id"] ?? Self.empty
         message["content"] = content?.joinedOrJSON ?? Self.empty
-        if self.outputMedia == .behindOutputs, let content, !content.media.isEmpty {
+        if self.form.outputMedia == .behindOutputs, let content, !content.media.isEmpty {
             message["content"] = content.joined ?? Self.empty
             let name = Array("Output of the call ".utf8) + (item["call_id"] ?? Self.empty).dropFirst().dropLast()
             self.media.append((Array(#"{"type":"text","text":""#.utf8) + name + Array(":\"}".utf8))[...])

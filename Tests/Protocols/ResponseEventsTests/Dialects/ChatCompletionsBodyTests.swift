@@ -110,8 +110,11 @@ import Testing
     private static let thought = #"{"type":"reasoning","summary":[],"chat":{"reasoning_content":"a"}}"#
 
     /// Returns the messages of the model in a request with input items, and with tools or without.
-    private static func answers(_ items: [String], tools: String = "") throws -> [String] {
-        let body = try JSONObjectText(Array(Self.body(#"{"input":[\#(items.joined(separator: ","))]\#(tools)}"#).utf8))
+    private static func answers(
+        _ items: [String], tools: String = "", form: ChatForm = ChatForm()
+    ) throws -> [String] {
+        let json = #"{"input":[\#(items.joined(separator: ","))]\#(tools)}"#
+        let body = try JSONObjectText(Array(Self.body(json, form).utf8))
         let messages = body["messages"].flatMap { JSONArrayText($0) }?.elements ?? []
         return messages.map { String(decoding: $0.json, as: UTF8.self) }.filter { $0.contains(#""role":"assistant""#) }
     }
@@ -151,6 +154,18 @@ import Testing
         let answers = try Self.answers([thought, #"{"role":"assistant","content":\#(text)}"#, Self.call])
         #expect(answers.count == 1)
         #expect(answers.first?.hasPrefix(#"{"role":"assistant","content":\#(content),"tool_calls":"#) == true)
+    }
+
+    @Test func strictServerGetsOnlyItsOwnMembers() throws {
+        let thought = #"{"type":"reasoning","chat":{"reasoning_content":"a","reasoning":"a","content":[]}}"#
+        let call = String(Self.call.dropLast()) + #","chat":{"extra_content":{}}}"#
+        let calls = #""tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]"#
+        var form = ChatForm()
+        form.takenMembers = ["reasoning"]
+        let message = #"{"role":"assistant","content":null,\#(calls)"#
+        #expect(try Self.answers([thought, call], form: form) == [message + #","reasoning":"a"}"#])
+        form.takenMembers = []
+        #expect(try Self.answers([thought, call], form: form) == [message + "}"])
     }
 
     @Test func reasoningChangesNoOtherMember() throws {

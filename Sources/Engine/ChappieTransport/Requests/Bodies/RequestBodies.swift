@@ -10,7 +10,15 @@ struct RequestForm: Equatable {
 }
 
 extension RequestForm {
-    /// Takes the form from a configuration: OpenAI's servers are known by their hosts.
+    /// Servers that refuse members of messages which are other servers', with those that they send themselves: OpenAI's,
+    /// which sends none, Groq's (janhq/jan issue 8136; `reasoning` is in groq-python's types), Cerebras' (OpenMinis/OpenMinis
+    /// issue 361) and Mistral's (OpenMinis/OpenMinis issue 87).
+    private static let strictServers: [(suffix: String, members: Set<String>)] = [
+        (".api.openai.com", []), (".api.groq.com", ["reasoning"]), (".api.cerebras.ai", ["reasoning"]),
+        (".api.mistral.ai", ["content"]),
+    ]
+
+    /// Takes the form from a configuration: servers are known by their hosts.
     init(_ configuration: ChappieTransportConfiguration) {
         self.dialect = configuration.dialect
         let host = configuration.baseURL.host(percentEncoded: false)?.lowercased() ?? ""
@@ -20,6 +28,7 @@ extension RequestForm {
             ".services.ai.azure.com",
         ]
         if suffixes.contains(where: ".\(host)".hasSuffix) { self.chat = .openAI }
+        self.chat.takenMembers = Self.strictServers.first { ".\(host)".hasSuffix($0.suffix) }?.members
     }
 }
 
