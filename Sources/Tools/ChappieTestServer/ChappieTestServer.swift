@@ -18,9 +18,9 @@ public import PlatformFoundation
 ///
 /// Both transports are on one port: `GET …/responses` with `Upgrade: websocket` and `POST …/responses`, below `/v1`
 /// and below `/backend-api/codex`. A response with `background`, `stream` and `store` goes on without its connection,
-/// and `GET /v1/responses/{id}?stream=true&starting_after=N` streams the rest of it. `POST /v1/chat/completions` is
-/// answered from the same script in chunks, or whole without `stream`; faults count the script's events there too, of
-/// which some have no chunk, and recorded chunks are sent as they are. `GET …/models` lists
+/// and `GET /v1/responses/{id}?stream=true&starting_after=N` streams the rest of it. `POST /v1/chat/completions`
+/// and `POST /v1/messages` are answered from the same script in their own events, or whole without `stream`; faults count
+/// the script's events there too, some of which have no event of their own, and recorded events are sent as they are. `GET …/models` lists
 /// the model `scripted`, and `GET /health` is answered 200 without a credential, as gateways expect it of an inference
 /// server. It uses blocking sockets, a thread for each connection, and a protocol layer of its own, so that it shares
 /// no code with the clients that it tests.

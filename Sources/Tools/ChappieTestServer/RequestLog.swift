@@ -224,8 +224,9 @@ final class RequestLog: Sendable {
 }
 
 extension HTTPRequest {
-    /// The bearer token; nil when there is none, or an empty one.
+    /// The bearer token, or the key in `x-api-key`; nil when there is none, or an empty one.
     var bearerToken: String? {
+        if let key = self.value(of: "x-api-key"), !key.isEmpty { return key }
         let value = self.value(of: "authorization") ?? ""
         guard value.lowercased().hasPrefix("bearer ") else { return nil }
         let token = value.dropFirst(7).trimmed

@@ -55,6 +55,11 @@ import Testing
         (#"{"role":"user","content":"Hi"}"#, ChappieDialect.allCases),
         (#"{"type":"function_call","call_id":"c","name":"f","arguments":"{}","chat":{}}"#, ChappieDialect.allCases),
         (#"{"type":"web_search_call"}"#, ChappieDialect.allCases),
+        (#"{"type":"reasoning","summary":[],"messages":{"type":"thinking","signature":"s"}}"#, [.messages]),
+        (#"{"type":"server_tool_use","messages":{"type":"server_tool_use"}}"#, [.messages]),
+        (
+            #"{"type":"message","role":"assistant","content":[],"messages":{"citations":[]}}"#, ChappieDialect.allCases
+        ),
     ])
     func reasoningIsIncludedInRequestsToItsOwnAPI(text: String, dialects: [ChappieDialect]) throws {
         let item = try Self.item(text)

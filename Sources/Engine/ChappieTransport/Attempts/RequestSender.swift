@@ -79,7 +79,9 @@ final class RequestSender {
         do throws(ResponseRequestBodyError) {
             sender = try RequestSender(engine, turn, control)
         } catch {
-            throw .untried(ChappieClientError(invalidBody: error, transport: transport, of: identity))
+            throw .untried(
+                ChappieClientError(
+                    invalidBody: error, in: engine.configuration.dialect, transport: transport, of: identity))
         }
         // A request that only prepares the server is no evidence about it.
         if !request.isWarmUp, let retryAfter = ticket.ask() {

@@ -33,7 +33,7 @@ public struct ChappieTransportConfiguration: Sendable {
     public var baseURL: URL
     /// The language of the server.
     ///
-    /// Default `.responses`. With `.chatCompletions` no WebSocket is tried, whatever the policy.
+    /// Default `.responses`. With any other no WebSocket is tried, whatever the policy.
     public var dialect = ChappieDialect.responses
     /// The source of the credential.
     ///
@@ -80,9 +80,10 @@ public struct ChappieTransportConfiguration: Sendable {
     ///
     /// Default nil: none. Some gateways demand one. A server that chooses none is accepted.
     public var webSocketSubprotocol: String?
-    /// The field that carries the credential; nil for `Authorization: Bearer …` (RFC 6750 section 2.1).
+    /// The field that carries the credential; nil for `Authorization: Bearer …` (RFC 6750 section 2.1), and with the
+    /// dialect `.messages` for `x-api-key`.
     ///
-    /// Default nil. Azure OpenAI takes its keys in `api-key`.
+    /// Default nil. Azure OpenAI takes its keys in `api-key`. `Authorization` has the scheme `Bearer` in every dialect.
     public var credentialFieldName: String?
     /// A closure that is called with a log line for each event of a turn.
     ///

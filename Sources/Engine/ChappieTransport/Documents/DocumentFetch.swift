@@ -62,7 +62,7 @@ struct DocumentFetch {
         var response = retrieved.response
         let head = ResponseHead(statusCode: document.statusCode, fields: document.fields)
         response.requestID = head.requestID
-        response.rateLimits = ChappieRateLimits(head)
+        response.rateLimits = ChappieRateLimits(head, at: self.engine.clock.unixTime())
         return response
     }
 

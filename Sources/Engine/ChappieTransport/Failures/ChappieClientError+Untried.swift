@@ -6,12 +6,15 @@ import TransportSurface
 
 extension ChappieClientError {
     /// Creates the failure for a request body that is not a JSON object, or that the dialect cannot express.
-    init(invalidBody error: ResponseRequestBodyError, transport: ChappieTransportKind, of identity: RequestIdentity) {
+    init(
+        invalidBody error: ResponseRequestBodyError, in dialect: ChappieDialect, transport: ChappieTransportKind,
+        of identity: RequestIdentity
+    ) {
         let fault =
             switch error {
             case .invalidInput: "the input is neither a text nor an array"
             case .invalidBody: "the body is not a JSON object"
-            case .notInDialect(let part): "Chat Completions has no form for \(part)"
+            case .notInDialect(let part): "\(dialect.name) has no form for \(part)"
             }
         self.init(invalidRequest: fault, transport: transport, of: identity)
     }

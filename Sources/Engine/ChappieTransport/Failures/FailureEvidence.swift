@@ -75,7 +75,7 @@ struct FailureEvidence {
 
     /// Records the head of the answer.
     mutating func opened(_ head: ResponseHead) {
-        self.facts.rateLimits = ChappieRateLimits(head)
+        self.facts.rateLimits = ChappieRateLimits(head, at: self.unixTime())
         self.facts.statusCode = head.statusCode
         self.facts.requestID = head.requestID
     }

@@ -105,7 +105,8 @@ struct TransportRequestBuilder {
         guard let credential = self.credential else { return [] }
         var account = credential.accountID.map { [HTTPField(DialectFields.account, $0)] } ?? []
         if credential.isFedRAMP { account.append(HTTPField(DialectFields.fedRAMP.name, DialectFields.fedRAMP.value)) }
-        guard let name = self.configuration.credentialFieldName else {
+        let name = self.configuration.credentialFieldName ?? self.configuration.dialect.credentialFieldName
+        guard let name, name.lowercased() != "authorization" else {
             return [HTTPField("Authorization", "Bearer \(credential.bearerToken)")] + account
         }
         return [HTTPField(name, credential.bearerToken)] + account
@@ -113,6 +114,7 @@ struct TransportRequestBuilder {
 
     private func ownFields(for kind: ChappieTransportKind, hasBody: Bool) -> [HTTPField] {
         var fields = [HTTPField("User-Agent", "chappie-transport/\(ChappieTransportVersion.current)")]
+        fields += self.configuration.dialect.requestFields.map { HTTPField($0.name, $0.value) }
         switch kind {
         case .webSocket:
             guard self.configuration.sendsBetaField else { break }

@@ -19,7 +19,7 @@ public struct ChappieResponse: Sendable, Equatable {
     public package(set) var usage: ChappieTokenUsage?
     /// The server's name for the request (`x-request-id`).
     public package(set) var requestID: String?
-    /// The rate limits that came with the answer, if the server reports any (`x-ratelimit-…`); of a WebSocket, those of
+    /// The rate limits that came with the answer, if the server reports any (`x-ratelimit-…`, `anthropic-ratelimit-…`); of a WebSocket, those of
     /// its upgrade.
     ///
     /// Nil for a response on a WebSocket that had carried an earlier turn.

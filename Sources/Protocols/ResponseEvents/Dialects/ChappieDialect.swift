@@ -9,10 +9,11 @@
 public enum ChappieDialect: String, Sendable, Hashable, CaseIterable {
     // A dialect states four facts, which decide what the engine may do:
     //
-    //                           responses                     chatCompletions
-    // a cursor                  numbers of a kept response    none
-    // proves the end            an event of the response      finish_reason, then [DONE] or the body's end in order
-    // names a call              its call_id                   its index, and its id
+    //                           responses                     chatCompletions              messages
+    // a cursor                  numbers of a kept response    none                         none
+    // proves the end            an event of the response      finish_reason, then [DONE]   message_stop
+    //                                                         or the body's end in order
+    // names a call              its call_id                   its index, and its id        its id
     // use of a partial answer   finished items go back        it is compared with the next answer
 
     /// OpenAI's Responses API, over a WebSocket and over HTTP with server-sent events: `/responses`.
@@ -23,12 +24,26 @@ public enum ChappieDialect: String, Sendable, Hashable, CaseIterable {
     /// It has no WebSocket and no cursor: a request whose answer broke is sent again, and the new answer is compared with
     /// what was delivered. Calls of tools come when the answer is complete.
     case chatCompletions = "chat"
+    /// Anthropic's Messages, over HTTP with server-sent events: `/messages`.
+    ///
+    /// It has no WebSocket and no cursor either. Requests carry `anthropic-version`.
+    case messages
 
     /// The path of a request for an answer, below the base URL.
     package var path: String {
         switch self {
         case .responses: "/responses"
         case .chatCompletions: "/chat/completions"
+        case .messages: "/messages"
+        }
+    }
+
+    /// The name of the API.
+    package var name: String {
+        switch self {
+        case .responses: "Responses"
+        case .chatCompletions: "Chat Completions"
+        case .messages: "Messages"
         }
     }
 
@@ -42,13 +57,23 @@ public enum ChappieDialect: String, Sendable, Hashable, CaseIterable {
     package var continuesPartialAnswers: Bool { self == .responses }
 }
 
+extension ChappieDialect {
+    /// The field that carries the credential, without a scheme; nil for `Authorization` with the scheme `Bearer`.
+    package var credentialFieldName: String? { self == .messages ? "x-api-key" : nil }
+
+    /// The fields of every request of the dialect, unless the caller sets them.
+    package var requestFields: [(name: String, value: String)] {
+        self == .messages ? [("anthropic-version", "2023-06-01")] : []
+    }
+}
+
 /// The names of the header fields, in the spelling in which they are sent or, where they are only read, in lower case.
 package enum DialectFields {
     /// The turn state, which a server requires in every further request of a turn; over a WebSocket it is a member of
     /// `client_metadata`.
     package static let turnState = "x-codex-turn-state"
     /// The server's name for a request; the first that is there counts.
-    package static let requestID = ["x-request-id", "x-oai-request-id"]
+    package static let requestID = ["x-request-id", "x-oai-request-id", "request-id"]
     /// The server's name for the model.
     package static let model = "openai-model"
     /// The account that a credential belongs to.
@@ -58,8 +83,11 @@ package enum DialectFields {
     /// The beta of WebSockets that an upgrade requests, with its value.
     package static let webSocketBeta = (name: "OpenAI-Beta", value: "responses_websockets=2026-02-06")
 
-    /// Returns the names of a rate limit's maximum, of what is left of it, and of the time until its reset.
-    package static func rateLimit(of limited: String) -> [String] {
-        ["limit", "remaining", "reset"].map { "x-ratelimit-\($0)-\(limited)" }
+    /// Returns the names of a rate limit's maximum, of what is left of it, and of its reset: those of most servers, with
+    /// the time until then, and those of Anthropic, with the date.
+    package static func rateLimit(of limited: String) -> [[String]] {
+        ["limit", "remaining", "reset"].map {
+            ["x-ratelimit-\($0)-\(limited)", "anthropic-ratelimit-\(limited)-\($0)"]
+        }
     }
 }

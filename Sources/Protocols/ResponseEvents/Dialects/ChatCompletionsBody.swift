@@ -43,7 +43,7 @@ extension ResponseRequestBody {
         }
         body["stream"] = Array("true".utf8)[...]
         // A null leaves the member out, for a server that refuses it.
-        if self.object["stream_options"] == nil {
+        if form.asksForUsage, self.object["stream_options"] == nil {
             body["stream_options"] = Array(#"{"include_usage":true}"#.utf8)[...]
         }
         return body.json
@@ -55,7 +55,7 @@ extension ResponseRequestBody {
         "truncation",
     ]
 
-    private static func leavesOut(_ member: JSONObjectText.Member) -> Bool {
+    static func leavesOut(_ member: JSONObjectText.Member) -> Bool {
         let isFalse = member.json.elementsEqual("false".utf8)
         return switch member.name {
         // They concern the connection, or one transmission.
@@ -66,7 +66,7 @@ extension ResponseRequestBody {
         }
     }
 
-    private static func checkInclude(_ json: ArraySlice<UInt8>) throws(ResponseRequestBodyError) {
+    static func checkInclude(_ json: ArraySlice<UInt8>) throws(ResponseRequestBodyError) {
         let wishes = JSONArrayText(json)?.elements ?? []
         let encrypted = Array(#""reasoning.encrypted_content""#.utf8)
         for wish in wishes where !wish.json.elementsEqual(encrypted) {

@@ -10,21 +10,8 @@ import HTTPProtocol
 /// in which they appear, and all of them end with the answer: a call is finished only in a complete one, in which
 /// `finish_reason` has come, `end()` was called, and the arguments are whole.
 ///
-/// Text is passed on as it was written, with its escapes. Only the choice with the index 0 is read. It is a class, so that
-/// a turn of the Responses API holds only an empty reference to it.
-package final class ChatCompletionsDecoder {
-    /// The meaning of one event's data.
-    package enum Reading {
-        /// A chunk, with the events that it stands for; `isSurfaced` says that output is among them.
-        case chunk(TranslatedEvents, isSurfaced: Bool)
-        /// `[DONE]`, with the events of the end; none before a `finish_reason`.
-        case end(TranslatedEvents)
-        /// An event of the Responses API.
-        case otherAPI
-        /// Anything else, such as an error.
-        case other
-    }
-
+/// Only the choice with the index 0 is read.
+package final class ChatCompletionsDecoder: DialectDecoder {
     /// The largest chunk: its values are listed in memory that may be a few times as large.
     package static let maximumByteCount = 16 << 20
 
@@ -68,8 +55,12 @@ package final class ChatCompletionsDecoder {
     /// Creates a decoder that keeps at most `byteCountLimit` bytes of an answer, and refuses larger ones.
     package init(byteCountLimit: Int = 64 << 20) { self.byteCountLimit = byteCountLimit }
 
-    /// Reads the data of one event, behind which 64 bytes are readable.
-    package func read(_ data: UnsafeRawBufferPointer) throws(ResponseEventError) -> Reading {
+    /// A chunk has no type of its own.
+    package var eventType: String { "chat.completion.chunk" }
+
+    package func read(
+        _ data: UnsafeRawBufferPointer, named _: UnsafeRawBufferPointer
+    ) throws(ResponseEventError) -> DialectReading {
         if Self.isEndMark(data) { return .end(self.end()) }
         guard data.count <= Self.maximumByteCount else { throw .tooLarge }
         let nodes: UnsafeBufferPointer<csj_node>
@@ -80,17 +71,17 @@ package final class ChatCompletionsDecoder {
             throw error
         }
         let root = ChunkMembers(nodes, of: 0)
-        guard root.isChunk else { return Self.isOfResponses(root, nodes) ? .otherAPI : .other }
+        guard root.isChunk else { return Self.isOfResponses(root, nodes) ? .otherAPI(.responses) : .other }
         if root.hasError, case .error? = UntypedEvent(data) { return .other }
-        guard !self.isOver else { return .chunk(TranslatedEvents(), isSurfaced: false) }
+        guard !self.isOver else { return .event(TranslatedEvents(), isSurfaced: false) }
         self.begin(root, nodes)
         let isSurfaced = try root.choices.map { choices throws(ResponseEventError) in
             try self.read(choices: choices, nodes)
         }
-        return .chunk(self.takeEvents(), isSurfaced: isSurfaced ?? false)
+        return .event(self.takeEvents(), isSurfaced: isSurfaced ?? false)
     }
 
-    /// Returns whether data, behind which 64 bytes are readable, is a chunk with a reason to end, or the mark of the end.
+    /// A chunk with a reason to end proves it, and so does the mark of the end.
     package func isTerminal(_ data: UnsafeRawBufferPointer) -> Bool {
         if Self.isEndMark(data) { return true }
         guard data.count <= Self.maximumByteCount,
@@ -102,7 +93,7 @@ package final class ChatCompletionsDecoder {
         }
     }
 
-    /// Returns the events that end the answer; none before a `finish_reason`, and none the second time.
+    /// There are none before a `finish_reason`.
     package func end() -> TranslatedEvents {
         guard let reason = self.finishReason, !self.isOver else { return TranslatedEvents() }
         self.isOver = true
@@ -127,15 +118,6 @@ package final class ChatCompletionsDecoder {
 
     /// The depth of the deepest text: `choices[].delta.content[].thinking[].text`.
     private static let depth = 8
-
-    /// Servers write the mark with white space around it.
-    private static func isEndMark(_ data: UnsafeRawBufferPointer) -> Bool {
-        let mark = "[DONE]".utf8
-        guard data.count >= mark.count, data.count <= 64 else { return false }
-        let isSpace: (UInt8) -> Bool = { " \t\r\n".utf8.contains($0) }
-        let text = Array(data.drop(while: isSpace))
-        return text.starts(with: mark) && text.dropFirst(mark.count).allSatisfy(isSpace)
-    }
 
     private static func isOfResponses(_ root: ChunkMembers, _ nodes: UnsafeBufferPointer<csj_node>) -> Bool {
         root.type.map { nodes[$0].content.starts(with: "response.".utf8) } ?? false
@@ -465,33 +447,19 @@ extension ChatCompletionsDecoder {
     }
 
     private func appendEnd(_ status: String, _ details: String? = nil) {
-        var response = Array(#""response":{"status":"\#(status)""#.utf8)
-        for (name, text) in [("id", self.id), ("model", self.model), ("service_tier", self.serviceTier)]
-        where !text.isEmpty {
-            response += Array(",\"\(name)\":\"".utf8) + text + Array("\"".utf8)
-        }
-        if let details { response += Array(",\(details)".utf8) }
-        if let usage = self.usage.flatMap({ JSONDocumentValue(object: $0) }) {
-            response += Array(#","usage":{"#.utf8) + Self.counts(usage) + Array("}".utf8)
-        }
-        response.append(UInt8(ascii: "}"))
-        self.events.append("response.\(status)", members: response)
+        self.events.appendEnd(
+            status, [("id", self.id), ("model", self.model), ("service_tier", self.serviceTier)],
+            details: details.map { Array($0.utf8) },
+            usage: self.usage.flatMap { JSONDocumentValue(object: $0) }.map(Self.counts))
     }
 
-    /// Returns the counts under the names of the Responses API.
-    private static func counts(_ usage: JSONDocumentValue) -> [UInt8] {
-        func member(_ name: String, _ count: Int?) -> String? { count.map { "\"\(name)\":\(max(0, $0))" } }
-        func details(_ name: String, _ inner: String?) -> String? { inner.map { "\"\(name)\":{\($0)}" } }
+    private static func counts(_ usage: JSONDocumentValue) -> TranslatedEvents.Usage {
         // The second name of cached tokens is DeepSeek's.
         let cached = usage["prompt_tokens_details"]?["cached_tokens"] ?? usage["prompt_cache_hit_tokens"]
-        let reasoning = usage["completion_tokens_details"]?["reasoning_tokens"]
-        let members = [
-            member("input_tokens", usage["prompt_tokens"]?.integer),
-            details("input_tokens_details", member("cached_tokens", cached?.integer)),
-            member("output_tokens", usage["completion_tokens"]?.integer),
-            details("output_tokens_details", member("reasoning_tokens", reasoning?.integer)),
-            member("total_tokens", usage["total_tokens"]?.integer),
-        ]
-        return Array(members.compactMap { $0 }.joined(separator: ",").utf8)
+        return TranslatedEvents.Usage(
+            input: usage["prompt_tokens"]?.integer, cached: cached?.integer,
+            output: usage["completion_tokens"]?.integer,
+            reasoning: usage["completion_tokens_details"]?["reasoning_tokens"]?.integer,
+            total: usage["total_tokens"]?.integer)
     }
 }

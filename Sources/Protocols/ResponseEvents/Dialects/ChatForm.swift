@@ -16,6 +16,9 @@ package struct ChatForm: Equatable, Sendable {
     package var limitName = "max_tokens"
     /// The place of pictures and files that the output of a call has.
     package var outputMedia = OutputMedia.inOutputs
+    /// Indicates whether `stream_options` ask for the usage: Mistral refuses them, and sends the usage all the same
+    /// (reported: dnakov/anon-kode issue 53).
+    package var asksForUsage = true
 
     /// The members of reasoning that the server takes in messages, where it refuses others; nil is all.
     ///

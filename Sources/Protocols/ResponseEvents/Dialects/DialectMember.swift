@@ -8,7 +8,7 @@ extension ChappieDialect {
     package var itemMember: String? {
         switch self {
         case .responses: nil
-        case .chatCompletions: self.rawValue
+        case .chatCompletions, .messages: self.rawValue
         }
     }
 
@@ -17,11 +17,17 @@ extension ChappieDialect {
         Self.allCases.contains { $0.itemMember.map { item.object($0) != nil } ?? false }
     }
 
-    /// Returns whether a request in the dialect has an item: reasoning goes back only to the API that it came from.
+    /// Returns whether a request in the dialect has an item: reasoning, and an item that is nothing but another dialect's
+    /// member, go back only to the API that they came from.
     ///
     /// Encrypted reasoning is the Responses API's, and so is plain reasoning that a program has written.
     package func includes(_ item: JSONObjectText) -> Bool {
-        guard item.string("type")?.isExactly("reasoning") == true else { return true }
+        guard item.string("type")?.isExactly("reasoning") == true else {
+            guard item.members.count == 2, item["type"] != nil else { return true }
+            return !Self.allCases.contains { other in
+                other != self && other.itemMember.map { item.object($0) != nil } ?? false
+            }
+        }
         if let name = self.itemMember { return item.object(name) != nil }
         return item.string("encrypted_content") != nil || !Self.hasMember(in: item)
     }

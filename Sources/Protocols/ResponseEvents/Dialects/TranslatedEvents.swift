@@ -52,6 +52,35 @@ package struct TranslatedEvents {
         if !type.description.hasPrefix("response.function_call") { self.outputCount += 1 }
     }
 
+    /// The counts of an answer's tokens; nil for those that the server did not state.
+    struct Usage {
+        var input: Int?
+        var cached: Int?
+        var output: Int?
+        var reasoning: Int?
+        var total: Int?
+    }
+
+    /// Appends the end of the answer.
+    ///
+    /// - Parameters:
+    ///   - status: the status of the response.
+    ///   - texts: members that are texts, as the contents of JSON strings; empty ones are left out.
+    ///   - details: a further member, as JSON text.
+    ///   - usage: the counts of tokens.
+    mutating func appendEnd(
+        _ status: String, _ texts: [(name: String, content: [UInt8])], details: [UInt8]?, usage: Usage?
+    ) {
+        var response = Array(#""response":{"status":"\#(status)""#.utf8)
+        for text in texts where !text.content.isEmpty {
+            response += Array(",\"\(text.name)\":\"".utf8) + text.content + Array("\"".utf8)
+        }
+        if let details { response += Array(",".utf8) + details }
+        if let usage { response += Array(#","usage":{"#.utf8) + Array(usage.members.utf8) + Array("}".utf8) }
+        response.append(UInt8(ascii: "}"))
+        self.append("response.\(status)", members: response)
+    }
+
     private mutating func begin(_ type: String) {
         self.bytes += #"{"type":""#.utf8
         self.bytes += type.utf8
@@ -61,5 +90,20 @@ package struct TranslatedEvents {
     private mutating func end() {
         self.bytes.append(UInt8(ascii: "}"))
         self.ends.append(self.bytes.count)
+    }
+}
+
+extension TranslatedEvents.Usage {
+    /// The counts under the names of the Responses API.
+    fileprivate var members: String {
+        func member(_ name: String, _ count: Int?) -> String? { count.map { "\"\(name)\":\(max(0, $0))" } }
+        func details(_ name: String, _ inner: String?) -> String? { inner.map { "\"\(name)\":{\($0)}" } }
+        return [
+            member("input_tokens", self.input),
+            details("input_tokens_details", member("cached_tokens", self.cached)),
+            member("output_tokens", self.output),
+            details("output_tokens_details", member("reasoning_tokens", self.reasoning)),
+            member("total_tokens", self.total),
+        ].compactMap { $0 }.joined(separator: ",")
     }
 }

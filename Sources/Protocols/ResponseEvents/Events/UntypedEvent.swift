@@ -9,15 +9,7 @@ package enum UntypedEvent {
     /// The server's error.
     case error(ErrorEvent)
     /// An event of another API.
-    case otherAPI(API)
-
-    /// An API other than the Responses API.
-    package enum API: Equatable, Sendable {
-        /// OpenAI's Chat Completions, or the older completions.
-        case chatCompletions
-        /// Anthropic's Messages.
-        case messages
-    }
+    case otherAPI(ChappieDialect)
 
     /// Reads an object without a type; nil for one without data, with which some servers pad their streams, and for
     /// text that is not an object or longer than 64 KiB.

@@ -49,8 +49,8 @@ struct ConnectionThread {
         } catch {
             throw .peerGone
         }
-        let isChat = request.path == ChatRequest.path && request.method == "POST"
-        if isChat || Self.responsesPaths.contains(request.path) && ["GET", "POST"].contains(request.method) {
+        let isOther = [ChatRequest.path, MessagesRequest.path].contains(request.path) && request.method == "POST"
+        if isOther || Self.responsesPaths.contains(request.path) && ["GET", "POST"].contains(request.method) {
             return try self.serveAttempt(request) && request.keepsAlive
         }
         if let target = BackgroundExchange.target(request) {

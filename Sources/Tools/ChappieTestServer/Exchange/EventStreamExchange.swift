@@ -10,12 +10,14 @@ struct EventStreamExchange {
     private let compressor: Compressor?
     private var pendingEvents: [UInt8] = []
     private var pendingEventCount = 0
-    /// Writes the events as chunks; nil in the Responses API.
+    /// Writes the events as chunks of a chat completion, or as events of a message; both nil in the Responses API.
     private var chunks: ChatChunks?
+    private var message: MessageEvents?
     /// Indicates whether events are sent when a background response has made them, and not at the stream's own rate.
     private var isBackground = false
 
     private var isChat: Bool { self.exchange.request.path == ChatRequest.path }
+    private var isMessages: Bool { self.exchange.request.path == MessagesRequest.path }
     private var configuration: ChappieTestServer.Configuration { self.exchange.parts.configuration }
     private var writer: WireWriter { self.exchange.writer }
 
@@ -43,7 +45,9 @@ struct EventStreamExchange {
             return true
         }
         guard let given = JSONValue(bytes) else { return true }
-        let body = self.isChat ? ChatRequest.responseBody(given) : given
+        var body = given
+        if self.isChat { body = ChatRequest.responseBody(given) }
+        if self.isMessages { body = MessagesRequest.responseBody(given) }
         var conversation = Conversation()
         conversation.append(input: body["input"])
         if let message = conversation.refusalMessage {
@@ -57,6 +61,7 @@ struct EventStreamExchange {
             self.chunks = ChatChunks(
                 response.script.identity, request: given, signsCalls: self.configuration.chatDemand == .signatures)
         }
+        if self.isMessages { self.message = MessageEvents(response.script.identity) }
         if body["background"] == .bool(true) {
             self.exchange.parts.background.add(response.script, eventsPerSecond: self.configuration.eventsPerSecond)
         }
@@ -78,6 +83,7 @@ struct EventStreamExchange {
             let problem = ChatRequest.problem(body) ?? self.configuration.chatDemand?.problem(body)
             return problem.map { (400, ErrorBody.body(message: $0, param: "messages")) }
         }
+        if self.isMessages { return MessagesRequest.refusal(self.exchange.request, body).map { (400, $0) } }
         if body["background"] == .bool(true), body["store"] != .bool(true) {
             return (400, ErrorBody.body(message: "background needs store."))
         }
@@ -89,7 +95,7 @@ struct EventStreamExchange {
     private func sendWhole(_ response: ResponseSource.Response) throws(ConnectionEnd) {
         let terminal = response.script.events.last { $0.isTerminal }
         let document = terminal.flatMap { JSONValue(Array($0.text.utf8))?["response"] }
-        let object = document.map { self.chunks?.document($0) ?? $0.text }
+        let object = document.map { self.chunks?.document($0) ?? self.message?.document($0) ?? $0.text }
         let source = self.exchange.parts.source
         try self.writer.append({ source.delivered(response) }) { () throws(ConnectionEnd) in
             try self.exchange.send(status: 200, body: object ?? "{}")
@@ -115,7 +121,7 @@ struct EventStreamExchange {
             .init(name: "cache-control", value: "no-cache"),
             .init(name: "openai-model", value: String(model.filter { $0.isASCII && !$0.isNewline })),
         ]
-        if !self.isChat {
+        if !self.isChat, !self.isMessages {
             fields.append(.init(name: "x-codex-turn-state", value: "ts-http-\(self.exchange.attempt)"))
         }
         if self.coding != .identity { fields.append(.init(name: "content-encoding", value: self.coding.rawValue)) }
@@ -160,7 +166,9 @@ struct EventStreamExchange {
     ) throws(ConnectionEnd) {
         switch step {
         case .event(let event), .binary(let event):
-            if let chunks = self.chunks?.chunks(of: event) { return try self.send(chunks, of: response) }
+            if let events = self.chunks?.chunks(of: event) ?? self.message?.events(of: event) {
+                return try self.send(events, of: response)
+            }
             if !self.isBackground { try self.pace() }
             guard event.isTerminal else { return try self.add(event) }
             let source = self.exchange.parts.source
@@ -181,19 +189,19 @@ struct EventStreamExchange {
         }
     }
 
-    /// Sends the chunks of one event.
+    /// Sends what one event is in another API.
     private mutating func send(
-        _ chunks: [ScriptEvent], of response: ResponseSource.Response?
+        _ events: [ScriptEvent], of response: ResponseSource.Response?
     ) throws(ConnectionEnd) {
-        for chunk in chunks {
+        for event in events {
             try self.pace()
-            guard chunk.isTerminal else {
-                try self.add(chunk)
+            guard event.isTerminal else {
+                try self.add(event)
                 continue
             }
             let source = self.exchange.parts.source
             try self.writer.append({ if let response { source.delivered(response) } }) { () throws(ConnectionEnd) in
-                try self.add(chunk)
+                try self.add(event)
                 try self.sendPendingEvents()
             }
         }

@@ -219,6 +219,22 @@ private enum Way: CaseIterable, Sendable {
         }
     }
 
+    /// Recorded: Anthropic, with the dates of the resets.
+    @Test(arguments: [("2023-11-14T22:14:20Z", 60), ("2020-01-01T00:00:00Z", 0), ("soon", nil)] as [(String, Int?)])
+    func anthropicsLimitsHaveDates(_ date: String, _ seconds: Int?) throws {
+        let head = ResponseHead(
+            statusCode: 429,
+            fields: [
+                HTTPField("anthropic-ratelimit-requests-limit", "5"),
+                HTTPField("anthropic-ratelimit-requests-remaining", "0"),
+                HTTPField("anthropic-ratelimit-requests-reset", date),
+                HTTPField("anthropic-ratelimit-tokens-limit", "25000"),
+            ])
+        let limits = try #require(ChappieRateLimits(head, at: 1_700_000_000))
+        #expect(limits.requests?.maximum == 5 && limits.requests?.remaining == 0 && limits.tokens?.maximum == 25_000)
+        #expect(limits.requests?.resetsAfter == seconds.map { .seconds($0) })
+    }
+
     @Test func valuesThatAreMissingOrWrongAreNil() async {
         let none = await Self.response(.eventStream(Event.completed), isHTTP: true)
         #expect(none != nil && none?.rateLimits == nil)

@@ -37,8 +37,11 @@ struct CorpusStream: Sendable {
             guard let dialect = (entry["dialect"] as? String).flatMap(ChappieDialect.init) else { continue }
             let url = folder.appendingPathComponent(file)
             let lines = try self.lines(of: url)
-            streams.append(
-                dialect == .responses ? Self(url, lines: lines, index: entry) : Self(url, chunks: lines, index: entry))
+            switch dialect {
+            case .responses: streams.append(Self(url, lines: lines, index: entry))
+            case .chatCompletions: streams.append(Self(url, chunks: lines, index: entry))
+            case .messages: streams.append(Self(url, messageEvents: lines, index: entry))
+            }
         }
         return streams
     }
@@ -68,12 +71,7 @@ struct CorpusStream: Sendable {
     private init(_ file: URL, chunks lines: [String], index: [String: Any]) {
         self.name = file.deletingPathExtension().lastPathComponent
         self.dialect = .chatCompletions
-        // A line that is a JSON string is data that was no JSON; the name of an event is not played.
-        self.lines = lines.map { line in
-            if line == #""[DONE]""# { return "[DONE]" }
-            guard let data = JSONText.object(line)?["data"] as? [String: Any] else { return line }
-            return JSONText.text(data)
-        }
+        self.lines = lines.map(Self.data)
         self.eventCount = lines.count
         var index = index
         // The index reads reasoning under two names, and this server has it under a third one alone: as
@@ -83,6 +81,35 @@ struct CorpusStream: Sendable {
         let choices = lines.compactMap { (JSONText.object($0)?["choices"] as? [[String: Any]])?.first }
         index["native"] = choices.compactMap { $0["native_finish_reason"] as? String }.last
         self.expected = StreamFacts(chat: index)
+    }
+
+    /// Reads a message.
+    private init(_ file: URL, messageEvents lines: [String], index: [String: Any]) {
+        self.name = file.deletingPathExtension().lastPathComponent
+        self.dialect = .messages
+        self.lines = lines.map(Self.data)
+        let end = lines.firstIndex { JSONText.object($0)?["type"] as? String == "message_stop" }
+        self.eventCount = end.map { $0 + 1 } ?? lines.count
+        self.expected = StreamFacts(message: index)
+        let starts = lines.compactMap { JSONText.object($0)?["message"] as? [String: Any] }.map { $0["id"] as? String }
+        if Set(starts).count > 1 {
+            // A message that begins inside another one is another answer, with which the first is not mixed.
+            self.expected.replace(["reasoning": "I will call the tool.", "end": "event.contradictory"])
+        }
+        // The index writes an input that is an object with spaces.
+        if self.name == "anthropic-claude-sonnet-4-5-tool-empty" {
+            self.expected.replace([
+                "calls": #"toolu_015dGLMbwBKv1ZRQr6KdJzeH rollDie {"player":"player2"}"#
+            ])
+        }
+    }
+
+    /// Returns the data of an event; a line that is a JSON string is data that was no JSON, and the name of an event is
+    /// not played.
+    private static func data(_ line: String) -> String {
+        if line == #""[DONE]""# { return "[DONE]" }
+        guard let data = JSONText.object(line)?["data"] else { return line }
+        return (data as? [String: Any]).map(JSONText.text) ?? data as? String ?? line
     }
 
     private static let endTypes: Set = ["response.completed", "response.failed", "response.incomplete", "error"]
@@ -146,6 +173,45 @@ struct StreamFacts: Sendable {
         let usage = hasUsage ? index["usage"] as? [String: Any] : nil
         let names = ["input_tokens": "prompt_tokens", "output_tokens": "completion_tokens"]
         self.values.append(("usage", Self.usage { usage?[names[$0] ?? ""] as? Int }))
+    }
+
+    /// The facts of a line of the index about a message.
+    ///
+    /// As with chat completions, the client has one word for the ends that mean the same, and no call of an answer that is
+    /// not complete. Input that was read from a cache or written to one is input to it. The server's own blocks come as
+    /// events of this API alone.
+    init(message index: [String: Any]) {
+        for name in ["text", "reasoning", "refusal"] { self.values.append((name, index[name] as? String ?? "")) }
+        let calls = index["calls"] as? [[String: Any]] ?? []
+        let isCut = calls.contains { JSONText.object($0["arguments"] as? String ?? "") == nil }
+        let (end, reason): (String, String) =
+            switch index["end"] as? String ?? "" {
+            case "cut": ("stream.ended-early", "")
+            case "max_tokens": ("incomplete", "max_output_tokens")
+            case "refusal": ("incomplete", "refusal")
+            case _ where isCut: ("incomplete", "cut_arguments")
+            default: ("completed", "")
+            }
+        self.values.append(("calls", end == "completed" ? calls.map(Self.call).joined(separator: "; ") : ""))
+        self.values.append(("server items", ""))
+        self.values.append(("end", end))
+        self.values.append(("reason", reason))
+        let usage = index["usage"] as? [String: Any] ?? [:]
+        let inputs = ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"]
+        let counts = [
+            "input_tokens": inputs.reduce(0) { $0 + (usage[$1] as? Int ?? 0) },
+            "output_tokens": usage["output_tokens"] as? Int ?? 0,
+        ]
+        self.values.append(("usage", Self.usage { counts[$0] }))
+    }
+
+    /// Replaces facts; with another end there are neither a reason nor counts.
+    fileprivate mutating func replace(_ facts: [String: String]) {
+        for place in self.values.indices {
+            let name = self.values[place].name
+            let isVoid = facts["end"] != nil && ["reason", "usage"].contains(name)
+            self.values[place].value = facts[name] ?? (isVoid ? "" : self.values[place].value)
+        }
     }
 
     /// The facts that a client delivered.

@@ -1,11 +1,11 @@
-// Plays chunks through the decoder, and adds up what it says in the Responses API.
+// Plays events of another API through its decoder, and adds up what it says in the Responses API.
 
 import Foundation
 import Testing
 
 @testable import ResponseEvents
 
-/// What a chat completion amounts to, as events of the Responses API.
+/// What an answer amounts to, as events of the Responses API.
 struct ChatAnswer: Equatable {
     var text = ""
     var reasoning = ""
@@ -16,6 +16,10 @@ struct ChatAnswer: Equatable {
     var items: [String] = []
     /// What goes back with the items beside the members of the Responses API, for those that have it.
     var sentBack: [String] = []
+    /// The finished items as JSON text, with sorted members.
+    var itemTexts: [String] = []
+    /// The identifiers of the responses that begin.
+    var begun: [String] = []
     /// The status of the response; nil before its end.
     var status: String?
     var reason: String?
@@ -26,11 +30,12 @@ struct ChatAnswer: Equatable {
     var otherCount = 0
 
     /// Plays the data of events; with `endsInOrder` the body ends in order behind them.
-    init(_ lines: [String], endsInOrder: Bool = false) throws {
-        let decoder = ChatCompletionsDecoder()
+    init(
+        _ lines: [String], by decoder: any DialectDecoder = ChatCompletionsDecoder(), endsInOrder: Bool = false
+    ) throws {
         for line in lines {
             switch try withPadded(Array(line.utf8), { try decoder.read($0) }) {
-            case .chunk(let events, let isSurfaced):
+            case .event(let events, let isSurfaced):
                 let before = self.text.utf8.count + self.reasoning.utf8.count + self.refusal.utf8.count
                 try self.add(events)
                 let after = self.text.utf8.count + self.reasoning.utf8.count + self.refusal.utf8.count
@@ -66,12 +71,14 @@ struct ChatAnswer: Equatable {
             if let last = text?.members.last, last.name == "chat" {
                 self.sentBack.append(String(decoding: last.json, as: UTF8.self))
             }
-            if item["type"] as? String == "reasoning" {
+            if item["type"] as? String == "reasoning", item["messages"] == nil {
                 // What was delivered closes without a difference.
                 let parts = item["content"] as? [[String: Any]] ?? []
                 #expect(parts.map { $0["text"] as? String ?? "" }.joined() == self.reasoning)
                 #expect(InputItem(text?.json ?? []) != nil)
             }
+            self.itemTexts.append(
+                String(decoding: try JSONSerialization.data(withJSONObject: item, options: .sortedKeys), as: UTF8.self))
             guard item["type"] as? String == "function_call" else { return }
             self.calls.append(
                 ["call_id", "name", "arguments"].map { item[$0] as? String ?? "none" }.joined(separator: " "))
@@ -84,8 +91,16 @@ struct ChatAnswer: Equatable {
             self.model = response["model"] as? String
             let usage = response["usage"] as? [String: Any] ?? [:]
             self.usage = usage.compactMapValues { $0 as? Int }
+        case "response.created": self.begun.append((event["response"] as? [String: Any])?["id"] as? String ?? "")
         default: return
         }
+    }
+}
+
+extension DialectDecoder {
+    /// Reads the data of an event that has no name.
+    func read(_ data: UnsafeRawBufferPointer) throws -> DialectReading {
+        try self.read(data, named: UnsafeRawBufferPointer(start: nil, count: 0))
     }
 }
 

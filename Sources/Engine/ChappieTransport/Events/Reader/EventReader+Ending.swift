@@ -94,8 +94,7 @@ extension EventReader {
         self.machine.eventReceived(attempt: attempt)
         switch event {
         case .error(let error): _ = unsafe self.received(error, json: json)
-        case .otherAPI(.chatCompletions): self.fail(.otherAPI(.chatCompletions))
-        case .otherAPI(.messages): self.fail(.otherAPI(.messages))
+        case .otherAPI(let dialect): self.fail(.otherAPI(OtherAPI(dialect)))
         }
     }
 

@@ -29,6 +29,7 @@ extension RequestForm {
         ]
         if suffixes.contains(where: ".\(host)".hasSuffix) { self.chat = .openAI }
         self.chat.takenMembers = Self.strictServers.first { ".\(host)".hasSuffix($0.suffix) }?.members
+        if ".\(host)".hasSuffix(".mistral.ai") { self.chat.asksForUsage = false }
     }
 }
 
@@ -37,8 +38,8 @@ struct RequestBodies {
     /// The request itself.
     let body: ResponseRequestBody
     private let dialect: ChappieDialect
-    /// The body of a chat completion; nil in the Responses API.
-    private let chatBody: [UInt8]?
+    /// The body in another API; nil in the Responses API.
+    private let ownBody: [UInt8]?
     /// The lane of a WebSocket that carries several responses; nil for the lane without a name.
     private let lane: String?
     private let isWarmUp: Bool
@@ -68,10 +69,11 @@ struct RequestBodies {
         self.isWarmUp = request.isWarmUp
         self.metadata = metadata
         self.dialect = form.dialect
-        self.chatBody =
+        self.ownBody =
             switch form.dialect {
             case .responses: nil
             case .chatCompletions: try self.body.chatBody(form.chat)
+            case .messages: try self.body.messagesBody()
             }
     }
 
@@ -81,7 +83,7 @@ struct RequestBodies {
         self.isWarmUp = other.isWarmUp
         self.metadata = other.metadata
         self.dialect = other.dialect
-        self.chatBody = other.chatBody
+        self.ownBody = other.ownBody
     }
 
     /// Returns the request with finished items behind its input; nil when it has no suitable input.
@@ -105,7 +107,7 @@ struct RequestBodies {
     }
 
     /// The body of a POST.
-    var http: [UInt8] { self.chatBody ?? self.body.httpBody() }
+    var http: [UInt8] { self.ownBody ?? self.body.httpBody() }
 
     /// The lane of a WebSocket that the events of the response name.
     var streamID: [UInt8]? { self.lane.map { Array($0.utf8) } ?? self.body.streamID }

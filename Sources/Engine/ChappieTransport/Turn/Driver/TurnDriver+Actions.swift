@@ -113,7 +113,7 @@ extension TurnDriver {
     private func begin(_ attempt: Attempt) {
         self.attempts.begin(attempt)
         self.parser.reset(lastEventID: "")
-        self.beginChunks()
+        self.beginAnswer()
         self.reader.begin(attempt)
         if !attempt.continuesResponse { self.sender?.outgoing.dropFinishedItems() }
         self.recorder.began(attempt, reconnects: self.reader.machine.reconnectCount)

@@ -37,7 +37,7 @@ extension TurnDriver {
             self.attempts.current?.closesByItself = true
             if self.shared.withLock({ $0.isCancelled }) { return self.stop() }
             self.endEventStream(at: end, attempt: number)
-            if case .complete = end { self.endChunks(attempt: number) }
+            if case .complete = end { self.endAnswer(attempt: number) }
             guard self.action == nil else { return }
             self.failed(self.attempts.current?.failure(at: end, &self.reader))
         }
@@ -195,7 +195,7 @@ extension TurnDriver {
             return unsafe self.received(error, json: event.data, attempt: attempt)
         }
         guard unsafe !event.data.isEmpty else { return }
-        if self.chunks != nil { return unsafe self.receivedChunk(event, attempt: attempt) }
+        if let decoder = self.decoder { return unsafe self.received(event, of: decoder, attempt: attempt) }
         unsafe self.receivedEvent(event.data, named: event.type, attempt: attempt)
     }
 

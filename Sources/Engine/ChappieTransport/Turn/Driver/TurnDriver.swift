@@ -37,8 +37,8 @@ import TransportSurface
     /// Opens connections and sends the request; nil before the turn has begun.
     private(set) var sender: RequestSender?
     var parser: EventStreamParser
-    /// Translates the chunks of the attempt; nil where the server speaks the Responses API.
-    @safe @exclusivity(unchecked) var chunks: ChatCompletionsDecoder?
+    /// Translates the events of the attempt; nil where the server speaks the Responses API.
+    @safe @exclusivity(unchecked) var decoder: (any DialectDecoder)?
 
     init(engine: Engine, request: ChappieTransportRequest) {
         let configuration = engine.configuration
