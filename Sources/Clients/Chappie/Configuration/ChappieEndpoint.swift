@@ -55,7 +55,7 @@ public struct ChappieEndpoint: Sendable, Equatable {
     public var takesPromptCacheKey = false
     /// Indicates whether `max_output_tokens` may be sent.
     public var takesMaxOutputTokens = true
-    /// The field that carries the credential; nil for `Authorization: Bearer …`.
+    /// The field that carries the credential; nil for `Authorization: Bearer …`, and in Messages for `x-api-key`.
     public var credentialFieldName: String?
     /// The environment variable that holds the key, for clients that are given no credential; nil for none.
     public var apiKeyVariable: String?
@@ -219,7 +219,7 @@ extension ChappieEndpoint {
     }()
 
     /// Returns a URL of these parts; characters that are invalid in a host make a URL that the engine refuses.
-    private static func url(host: String, path: String, query: (name: String, value: String)? = nil) -> URL {
+    static func url(host: String, path: String, query: (name: String, value: String)? = nil) -> URL {
         var components = URLComponents()
         components.scheme = "https"
         // The engine names the fault of a host that has to be encoded.

@@ -19,6 +19,7 @@ extension DoctorCommand {
             .init("suggest", "print the settings that fit the path, and nothing else"),
             .init("full", "print names and addresses of machines as well"),
             .init("json", "print a JSON object instead of text"),
+            EndpointOption.option,
             DialectOption.option,
             WebSocketQuirks.pathOption,
             WebSocketQuirks.subprotocolOption,

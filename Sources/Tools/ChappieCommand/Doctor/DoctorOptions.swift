@@ -40,7 +40,8 @@ struct DoctorOptions {
         if arguments.has("account"), arguments.has("api-key") {
             throw UsageError("--account and --api-key exclude each other")
         }
-        let server = Server(arguments, environment: environment)
+        let known = try EndpointOption.read(arguments)
+        let server = Server(arguments, environment: environment, known: known)
         let url = try BaseURL.read(server.address ?? BaseURL.byDefault)
         var configuration =
             if let account { Self.configuration(of: account, at: server.address == nil ? nil : url) } else {
@@ -48,7 +49,8 @@ struct DoctorOptions {
             }
         if let path = arguments.text("ca-file") { configuration.tls.trust = .file(path: path) }
         if let proxy = arguments.text("proxy") { configuration.proxy = .url(proxy) }
-        configuration.dialect = try DialectOption.read(arguments, environment: environment)
+        configuration.dialect = try DialectOption.read(arguments, environment: environment, of: known)
+        configuration.credentialFieldName = configuration.credentialFieldName ?? known?.credentialFieldName
         let quirks = WebSocketQuirks(arguments)
         configuration.webSocketPath = quirks.path ?? configuration.webSocketPath
         configuration.webSocketSubprotocol = quirks.subprotocol ?? configuration.webSocketSubprotocol
@@ -64,7 +66,8 @@ struct DoctorOptions {
     /// Returns whether an account is used: one that is named, or the one that is signed in where there is neither a key
     /// nor an address, as by `chappie stream`.
     static func usesAccount(_ arguments: ParsedArguments, environment: [String: String]) -> Bool {
-        let server = Server(arguments, environment: environment)
+        let server = Server(arguments, environment: environment, known: nil)
+        guard !arguments.has("endpoint") else { return false }
         return arguments.has("account") || server.key == nil && server.address == nil
     }
 
@@ -75,14 +78,16 @@ struct DoctorOptions {
         /// The variable of the environment that has the address; nil for another one.
         let variable: String?
 
-        init(_ arguments: ParsedArguments, environment: [String: String]) {
+        init(_ arguments: ParsedArguments, environment: [String: String], known: ChappieEndpoint?) {
             // The token of a named account goes to an address that was given with it, and to no other.
             let environment = arguments.has("account") ? [:] : environment
             func first(_ names: [String]) -> String? { names.first { environment[$0]?.isEmpty == false } }
             self.key =
-                arguments.text("api-key") ?? first(["CHAPPIE_API_KEY", "OPENAI_API_KEY"]).flatMap { environment[$0] }
-            self.variable = arguments.operands.isEmpty ? first(BaseURL.variables) : nil
-            self.address = arguments.operands.first ?? self.variable.flatMap { environment[$0] }
+                arguments.text("api-key")
+                ?? first(EndpointOption.keyVariables(of: known)).flatMap { environment[$0] }
+            self.variable = arguments.operands.isEmpty && known == nil ? first(BaseURL.variables) : nil
+            self.address =
+                arguments.operands.first ?? known?.baseURL.absoluteString ?? self.variable.flatMap { environment[$0] }
         }
     }
 

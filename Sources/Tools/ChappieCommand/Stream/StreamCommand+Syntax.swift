@@ -15,6 +15,7 @@ extension StreamCommand {
                 "base-url", "URL",
                 "such as https://api.openai.com/v1 or http://127.0.0.1:8080/v1; environment CHAPPIE_BASE_URL, then OPENAI_BASE_URL"
             ),
+            EndpointOption.option,
             .init("api-key", "KEY", "environment CHAPPIE_API_KEY, then OPENAI_API_KEY"),
             .init(
                 "account", "NAME",

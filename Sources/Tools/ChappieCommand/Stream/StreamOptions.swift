@@ -48,6 +48,8 @@ struct StreamOptions {
     /// The language of the server.
     let dialect: ChappieDialect
     private let quirks: WebSocketQuirks
+    /// The server that is known by name; nil for another one.
+    private let known: ChappieEndpoint?
 
     /// The error of a command line without a prompt.
     static let noPrompt = UsageError("there is no prompt: give PROMPT, '-' for standard input, or --request FILE")
@@ -66,8 +68,12 @@ struct StreamOptions {
         // A named account precedes a key in the environment, and the token of an account is sent only to an address
         // that was given with it.
         let environment = arguments.has("account") || arguments.has("demo") ? [:] : environment
-        let key = Self.value(arguments.text("api-key"), environment, ["CHAPPIE_API_KEY", "OPENAI_API_KEY"])
-        let address = Self.value(arguments.text("base-url"), environment, BaseURL.variables)
+        self.known = try EndpointOption.read(arguments)
+        let key = Self.value(arguments.text("api-key"), environment, EndpointOption.keyVariables(of: self.known))
+        let address =
+            if let known { arguments.text("base-url") ?? known.baseURL.absoluteString } else {
+                Self.value(arguments.text("base-url"), environment, BaseURL.variables)
+            }
         self.endpoint =
             try arguments.has("demo") ? .embedded : Self.endpoint(address: address, hasKey: key != nil)
         self.credential = key.map { ChappieCredential(bearerToken: $0) }
@@ -81,7 +87,7 @@ struct StreamOptions {
         self.timeLimit = try arguments.budget("timeout")?.duration
         self.settings = try Self.settings(arguments)
         self.quirks = WebSocketQuirks(arguments)
-        self.dialect = try DialectOption.read(arguments, environment: environment)
+        self.dialect = try DialectOption.read(arguments, environment: environment, of: self.known)
         if self.dialect != .responses, self.endpoint == .account {
             throw UsageError("the server of an account speaks the Responses API: give --base-url with --dialect")
         }
@@ -97,7 +103,8 @@ struct StreamOptions {
     func configuration(baseURL: URL) -> ChappieConfiguration {
         let credential = self.credential
         var configuration = self.settings
-        configuration.endpoint = .other(baseURL)
+        configuration.endpoint = self.known ?? .other(baseURL)
+        configuration.endpoint.baseURL = baseURL
         configuration.endpoint.dialect = self.dialect
         self.quirks.apply(to: &configuration.endpoint)
         // No proxy of the environment is used for the server in this process.

@@ -19,9 +19,28 @@ import Testing
             "https://my-res.openai.azure.com/openai?api-version=2025-04-01-preview"
         ),
         (.xAI, "https://api.x.ai/v1"), (.vercelAIGateway, "https://ai-gateway.vercel.sh/v1"),
+        (.anthropic, "https://api.anthropic.com/v1"), (.openRouter, "https://openrouter.ai/api/v1"),
+        (.deepSeek, "https://api.deepseek.com/v1"), (.mistral, "https://api.mistral.ai/v1"),
+        (.groq, "https://api.groq.com/openai/v1"), (.together, "https://api.together.xyz/v1"),
+        (.gemini, "https://generativelanguage.googleapis.com/v1beta/openai"), (.ollama, "http://localhost:11434/v1"),
+        (.llamaCpp, "http://localhost:8080/v1"), (.vLLM, "http://localhost:8000/v1"),
+        (.lmStudio, "http://localhost:1234/v1"), (.liteLLM, "http://localhost:4000/v1"),
     ])
     func aPresetHasAnAddress(_ endpoint: ChappieEndpoint, address: String) {
         #expect(endpoint.baseURL.absoluteString == address)
+    }
+
+    @Test func aServerThatIsKnownByNameSpeaksItsDialect() {
+        let messages = ChappieEndpoint.named.filter { $0.endpoint.dialect == .messages }.map(\.name)
+        let responses = ChappieEndpoint.named.filter { $0.endpoint.dialect == .responses }.map(\.name)
+        #expect(messages == ["anthropic"] && responses == ["openai", "xai", "vercel"])
+        #expect(Set(ChappieEndpoint.named.map(\.name)).count == ChappieEndpoint.named.count)
+        for (name, endpoint) in ChappieEndpoint.named {
+            #expect(endpoint.supportsWebSocket == (name == "openai"))
+            // A server on this machine needs no key.
+            #expect(endpoint.requiresCredential == (endpoint.baseURL.scheme == "https"), "\(name)")
+            #expect(endpoint.apiKeyVariable != nil || !endpoint.requiresCredential, "\(name)")
+        }
     }
 
     @Test(arguments: ["", "a b", "a/b", "a:b@c", "x.evil.example/?"])
@@ -98,7 +117,8 @@ import Testing
 
     @Test(arguments: [
         (ChappieEndpoint.openAI, "OPENAI_API_KEY"), (.azureOpenAI(resource: "r"), "AZURE_OPENAI_API_KEY"),
-        (.xAI, "XAI_API_KEY"), (.vercelAIGateway, "AI_GATEWAY_API_KEY"),
+        (.xAI, "XAI_API_KEY"), (.vercelAIGateway, "AI_GATEWAY_API_KEY"), (.anthropic, "ANTHROPIC_API_KEY"),
+        (.liteLLM, "LITELLM_API_KEY"),
     ])
     func aKeyIsReadFromTheEnvironment(_ endpoint: ChappieEndpoint, variable: String) {
         #expect(endpoint.credential(in: [variable: "k"]) == ChappieCredential(bearerToken: "k"))

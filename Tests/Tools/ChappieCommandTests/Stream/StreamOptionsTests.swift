@@ -198,15 +198,33 @@ private func configuration(_ words: String...) throws -> ChappieConfiguration {
         let made = try configuration("--dialect", "chat", "--base-url", "http://b/v1")
         #expect(made.endpoint.dialect == .chatCompletions)
         #expect(made.engine.dialect == .chatCompletions)
-        #expect(throws: UsageError("option --dialect needs one of responses, chat, not 'messages'")) {
-            try configuration("--dialect", "messages")
+        #expect(throws: UsageError("option --dialect needs one of responses, chat, messages, not 'gemini'")) {
+            try configuration("--dialect", "gemini")
         }
         let address = ["CHAPPIE_BASE_URL": "http://b/v1"]
         #expect(try options(["hi"], address.merging(["CHAPPIE_DIALECT": "chat"]) { $1 }).dialect == .chatCompletions)
-        #expect(throws: UsageError("CHAPPIE_DIALECT needs one of responses, chat, not 'x'")) {
+        #expect(throws: UsageError("CHAPPIE_DIALECT needs one of responses, chat, messages, not 'x'")) {
             try options(["hi"], address.merging(["CHAPPIE_DIALECT": "x"]) { $1 })
         }
         #expect(throws: UsageError.self) { try options(["hi", "--dialect", "chat"]) }
+    }
+
+    @Test func aKnownServerHasItsAddressItsDialectAndItsKey() throws {
+        let keys = ["OPENAI_API_KEY": "o", "ANTHROPIC_API_KEY": "a", "CHAPPIE_BASE_URL": "http://b/v1"]
+        let made = try options(["hi", "--endpoint", "anthropic"], keys)
+        #expect(made.endpoint == .remote(ChappieEndpoint.anthropic.baseURL) && made.dialect == .messages)
+        #expect(made.credential == ChappieCredential(bearerToken: "a"))
+        #expect(try options(["hi", "--endpoint", "groq"], keys).credential == nil)
+        let other = try options(["hi", "--endpoint", "litellm", "--base-url", "https://h/v1", "--api-key", "k"], keys)
+        let url = try #require(URL(string: "https://h/v1"))
+        #expect(other.endpoint == .remote(url) && other.credential == ChappieCredential(bearerToken: "k"))
+        let configuration = other.configuration(baseURL: url)
+        #expect(configuration.endpoint.dialect == .chatCompletions && configuration.endpoint.baseURL == url)
+        for arguments in [
+            ["--endpoint", "nobody"], ["--endpoint", "groq", "--demo"], ["--endpoint", "groq", "--account", "x"],
+        ] {
+            #expect(throws: UsageError.self) { try options(["hi"] + arguments, keys) }
+        }
     }
 
     @Test func httpOnlyTrustFileAndRawOptionsAreApplied() throws {
