@@ -28,10 +28,17 @@ export LITELLM_LOCAL_MODEL_COST_MAP=True LITELLM_TELEMETRY=False
 readonly cases=(
     serve-openai-sse serve-openai-websocket serve-openresponses-sse serve-openresponses-websocket
     serve-codex-websocket serve-codex-sse serve-codex-refused-upgrade
-    serve-codex-tools-websocket serve-codex-tools-sse serve-curl-sse stream-node-ws stream-node-sse stream-websockets-fragments stream-picows-websocket
+    serve-codex-tools-websocket serve-codex-tools-sse serve-curl-sse
+    serve-openai-chat-sse serve-anthropic-messages-sse serve-litellm-chat-sse serve-litellm-messages-sse
+    stream-node-ws stream-node-sse stream-websockets-fragments stream-picows-websocket
     stream-aiohttp-websocket stream-aiohttp-gzip
     stream-litellm-uvicorn-websocket stream-litellm-uvicorn-sse
     stream-litellm-uvicorn-tool-websocket stream-litellm-uvicorn-tool-sse
+    stream-litellm-uvicorn-chat-of-openai stream-litellm-uvicorn-chat-of-openai-tools
+    stream-litellm-uvicorn-chat-of-anthropic stream-litellm-uvicorn-chat-of-anthropic-tools
+    stream-litellm-uvicorn-messages-of-openai stream-litellm-uvicorn-messages-of-openai-tools
+    stream-litellm-uvicorn-messages-of-vllm stream-litellm-uvicorn-messages-of-vllm-tools
+    stream-litellm-uvicorn-messages-of-anthropic stream-litellm-uvicorn-messages-of-anthropic-tools
     stream-litellm-hypercorn-websocket stream-litellm-hypercorn-sse
     stream-litellm-granian-websocket stream-litellm-granian-sse
     stream-squid-websocket stream-squid-sse
@@ -42,6 +49,10 @@ readonly cases=(
     stream-agentic-killed-websocket stream-agentic-killed-sse
     stream-wireproxy-responses-sse stream-wireproxy-responses-tools-sse stream-wireproxy-fallback
     stream-wireproxy-chat-sse stream-wireproxy-chat-tool-sse
+    stream-wireproxy-chat-of-chat stream-wireproxy-chat-of-chat-tools
+    stream-wireproxy-chat-of-responses stream-wireproxy-chat-of-responses-tools
+    stream-wireproxy-messages-of-chat
+    stream-wireproxy-messages-of-responses stream-wireproxy-messages-of-responses-tools
 )
 
 readonly model_cases=(
@@ -49,7 +60,9 @@ readonly model_cases=(
     stream-transformers-killed
 )
 
-readonly environments=(openai openresponses codex litellm aiohttp websockets picows agentic wireproxy transformers sse-starlette mcp)
+readonly environments=(
+    openai anthropic openresponses codex litellm aiohttp websockets picows agentic wireproxy transformers sse-starlette mcp
+)
 
 # MARK: Programs
 
@@ -135,6 +148,27 @@ openai_client() {
     compare plain <"$work/text"
 }
 
+# Lets a package think and call a tool in three rounds, before the recorded text.
+# Usage: dialect_client ENVIRONMENT openai|anthropic|litellm-chat|litellm-messages
+dialect_client() {
+    local python result
+    python=$(environment "$1")/bin/python
+    # shellcheck disable=SC2016 # The server's $number.
+    serve_tools get_weather '{"number":$number}' true
+    timeout 60 "$python" "$programs/dialect_client.py" "$2" "$base_url" 3 >"$work/text"
+    result=$(compare plain <"$work/text") || {
+        printf '%s\n' "$result"
+        return 1
+    }
+    expect_transports http
+    printf '%s, three tool calls\n' "$result"
+}
+
+serve-openai-chat-sse() { dialect_client openai openai; }
+serve-anthropic-messages-sse() { dialect_client anthropic anthropic; }
+serve-litellm-chat-sse() { dialect_client litellm litellm-chat; }
+serve-litellm-messages-sse() { dialect_client litellm litellm-messages; }
+
 serve-openai-sse() { openai_client sse; }
 serve-openai-websocket() { openai_client websocket; }
 
@@ -183,9 +217,9 @@ serve-codex-refused-upgrade() {
 }
 
 # Starts `chappie serve` with a model that calls a tool in three rounds and then gives the recorded answer.
-# Usage: serve_tools TOOL ARGUMENTS INCLUDES_REASONING
+# Usage: serve_tools TOOL ARGUMENTS INCLUDES_REASONING [OPTION]...
 serve_tools() {
-    python3 - "$answer" "$@" >"$work/tools.json" <<'PYTHON'
+    python3 - "$answer" "${@:1:3}" >"$work/tools.json" <<'PYTHON'
 import json, pathlib, sys
 answer, tool, arguments, reasoning = sys.argv[1:]
 model = {"text": pathlib.Path(answer).read_text(), "toolRounds": 3, "toolArguments": {tool: arguments}}
@@ -193,7 +227,7 @@ server = {"faults": [], "model": model | {"includesReasoning": json.loads(reason
 expectation = {"turns": [{"delivers": "whole", "ends": "completed"}]}
 print(json.dumps({"name": "tools", "summary": "Calls a tool.", "server": server, "expectation": expectation}))
 PYTHON
-    serve --scenario "$work/tools.json"
+    serve --scenario "$work/tools.json" "${@:4}"
 }
 
 # Lets codex run one of its own tools: three rounds, then the answer. Usage: codex_tools SUPPORTS_WEBSOCKETS TRANSPORT
@@ -217,6 +251,16 @@ expect_transports() {
         LC_ALL=C sort --unique | xargs)
     [[ $used == "$*" ]] || {
         printf 'transports used: %s, wanted: %s\n' "$used" "$*"
+        return 1
+    }
+}
+
+# Compares the paths of all POSTs in the log of chappie serve with one.
+expect_path() {
+    local used
+    used=$(sed -nE 's/.*"event":"attempt".*"path":"([^"]+)".*/\1/p' "$work/serve.err" | sort --unique | xargs)
+    [[ $used == "$1" ]] || {
+        printf 'paths asked for: %s, wanted: %s\n' "$used" "$1"
         return 1
     }
 }
@@ -324,7 +368,7 @@ source Scripts/interop-clients.sh
 
 # LiteLLM takes ten seconds or more to start, so one on each of its stacks serves both transports.
 readonly litellm_stacks=(uvicorn hypercorn granian)
-declare -A litellm_ports=() litellm_processes=()
+declare -A litellm_ports=() litellm_upstreams=() litellm_processes=()
 
 # Usage: start_litellm STACK
 start_litellm() {
@@ -332,6 +376,8 @@ start_litellm() {
     [[ -x $program ]] || return 0
     [[ $stack == uvicorn ]] || options=("--run_$stack")
     port=$(free_port)
+    # Where a case may start `chappie serve`.
+    litellm_upstreams[$stack]=$(free_port)
     mkdir -p "$folder"
     # The model that calls tools, one for each LiteLLM, in a group of its own as that is.
     setsid python3 "$programs/chat_model.py" >"$folder/model.out" 2>"$folder/model.err" &
@@ -341,11 +387,13 @@ start_litellm() {
         if [[ -n $model ]]; then break; fi
         sleep 0.1
     done
-    python3 - "$programs/litellm.yaml" "$answer" "$port" "$model" >"$folder/litellm.yaml" <<'PYTHON'
+    python3 - "$programs/litellm.yaml" "$answer" "$port" "$model" "${litellm_upstreams[$stack]}" \
+        >"$folder/litellm.yaml" <<'PYTHON'
 import json, pathlib, sys
 template, answer = (pathlib.Path(name).read_text() for name in sys.argv[1:3])
 # A JSON string is a YAML string too.
 print(template.replace("@PORT@", sys.argv[3]).replace("@MODEL_PORT@", sys.argv[4])
+      .replace("@SERVE_PORT@", sys.argv[5])
       .replace("@ANSWER@", json.dumps(answer, ensure_ascii=False)))
 PYTHON
     # A group of its own, because some stacks have workers.
@@ -421,6 +469,42 @@ run_litellm_tool_turn() {
 stream-litellm-uvicorn-tool-websocket() { run_litellm_tool_turn uvicorn webSocket; }
 stream-litellm-uvicorn-tool-sse() { run_litellm_tool_turn uvicorn httpSSE; }
 
+# Streams in one dialect from LiteLLM, which asks `chappie serve` at one path alone.
+# Usage: stream_dialect_from_litellm DIALECT MODEL PATH
+stream_dialect_from_litellm() {
+    await_litellm uvicorn
+    start_chappie --port "${litellm_upstreams[uvicorn]}"
+    stream_from "http://127.0.0.1:${litellm_ports[uvicorn]}/v1" "$2" httpSSE --dialect "$1"
+    expect_path "$3"
+}
+
+# Usage: run_litellm_tools DIALECT MODEL PATH [OPTION]...
+run_litellm_tools() {
+    await_litellm uvicorn
+    # shellcheck disable=SC2016 # The server's $number.
+    serve_tools get_weather '{"number":$number}' true --port "${litellm_upstreams[uvicorn]}"
+    base_url=http://127.0.0.1:${litellm_ports[uvicorn]}/v1
+    stream_tools "$2" httpSSE --dialect "$1" "${@:4}"
+    expect_path "$3"
+}
+
+stream-litellm-uvicorn-chat-of-openai() { stream_dialect_from_litellm chat openai /v1/chat/completions; }
+stream-litellm-uvicorn-chat-of-openai-tools() { run_litellm_tools chat openai /v1/chat/completions; }
+stream-litellm-uvicorn-chat-of-anthropic() { stream_dialect_from_litellm chat anthropic /v1/messages; }
+stream-litellm-uvicorn-messages-of-openai() { stream_dialect_from_litellm messages openai /v1/responses; }
+stream-litellm-uvicorn-messages-of-openai-tools() { run_litellm_tools messages openai /v1/responses; }
+stream-litellm-uvicorn-messages-of-vllm() { stream_dialect_from_litellm messages vllm /v1/chat/completions; }
+stream-litellm-uvicorn-messages-of-vllm-tools() { run_litellm_tools messages vllm /v1/chat/completions; }
+stream-litellm-uvicorn-messages-of-anthropic() { stream_dialect_from_litellm messages anthropic /v1/messages; }
+
+# With an effort the model thinks, and demands its signed thinking back through LiteLLM.
+stream-litellm-uvicorn-chat-of-anthropic-tools() {
+    run_litellm_tools chat anthropic /v1/messages --effort high
+}
+stream-litellm-uvicorn-messages-of-anthropic-tools() {
+    run_litellm_tools messages anthropic /v1/messages --effort high
+}
+
 # MARK: chappie stream through other people's gateways, with chappie serve behind them
 
 # Waits until a gateway answers. Usage: await_gateway URL NAME
@@ -458,14 +542,14 @@ stream-agentic-websocket() { stream_through_agentic webSocket; }
 stream-agentic-sse() { stream_through_agentic httpSSE; }
 
 # Three rounds with a tool, then the answer: on one WebSocket, or with a connection for each POST.
-# Usage: stream_tools TRANSPORT
+# Usage: stream_tools MODEL TRANSPORT [OPTION]...
 stream_tools() {
-    local options=() connections=1 result opened
-    [[ $1 == webSocket ]] || {
-        options=(--http-only)
+    local options=("${@:3}") connections=1 result opened
+    [[ $2 == webSocket ]] || {
+        options+=(--http-only)
         connections=4
     }
-    timeout 60 "$CHAPPIE" stream "$prompt" --base-url "$base_url" --api-key sk-fake --model scripted \
+    timeout 60 "$CHAPPIE" stream "$prompt" --base-url "$base_url" --api-key sk-fake --model "$1" \
         --tool 'get_weather=cat >>'"$work/runs"'; echo >>'"$work/runs"'; echo "21 degrees"' --approve always \
         --report "$work/report.json" "${options[@]}" >"$work/text"
     # Without the line feed at the end of the text in a pipe.
@@ -474,9 +558,9 @@ stream_tools() {
         return 1
     }
     opened=$(grep --count '"reusedConnection" : false' "$work/report.json")
-    printf '%s, %d runs of the tool over %s, %d connection(s)\n' "$result" "$(wc -l <"$work/runs")" "$1" "$opened"
+    printf '%s, %d runs of the tool over %s, %d connection(s)\n' "$result" "$(wc -l <"$work/runs")" "$2" "$opened"
     [[ $(cat "$work/runs") == $'{"number":1}\n{"number":2}\n{"number":3}' ]]
-    [[ $(grep --count "\"transport\" : \"$1\"" "$work/report.json") == 4 ]]
+    [[ $(grep --count "\"transport\" : \"$2\"" "$work/report.json") == 4 ]]
     ((opened == connections))
 }
 
@@ -485,14 +569,14 @@ stream-agentic-tools-websocket() {
     # shellcheck disable=SC2016 # The server's $number.
     serve_tools get_weather '{"number":$number}' false
     start_agentic
-    stream_tools webSocket
+    stream_tools scripted webSocket
 }
 
 stream-agentic-tools-sse() {
     # shellcheck disable=SC2016 # The server's $number.
     serve_tools get_weather '{"number":$number}' false
     start_agentic
-    stream_tools httpSSE
+    stream_tools scripted httpSSE
 }
 
 # Kills the server behind 20 deltas of the answer; `before` is how many the client has had then.
@@ -574,7 +658,7 @@ stream-wireproxy-responses-tools-sse() {
     # shellcheck disable=SC2016 # The server's $number.
     serve_tools get_weather '{"number":$number}' true
     start_wireproxy responses "${base_url%/v1}"
-    stream_tools httpSSE
+    stream_tools scripted httpSSE
 }
 
 # It has no WebSocket, and the client finds that out by itself.
@@ -605,6 +689,30 @@ stream-wireproxy-chat-tool-sse() {
     start_wireproxy chat_completions "$base_url"
     run_tool_turn "$base_url" "$work/model.out" httpSSE
 }
+
+# Streams in one dialect from the gateway, which asks `chappie serve` in another.
+# Usage: stream_dialect_from_wireproxy DIALECT responses|chat_completions
+stream_dialect_from_wireproxy() {
+    start_chappie
+    start_wireproxy "$2" "${base_url%/v1}"
+    stream_from "$base_url" scripted httpSSE --dialect "$1"
+}
+
+# Usage: run_wireproxy_tools DIALECT responses|chat_completions
+run_wireproxy_tools() {
+    # shellcheck disable=SC2016 # The server's $number.
+    serve_tools get_weather '{"number":$number}' true
+    start_wireproxy "$2" "${base_url%/v1}"
+    stream_tools scripted httpSSE --dialect "$1"
+}
+
+stream-wireproxy-chat-of-chat() { stream_dialect_from_wireproxy chat chat_completions; }
+stream-wireproxy-chat-of-chat-tools() { run_wireproxy_tools chat chat_completions; }
+stream-wireproxy-chat-of-responses() { stream_dialect_from_wireproxy chat responses; }
+stream-wireproxy-chat-of-responses-tools() { run_wireproxy_tools chat responses; }
+stream-wireproxy-messages-of-chat() { stream_dialect_from_wireproxy messages chat_completions; }
+stream-wireproxy-messages-of-responses() { stream_dialect_from_wireproxy messages responses; }
+stream-wireproxy-messages-of-responses-tools() { run_wireproxy_tools messages responses; }
 
 # MARK: chappie stream against transformers serve, with models that are made on the spot
 
