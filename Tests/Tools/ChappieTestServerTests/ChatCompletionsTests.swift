@@ -120,6 +120,7 @@ import Testing
         #expect(document["object"] == .string("chat.completion"))
         let choice = document["choices"]?.elements.first
         #expect(choice?["message"]?["content"]?.string == ChappieTestServer.ScriptedModel().fullText)
+        #expect(choice?["message"]?["reasoning_content"]?.string?.hasPrefix("**Looking") == true)
         #expect(choice?["finish_reason"] == .string("stop"))
     }
 

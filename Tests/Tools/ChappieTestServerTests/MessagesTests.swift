@@ -84,8 +84,11 @@ import Testing
         let document = try #require(JSONValue(Array(lines.joined().utf8)))
         #expect(status == 200)
         #expect(document["type"] == .string("message") && document["stop_reason"] == .string("end_turn"))
-        #expect(
-            document["content"]?.elements.first?["text"]?.string == ChappieTestServer.ScriptedModel().fullText)
+        let blocks = document["content"]?.elements ?? []
+        #expect(blocks.map { $0["type"]?.string } == ["thinking", "text"])
+        #expect(blocks.first?["thinking"]?.string?.hasPrefix("**Looking") == true)
+        #expect(blocks.first?["signature"] == .string(MessagesRequest.signature))
+        #expect(blocks.last?["text"]?.string == ChappieTestServer.ScriptedModel().fullText)
     }
 
     @Test func faultsAreThoseOfTheScript() throws {

@@ -45,7 +45,8 @@ struct ChatChunks {
     /// Returns the whole answer, for clients that do not stream.
     func document(_ response: JSONValue) -> String {
         let items = response["output"]?.elements ?? []
-        let parts = items.flatMap { $0["content"]?.elements ?? [] }
+        let reasoning = items.map(\.reasoningText).joined()
+        let parts = items.filter { $0["type"]?.string == "message" }.flatMap { $0["content"]?.elements ?? [] }
         let text = parts.compactMap { $0["text"]?.string }.joined()
         let calls = items.filter { $0["type"]?.string == "function_call" }.map { call in
             #"{"id":\#((call["call_id"] ?? .null).text),"type":"function","function":{"#
@@ -53,11 +54,12 @@ struct ChatChunks {
                 + self.signature(of: call) + "}"
         }
         let content = calls.isEmpty || !text.isEmpty ? JSONValue.quoted(text) : "null"
+        let thought = reasoning.isEmpty ? "" : #","reasoning_content":\#(JSONValue.quoted(reasoning))"#
         let list = calls.isEmpty ? "" : #","tool_calls":[\#(calls.joined(separator: ","))]"#
         let reason = Self.finishReason(response, hasCalls: !calls.isEmpty)
         return self.object(
             "chat.completion",
-            #""choices":[{"index":0,"message":{"role":"assistant","content":\#(content)\#(list)},"#
+            #""choices":[{"index":0,"message":{"role":"assistant","content":\#(content)\#(thought)\#(list)},"#
                 + #""finish_reason":"\#(reason)"}],"usage":\#(Self.usage(response))"#)
     }
 

@@ -49,6 +49,11 @@ struct MessageEvents {
         let items = response["output"]?.elements ?? []
         let blocks = items.flatMap { item -> [String] in
             switch item["type"]?.string {
+            case "reasoning" where !item.reasoningText.isEmpty:
+                [
+                    #"{"type":"thinking","thinking":\#(JSONValue.quoted(item.reasoningText)),"#
+                        + #""signature":"\#(MessagesRequest.signature)"}"#
+                ]
             case "message":
                 (item["content"]?.elements ?? []).map {
                     #"{"type":"text","text":\#(($0["text"] ?? .string("")).text)}"#
