@@ -105,7 +105,7 @@ extension ResponseRequestBody {
 ///
 /// Of the servers of Chat Completions only OpenAI's know such a choice. A request with only these tools says the same to
 /// each of them.
-private struct AllowedTools {
+struct AllowedTools {
     /// The choice among these tools: `auto` or `required`, as JSON text.
     let mode: ArraySlice<UInt8>
     /// The names of the tools.
@@ -129,13 +129,12 @@ private struct AllowedTools {
 }
 
 extension JSONObjectText {
-    /// Removes the tools with other names.
-    fileprivate mutating func keepTools(_ names: Set<String>) {
+    /// Removes the tools with other names, which they have themselves or in `function`.
+    mutating func keepTools(_ names: Set<String>) {
         guard let tools = self["tools"].flatMap({ JSONArrayText($0) })?.elements else { return }
         let kept = tools.map(\.json).filter { json in
-            let function = (try? JSONObjectText(Array(json)))?.object("function").flatMap {
-                try? JSONObjectText(Array($0))
-            }
+            let tool = try? JSONObjectText(Array(json))
+            let function = tool?.object("function").flatMap { try? JSONObjectText(Array($0)) } ?? tool
             return function?.string("name").map(names.contains) ?? false
         }
         self["tools"] = kept.isEmpty ? nil : JSONArrayText.json(kept)[...]

@@ -17,6 +17,7 @@ extension ResponseRequestBody {
         var body = JSONObjectText()
         var input: MessagesInput?
         var isParallel: Bool?
+        var allowedTools: AllowedTools?
         for member in self.object.members where !member.json.elementsEqual("null".utf8) {
             switch member.name {
             case "input", "instructions": if input == nil { input = try self.messagesInput() }
@@ -24,7 +25,9 @@ extension ResponseRequestBody {
             case "reasoning": try body.takeEffort(member.json)
             case "text": try body.takeFormat(member.json)
             case "tools": body["tools"] = try Self.tools(member.json)
-            case "tool_choice": body["tool_choice"] = try Self.toolChoice(member.json)
+            case "tool_choice":
+                allowedTools = try AllowedTools(choice: member.json)
+                body["tool_choice"] = try Self.toolChoice(allowedTools?.mode ?? member.json)
             case "parallel_tool_calls": isParallel = !member.json.elementsEqual("false".utf8)
             case "service_tier": body["service_tier"] = try Self.serviceTier(member.json)
             case "metadata": body["metadata"] = try Self.metadata(member.json)
@@ -41,6 +44,7 @@ extension ResponseRequestBody {
         }
         try body.take(input)
         if body["max_tokens"] == nil { body["max_tokens"] = Array(String(Self.messagesTokenLimit).utf8)[...] }
+        if let allowedTools { body.keepTools(allowedTools.names) }
         if body["tools"] == nil {
             body["tool_choice"] = nil
         } else if isParallel == false {

@@ -6,12 +6,18 @@ import Dispatch
 import PlatformC
 import PlatformFoundation
 
-/// The error of a stream without a key, an account and an address.
+/// The error of a stream without a key, an account and an address, or without the key of a known server.
 struct NoServerError: Error {
+    /// The environment variable of the known server's key; nil without such a server.
+    var keyVariable: String?
+
     /// The problem, and the advice.
-    let message =
-        "there is no key and no account: set OPENAI_API_KEY or CHAPPIE_API_KEY, sign in by 'chappie login', or name a "
-        + "server that needs none by CHAPPIE_BASE_URL or --base-url; --demo streams made-up text"
+    var message: String {
+        if let keyVariable { return "there is no key for this server: set \(keyVariable), or give --api-key" }
+        return
+            "there is no key and no account: set OPENAI_API_KEY or CHAPPIE_API_KEY, sign in by 'chappie login', or name a "
+            + "server that needs none by CHAPPIE_BASE_URL, --base-url or --endpoint; --demo streams made-up text"
+    }
 }
 
 /// Streams one turn.
@@ -32,6 +38,7 @@ struct StreamCommand {
             if prompt.isEmpty, options.prompt == .pipe { throw StreamOptions.noPrompt }
             options.request.messages = [.user(String(decoding: prompt, as: UTF8.self))]
         }
+        if let variable = options.missingKey { throw NoServerError(keyVariable: variable) }
         let account = try self.account(arguments, options)
         let server = options.endpoint == .embedded ? try ChappieTestServer() : nil
         defer { server?.stop() }

@@ -99,6 +99,12 @@ struct StreamOptions {
         return url
     }
 
+    /// The environment variable of the key that a known server needs and that was not given; nil where nothing is missing.
+    var missingKey: String? {
+        guard let known, known.requiresCredential, self.credential == nil else { return nil }
+        return known.apiKeyVariable
+    }
+
     /// Returns the configuration of the client.
     func configuration(baseURL: URL) -> ChappieConfiguration {
         let credential = self.credential

@@ -133,6 +133,14 @@ import Testing
             #"{"tools":[{"type":"web_search","external_web_access":false}]}"#, hasNoForm: "a tool of type web_search")
     }
 
+    @Test func aChoiceAmongAllowedToolsIsTheseToolsAlone() throws {
+        let tools = ["f", "g"].map { #"{"type":"function","name":"\#($0)"}"# }
+        let choice = #"{"type":"allowed_tools","mode":"required","tools":[{"type":"function","name":"g"}]}"#
+        let body = try Self.body(#"{"tools":[\#(tools.joined(separator: ","))],"tool_choice":\#(choice)}"#)
+        #expect(body.contains(#""tools":[{"name":"g","input_schema":{"type":"object","properties":{}}}]"#))
+        #expect(body.contains(#""tool_choice":{"type":"any"}"#))
+    }
+
     @Test(arguments: [
         (#""tool_choice":"auto""#, #"{"type":"auto"}"#), (#""tool_choice":"none""#, #"{"type":"none"}"#),
         (#""tool_choice":"required""#, #"{"type":"any"}"#),
