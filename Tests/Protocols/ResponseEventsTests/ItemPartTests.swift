@@ -88,7 +88,7 @@ import Testing
             """#,
             [
                 Part(.reasoningSummary, 0, "d"), Part(.reasoningSummary, 2, "f"), Part(.reasoningSummary, 3, "g"),
-                Part(.reasoningText, 1, "b"), Part(.reasoningText, 2, "c"),
+                Part(.reasoningText, 0, "a"), Part(.reasoningText, 1, "b"), Part(.reasoningText, 2, "c"),
             ])
     }
 

@@ -30,6 +30,8 @@ struct ItemNames: Sendable {
         var isOpen = false
         /// Indicates whether its end has the name.
         var isConfirmed = false
+        /// Indicates whether events of text under its name are reasoning.
+        var writesReasoning = false
     }
 
     /// The newest item at each place.
@@ -69,6 +71,16 @@ struct ItemNames: Sendable {
     /// Returns whether the item at a place was announced under a name, as one that output of a kind belongs to.
     func isOwner(of kind: ReplaySlot.Kind, at place: Int) -> Bool {
         self.items[place].map { $0.isAnnounced && $0.kind == kind.item } ?? false
+    }
+
+    /// Returns whether text under a name is reasoning: that of an item that was announced as reasoning under it, and whose
+    /// first output was such text, before its end; `isWritten` tells whether the item at a place has output.
+    mutating func takesAsReasoning(_ name: UInt64, isWritten: (Int) -> Bool) -> Bool {
+        guard let place = self.places[name], let item = self.items[place], item.name == name else { return false }
+        if item.writesReasoning { return true }
+        guard item.isOpen, item.kind == .reasoning, !isWritten(place) else { return false }
+        self.items[place]?.writesReasoning = true
+        return true
     }
 
     /// Returns the kind that the item at a place was announced as; nil when it was not announced.

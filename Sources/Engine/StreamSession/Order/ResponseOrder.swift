@@ -190,6 +190,12 @@ package struct ResponseOrder: Sendable {
         return name.map { self.itemNames[slot.outputIndex] == $0 } ?? true
     }
 
+    /// Returns whether text under a name is reasoning, because its item was announced as reasoning and has no output of
+    /// other events: LocalAI writes reasoning so (reported: mudler/LocalAI issue 9658).
+    package mutating func takesAsReasoning(_ name: UInt64) -> Bool {
+        name != 0 && self.itemNames.takesAsReasoning(name) { self.written.contains($0) }
+    }
+
     /// Returns whether an item belongs to an agent other than the root.
     package func isAside(_ outputIndex: Int) -> Bool { self.asides.contains(outputIndex) }
 

@@ -187,6 +187,9 @@ package struct Delivery: ~Copyable, Sendable {
     /// Returns whether one index may stand for several items of the response.
     package mutating func areIndicesShared() -> Bool { self.order.areIndicesShared }
 
+    /// Returns whether text under a name is reasoning (`ResponseOrder.takesAsReasoning`).
+    package mutating func takesAsReasoning(_ name: UInt64) -> Bool { self.order.takesAsReasoning(name) }
+
     /// Returns the index of the item that an event with this name and index belongs to.
     package mutating func place(of name: UInt64, at outputIndex: Int) -> Int {
         self.order.place(of: name, at: outputIndex)

@@ -113,3 +113,32 @@ package struct ResponseEvent {
         case customInput
     }
 }
+
+extension ResponseEvent {
+    /// The event where its item is one of reasoning: a delta of text, or the whole of it, is reasoning.
+    package var asReasoning: Self {
+        let kind: Kind =
+            switch self.kind {
+            case .delta(let kind, let outputIndex, let partIndex, let text):
+                .delta(kind.asReasoning, outputIndex: outputIndex, partIndex: partIndex, text: text)
+            case .partDone(let kind, let outputIndex, let partIndex, let text):
+                .partDone(kind.asReasoning, outputIndex: outputIndex, partIndex: partIndex, text: text)
+            case .created, .outputItemAdded, .outputItemDone, .completed, .failed, .incomplete, .error, .rateLimits,
+                .metadata, .keepalive, .contentFree, .other, .unknown:
+                self.kind
+            }
+        return Self(
+            kind: kind, sequenceNumber: self.sequenceNumber, typeName: self.typeName, streamID: self.streamID,
+            itemID: self.itemID, deltaHalves: self.deltaHalves)
+    }
+}
+
+extension ResponseEvent.DeltaKind {
+    /// The kind of text in an item of reasoning.
+    var asReasoning: Self {
+        switch self {
+        case .text: .reasoningText
+        case .refusal, .reasoningSummary, .reasoningText, .functionArguments, .customInput: self
+        }
+    }
+}

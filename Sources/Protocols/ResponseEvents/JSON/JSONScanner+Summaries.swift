@@ -31,7 +31,7 @@ extension ItemSummary {
             return content.compactMap { ItemPart($0, of: [.text, .refusal]) }
         case .reasoning:
             return item.summary.elements(of: parts).compactMap { ItemPart($0, of: [.reasoningSummary]) }
-                + content.compactMap { ItemPart($0, of: [.reasoningText]) }
+                + content.compactMap { ItemPart($0, of: [.reasoningText, .text])?.asReasoning }
         case .functionCall:
             return payload.map { [ItemPart(kind: .functionArguments, index: 0, text: $0)] } ?? []
         case .customToolCall:

@@ -263,6 +263,7 @@ struct EventReader: ~Copyable {
     private mutating func belongs(_ delta: ResponseEvent.Delta, in slot: ReplaySlot) -> Bool {
         guard !delta.text.isEmpty else { return false }
         let name = delta.itemID.map { unsafe EventFingerprint.of(name: $0.utf8.span) } ?? 0
+        if slot.kind == .text, self.machine.delivery.takesAsReasoning(name) { return false }
         switch self.machine.delivery.judge(deltaIn: slot, name: name, shape: delta.shape) {
         case .fine, .tolerated:
             let place = self.machine.delivery.place(of: name, at: slot.outputIndex)
@@ -335,9 +336,15 @@ struct EventReader: ~Copyable {
         }
     }
 
-    /// Returns the event that was scanned last, whose bytes are `json`.
-    func scannedEvent(_ json: UnsafeRawBufferPointer) throws(ResponseEventError) -> ResponseEvent {
-        unsafe try self.decoder.scannedEvent(json)
+    /// Returns the event that was scanned last, whose bytes are `json`; the text of an item of reasoning is reasoning.
+    mutating func scannedEvent(_ json: UnsafeRawBufferPointer) throws(ResponseEventError) -> ResponseEvent {
+        let event = unsafe try self.decoder.scannedEvent(json)
+        switch event.kind {
+        case .delta(.text, _, _, _), .partDone(.text, _, _, _):
+            return self.machine.delivery.takesAsReasoning(event.itemName) ? event.asReasoning : event
+        default:
+            return event
+        }
     }
 }
 
