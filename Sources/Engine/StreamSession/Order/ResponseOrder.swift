@@ -190,6 +190,14 @@ package struct ResponseOrder: Sendable {
         return name.map { self.itemNames[slot.outputIndex] == $0 } ?? true
     }
 
+    /// Returns whether the output of a slot belongs to an item that was announced under a name, and has no end.
+    package func isOpen(_ slot: ReplaySlot) -> Bool {
+        self.hasOwner(slot) && !self.done.contains(slot.outputIndex)
+    }
+
+    /// Returns whether an item of the response has a name.
+    package func hasNamed(_ name: UInt64) -> Bool { name != 0 && self.itemNames.contains(name) }
+
     /// Returns whether text under a name is reasoning, because its item was announced as reasoning and has no output of
     /// other events: LocalAI writes reasoning so (reported: mudler/LocalAI issue 9658).
     package mutating func takesAsReasoning(_ name: UInt64) -> Bool {

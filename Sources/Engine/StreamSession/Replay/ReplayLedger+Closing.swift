@@ -223,6 +223,13 @@ extension ReplayLedger {
         self.channels[kind].slots(of: kind).last?.shifted(by: -self.settledItemCount)
     }
 
+    /// Returns the slots of a kind with output in the current attempt; nil when a text has closed one.
+    package func openSlots(of kind: ReplaySlot.Kind) -> [ReplaySlot]? {
+        let slots = self.channels[kind].slots(of: kind)
+        guard !slots.contains(where: self.hasClosed) else { return nil }
+        return slots.compactMap { $0.shifted(by: -self.settledItemCount) }
+    }
+
     /// Compares all closing texts of a kind, in the order of their positions, with the kind's output.
     ///
     /// They need not name their slots, as a consumer concatenates them. The offset of a rest counts from the first byte

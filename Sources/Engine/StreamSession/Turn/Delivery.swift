@@ -269,6 +269,13 @@ package struct Delivery: ~Copyable, Sendable {
     /// Returns the slot that more output of a kind continues; nil when the kind has no output.
     package mutating func newestSlot(of kind: ReplaySlot.Kind) -> ReplaySlot? { self.ledger.newestSlot(of: kind) }
 
+    /// Returns whether all output of a kind is of announced items without an end, that no text has closed, and items with
+    /// all of these names have come.
+    package mutating func isOpen(outputOf kind: ReplaySlot.Kind, besides names: [UInt64]) -> Bool {
+        names.allSatisfy(self.order.hasNamed)
+            && self.ledger.openSlots(of: kind).map { $0.allSatisfy(self.order.isOpen) } ?? false
+    }
+
     /// Returns whether output has come in another order than its numbers, without a closing text that confirms it.
     package mutating func isOutOfOrder() -> Bool { self.tracker.hasOvertakenOutput && self.ledger.closed.isEmpty }
 

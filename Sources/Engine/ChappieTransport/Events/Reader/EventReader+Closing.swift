@@ -119,7 +119,8 @@ extension EventReader {
     ///
     /// Its items may be numbered differently than before, so each kind of text is compared as a whole. Gateways finish
     /// messages with an empty `content` (reported: agentgateway/agentgateway pull request 2281), so a list with such a
-    /// message, and without any text of the kind, says nothing about it.
+    /// message, and without any text of the kind, says nothing about it. Neither does one that omits a message without an end
+    /// and lists later calls (`omitsOpenMessage`).
     /// - Returns: false when that ends the attempt.
     private mutating func closeOutput(_ summary: ResponseSummary, attempt: Int) -> Bool {
         let isNamedOtherwise = self.machine.delivery.endsUnderAnotherName()
@@ -133,11 +134,22 @@ extension EventReader {
             let mustBeListed = isNamedOtherwise || !omitsTexts && (kind == .text || kind == .refusal)
             guard mustBeListed, !summary.output.isEmpty,
                 let slot = ReplaySlot(kind, outputIndex: 0, partIndex: 0),
-                let newest = self.machine.delivery.newestSlot(of: slot.kind)
+                let newest = self.machine.delivery.newestSlot(of: slot.kind),
+                isNamedOtherwise || !self.omitsOpenMessage(summary, ofKind: slot.kind)
             else { continue }
             return self.follow(.differs, at: newest)
         }
         return true
+    }
+
+    /// Returns whether a list omits only messages that have no end: it has calls, no message, and all its items have come
+    /// before, by their identifiers; no number of an event is missing.
+    ///
+    /// Ollama does so where the model calls a tool behind some text (`buildFinalOutput` in its openai/responses.go).
+    private mutating func omitsOpenMessage(_ summary: ResponseSummary, ofKind kind: ReplaySlot.Kind) -> Bool {
+        !self.findings.hasGap && summary.output.contains(where: \.isCall)
+            && !summary.output.contains { $0.kind == .message }
+            && self.machine.delivery.isOpen(outputOf: kind, besides: summary.output.map(\.fingerprint))
     }
 
     /// The kinds of text that the consumer gets, each of which is a sequence of its own or a part of one.
