@@ -115,8 +115,8 @@ extension StreamFailure.Proof {
         case .none:
             "The server wants a credential, and none was sent. Give an API key: --api-key, or CHAPPIE_API_KEY."
         case .key:
-            "The server does not accept the API key. Check the key that was given (--api-key, CHAPPIE_API_KEY or "
-                + "OPENAI_API_KEY), and that it is one for this server."
+            "The server does not accept the API key. Check the key that was given (--api-key, CHAPPIE_API_KEY, or the "
+                + "variable of this server's key), and that it is one for this server."
         case .account: "The server no longer accepts the credential of the account. Sign in again: chappie login."
         }
     }

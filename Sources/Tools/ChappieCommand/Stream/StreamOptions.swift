@@ -88,6 +88,12 @@ struct StreamOptions {
         self.settings = try Self.settings(arguments)
         self.quirks = WebSocketQuirks(arguments)
         self.dialect = try DialectOption.read(arguments, environment: environment, of: self.known)
+        // The default model is OpenAI's; the server of llama.cpp has one model, whatever its name.
+        let hasModel =
+            arguments.has("model") || arguments.has("request") || environment["CHAPPIE_MODEL"]?.isEmpty == false
+        if let known, known.dialect != .responses, known != .llamaCpp, !hasModel {
+            throw UsageError("the models of this server have names of their own: give --model, or CHAPPIE_MODEL")
+        }
         if self.dialect != .responses, self.endpoint == .account {
             throw UsageError("the server of an account speaks the Responses API: give --base-url with --dialect")
         }

@@ -210,7 +210,11 @@ private func configuration(_ words: String...) throws -> ChappieConfiguration {
     }
 
     @Test func aKnownServerHasItsAddressItsDialectAndItsKey() throws {
-        let keys = ["OPENAI_API_KEY": "o", "ANTHROPIC_API_KEY": "a", "CHAPPIE_BASE_URL": "http://b/v1"]
+        let keys = [
+            "OPENAI_API_KEY": "o", "ANTHROPIC_API_KEY": "a", "CHAPPIE_BASE_URL": "http://b/v1", "CHAPPIE_MODEL": "m",
+        ]
+        #expect(throws: UsageError.self) { try options(["hi", "--endpoint", "ollama"]) }
+        #expect(try options(["hi", "--endpoint", "ollama", "--model", "q"]).request.model == "q")
         let made = try options(["hi", "--endpoint", "anthropic"], keys)
         #expect(made.endpoint == .remote(ChappieEndpoint.anthropic.baseURL) && made.dialect == .messages)
         #expect(made.credential == ChappieCredential(bearerToken: "a"))
