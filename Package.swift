@@ -373,6 +373,7 @@ if Context.environment["CHAPPIE_BENCHMARKS"] != nil {
         fuzz("FuzzEventStream", "ServerSentEvents", tracesModels: false),
         fuzz("FuzzHTTPMessages", "HTTPProtocol"),
         fuzz("FuzzResponseEvents", "ResponseEvents"),
+        fuzz("FuzzDialects", "ResponseEvents"),
         fuzz("FuzzReplayLedger", "StreamSession"),
         fuzz("FuzzInflater", "CZlib", "Deflate", "WebSocketProtocol"),
         fuzz("FuzzHTTPFields", "HTTPProtocol", "ResponseEvents"),

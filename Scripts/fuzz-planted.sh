@@ -18,6 +18,8 @@ readonly all=(
     FuzzEventStream/type-beside-the-limit
     FuzzEventStream/last-of-sixteen
     FuzzResponseEvents/half-surrogate
+    FuzzDialects/last-call-alone
+    FuzzDialects/first-of-a-name
     FuzzReplayLedger/remainder
     FuzzReplayLedger/shorter-closing
     FuzzReplayLedger/late-twice
@@ -82,6 +84,24 @@ EDITS
 >>> Sources/C/CSimdjson/Unescape.cpp
     if (second < 0xDC00 || second > 0xDFFF) { return replacement_character; }
 ---
+<<<
+EDITS
+            ;;
+        FuzzDialects/last-call-alone) # Of the calls of a message, only the last one's arguments must be whole.
+            cat <<'EDITS'
+>>> Sources/Protocols/ResponseEvents/Dialects/MessagesDecoder.swift
+        let isCut = self.blocks.contains { $0.kind == .call && Self.isCut($0.content) }
+---
+        let isCut = self.blocks.last { $0.kind == .call }.map { Self.isCut($0.content) } ?? false
+<<<
+EDITS
+            ;;
+        FuzzDialects/first-of-a-name) # Of two texts of one name in a delta, the first one is delivered.
+            cat <<'EDITS'
+>>> Sources/Protocols/ResponseEvents/Dialects/ChatReasoning.swift
+                if plain.map({ rank <= $0.rank }) ?? true { plain = (rank, place) }
+---
+                if plain.map({ rank < $0.rank }) ?? true { plain = (rank, place) }
 <<<
 EDITS
             ;;

@@ -54,6 +54,7 @@ limits_of() {
     case $1 in
         FuzzEventStream) echo 768 5 1024 64 ;;
         FuzzResponseEvents) echo 2048 5 1024 64 ;;
+        FuzzDialects) echo 4096 5 1024 64 ;;
         FuzzReplayLedger) echo 512 5 1024 64 ;;
         FuzzInflater) echo 1024 10 1024 64 ;;
         FuzzHTTPFields) echo 1024 5 1024 64 ;;
@@ -69,6 +70,9 @@ sources_of() {
     case $1 in
         FuzzEventStream) echo Sources/Protocols/ServerSentEvents ;;
         FuzzResponseEvents) echo Sources/C/CSimdjson Sources/Protocols/ResponseEvents/{Events,JSON/JSONScanner.swift} ;;
+        FuzzDialects)
+            echo Sources/Protocols/ResponseEvents/Dialects/{Chat{CompletionsDecoder,Reasoning,Elements,CallMembers},MessagesDecoder,ChunkMembers,TranslatedEvents}.swift
+            ;;
         FuzzReplayLedger) echo Sources/Engine/StreamSession/{Replay,Order/SlotExtents.swift} ;;
         FuzzInflater) echo Sources/Protocols/Deflate/{ContentDecoder,Inflater,MessageInflater}.swift ;;
         FuzzHTTPFields) echo Sources/Protocols/{HTTPProtocol/Fields,ResponseEvents/Errors} ;;

@@ -1,5 +1,7 @@
 // The canonical form of a JSON text, written from the plain reader's values. It shares no code with the product.
 
+import Invariants
+
 /// Writes the form that `CanonicalJSON` promises: RFC 8785, but for numbers, which keep all their digits.
 struct CanonicalOracle {
     private let bytes: [UInt8]

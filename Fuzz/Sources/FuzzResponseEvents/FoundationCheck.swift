@@ -1,6 +1,7 @@
 // Foundation's JSON beside the plain reader: the same bytes accepted, the same values, up to the differences below.
 
 import Foundation
+import Invariants
 
 /// Compares what Foundation makes of a text with what the plain reader made of it.
 ///

@@ -5,7 +5,6 @@
 //
 // Every input is decoded alone and behind a sibling; the plain reader, Foundation and the other checks see a share.
 
-import Foundation
 import Invariants
 import ResponseEvents
 
@@ -38,12 +37,10 @@ public func fuzzResponseEvents(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> 
     return 0
 }
 
-/// Ends the process when a condition does not hold.
-func require(_ holds: Bool, _ what: @autoclosure () -> String) {
-    guard !holds else { return }
-    // An optimised build prints no message of its own, and standard output is lost in a crash.
-    FileHandle.standardError.write(Data("broken: \(what())\n".utf8))
-    preconditionFailure()
+/// Called by libFuzzer to change an input.
+@_cdecl("LLVMFuzzerCustomMutator")
+public func mutateEvent(_ bytes: UnsafeMutablePointer<UInt8>, _ count: Int, _ limit: Int, _ seed: CUnsignedInt) -> Int {
+    TokenMutator.mutate(bytes, count, limit: limit, seed: seed)
 }
 
 private func refuse(_ bytes: [UInt8]) -> CInt {

@@ -1,5 +1,7 @@
 // The events that are read whole, and what they hold: errors, usage limits, metadata.
 
+import Invariants
+
 extension ResponseEventOracle {
     /// A member's value; nil for one that is `null`.
     private func value(_ name: String, of node: JSONNode?) -> JSONNode? {

@@ -1,5 +1,7 @@
 // Output items, their parts, and the events that close parts.
 
+import Invariants
+
 extension ResponseEventOracle {
     /// The place of a slot's text in an event that closes the slot.
     enum Closing {

@@ -1,5 +1,7 @@
 // The facts that the decoder must report, read from plain JSON values by the rules in the product's documentation.
 
+import Invariants
+
 /// Says what decoding an event gives: an error, or facts about it in a fixed order.
 struct ResponseEventOracle {
     /// The deepest nesting of arrays and objects, the event itself included.

@@ -23,6 +23,8 @@ package final class ChatCompletionsDecoder: DialectDecoder {
 
     private struct Call {
         var outputIndex: Int?
+        /// The identifier with which its item was announced, which is that of the finished one too.
+        var announcedID: [UInt8]?
         var id: [UInt8]
         var name: [UInt8]
         var arguments: [UInt8] = []
@@ -268,9 +270,14 @@ extension ChatCompletionsDecoder {
     }
 
     private func addItem(_ item: String) throws(ResponseEventError) -> Int {
+        let outputIndex = try self.takePosition()
+        self.events.append("response.output_item.added", outputIndex: outputIndex, item: Array(item.utf8))
+        return outputIndex
+    }
+
+    private func takePosition() throws(ResponseEventError) -> Int {
         guard self.itemCount < ResponseSummary.maximumOutputCount else { throw .tooLarge }
         defer { self.itemCount += 1 }
-        self.events.append("response.output_item.added", outputIndex: self.itemCount, item: Array(item.utf8))
         return self.itemCount
     }
 
@@ -320,22 +327,30 @@ extension ChatCompletionsDecoder {
     private func write(arguments: [UInt8], of place: Int) throws(ResponseEventError) {
         try self.keep(arguments.count)
         self.calls[place].arguments += arguments
-        guard let outputIndex = self.calls[place].outputIndex else {
-            guard !self.calls[place].name.isEmpty, !self.calls[place].arguments.isEmpty else { return }
-            // Calls keep the order in which they began.
-            for earlier in 0..<place
-            where self.calls[earlier].outputIndex == nil && !self.calls[earlier].name.isEmpty {
-                _ = try self.announce(earlier)
-            }
-            return self.append(arguments: self.calls[place].arguments, at: try self.announce(place))
+        if self.calls[place].announcedID != nil, let outputIndex = self.calls[place].outputIndex {
+            return self.append(arguments: arguments, at: outputIndex)
         }
-        self.append(arguments: arguments, at: outputIndex)
+        guard !self.calls[place].name.isEmpty, !self.calls[place].arguments.isEmpty else { return }
+        // Calls keep the order in which they began; the name of an earlier one may not be whole yet.
+        for earlier in 0..<place where self.calls[earlier].outputIndex == nil && !self.calls[earlier].name.isEmpty {
+            self.calls[earlier].outputIndex = try self.takePosition()
+        }
+        self.append(arguments: self.calls[place].arguments, at: try self.announce(place))
     }
 
+    /// Announces a call, unless it was announced before; returns its position.
+    ///
+    /// One without an identifier gets one that is its own within the conversation, and keeps it.
     private func announce(_ place: Int) throws(ResponseEventError) -> Int {
-        let item = self.item(of: place, arguments: []) + [UInt8(ascii: "}")]
-        let outputIndex = try self.addItem(String(decoding: item, as: UTF8.self))
+        let outputIndex = if let index = self.calls[place].outputIndex { index } else { try self.takePosition() }
         self.calls[place].outputIndex = outputIndex
+        guard self.calls[place].announcedID == nil else { return outputIndex }
+        let id = self.calls[place].id
+        // A long name of the answer would be repeated in each of its calls.
+        let answer = self.id.count <= 64 ? self.id : []
+        self.calls[place].announcedID = id.isEmpty ? Array("call_\(place)_".utf8) + answer : id
+        let item = self.item(of: place, arguments: []) + [UInt8(ascii: "}")]
+        self.events.append("response.output_item.added", outputIndex: outputIndex, item: item)
         return outputIndex
     }
 
@@ -346,12 +361,10 @@ extension ChatCompletionsDecoder {
         }
     }
 
-    /// Returns a call as an item without its last brace; one without an identifier gets one that is its own within the
-    /// conversation.
+    /// Returns an announced call as an item without its last brace.
     private func item(of place: Int, arguments: [UInt8]) -> [UInt8] {
         let call = self.calls[place]
-        let id = call.id.isEmpty ? Array("call_\(place)_".utf8) + self.id : call.id
-        var item = Array(#"{"type":"function_call","call_id":""#.utf8) + id
+        var item = Array(#"{"type":"function_call","call_id":""#.utf8) + (call.announcedID ?? call.id)
         item += Array(#"","name":""#.utf8) + call.name
         item += Array(#"","arguments":""#.utf8) + arguments + Array("\"".utf8)
         return item
@@ -428,9 +441,7 @@ extension ChatCompletionsDecoder {
         }
         for place in self.calls.indices {
             // A call without a name is left out; one without arguments is announced here.
-            guard !self.calls[place].name.isEmpty,
-                let outputIndex = try? self.calls[place].outputIndex ?? self.announce(place)
-            else { continue }
+            guard !self.calls[place].name.isEmpty, let outputIndex = try? self.announce(place) else { continue }
             let written = self.calls[place].arguments
             let arguments = written.isEmpty ? Array("{}".utf8) : written
             let members = self.calls[place].members.json.map { Array(#","chat":"#.utf8) + $0 } ?? []

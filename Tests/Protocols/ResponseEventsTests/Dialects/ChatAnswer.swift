@@ -28,6 +28,8 @@ struct ChatAnswer: Equatable {
     var usage: [String: Int] = [:]
     /// The number of lines that were no chunks.
     var otherCount = 0
+    /// The calls as they were announced, each as `call_id name`, by their positions.
+    private var announced: [Int: String] = [:]
 
     /// Plays the data of events; with `endsInOrder` the body ends in order behind them.
     init(
@@ -64,6 +66,9 @@ struct ChatAnswer: Equatable {
         case "response.output_text.delta": self.text += delta
         case "response.reasoning_text.delta": self.reasoning += delta
         case "response.refusal.delta": self.refusal += delta
+        case "response.output_item.added":
+            let item = try #require(event["item"] as? [String: Any])
+            self.announced[try #require(event["output_index"] as? Int)] = Self.words(of: item, ["call_id", "name"])
         case "response.output_item.done":
             let item = try #require(event["item"] as? [String: Any])
             self.items.append(item["type"] as? String ?? "")
@@ -80,8 +85,9 @@ struct ChatAnswer: Equatable {
             self.itemTexts.append(
                 String(decoding: try JSONSerialization.data(withJSONObject: item, options: .sortedKeys), as: UTF8.self))
             guard item["type"] as? String == "function_call" else { return }
-            self.calls.append(
-                ["call_id", "name", "arguments"].map { item[$0] as? String ?? "none" }.joined(separator: " "))
+            let position = try #require(event["output_index"] as? Int)
+            #expect(self.announced[position] == Self.words(of: item, ["call_id", "name"]))
+            self.calls.append(Self.words(of: item, ["call_id", "name", "arguments"]))
         case "response.completed", "response.incomplete", "response.failed":
             let response = try #require(event["response"] as? [String: Any])
             #expect(self.status == nil)
@@ -94,6 +100,12 @@ struct ChatAnswer: Equatable {
         case "response.created": self.begun.append((event["response"] as? [String: Any])?["id"] as? String ?? "")
         default: return
         }
+    }
+}
+
+extension ChatAnswer {
+    private static func words(of item: [String: Any], _ names: [String]) -> String {
+        names.map { item[$0] as? String ?? "none" }.joined(separator: " ")
     }
 }
 

@@ -127,6 +127,34 @@ import Testing
         #expect(try ChatAnswer(pieces + [Self.calls, Self.done]).calls == ["call_0_c1 f {}", "call_1_c1 f {}"])
     }
 
+    @Test func callKeepsTheIdentifierWithWhichItWasAnnounced() throws {
+        let late = [
+            callChunk("0", name: #""f""#, arguments: #""{""#), callChunk("0", id: #""i""#, arguments: #""}""#),
+        ]
+        #expect(try ChatAnswer(late + [Self.calls, Self.done]).calls == ["call_0_c1 f {}"])
+        // The answer's own identifier may be late too.
+        let piece = #"{"choices":[{"delta":{"tool_calls":[{"function":{"name":"f","arguments":"{}"}}]}}]}"#
+        #expect(try ChatAnswer([piece, Self.calls, Self.done]).calls == ["call_0_ f {}"])
+    }
+
+    @Test func callIsNotNamedAfterALongIdentifierOfTheAnswer() throws {
+        let call = #"{"tool_calls":[{"function":{"name":"f","arguments":"{}"}}]}"#
+        for (count, rest) in [(64, String(repeating: "c", count: 64)), (65, "")] {
+            let id = String(repeating: "c", count: count)
+            let piece = #"{"id":"\#(id)","choices":[{"delta":\#(call)}]}"#
+            #expect(try ChatAnswer([piece, Self.calls, Self.done]).calls == ["call_0_\(rest) f {}"])
+        }
+    }
+
+    @Test func callIsAnnouncedWithItsWholeName() throws {
+        let answer = try ChatAnswer([
+            callChunk("0", id: #""i""#, name: #""get_""#),
+            callChunk("1", id: #""j""#, name: #""f""#, arguments: #""{}""#),
+            callChunk("0", name: #""rain""#), callChunk("0", arguments: #""{}""#), Self.calls, Self.done,
+        ])
+        #expect(answer.calls == ["i get_rain {}", "j f {}"])
+    }
+
     @Test func functionCallMemberIsRead() throws {
         let answer = try ChatAnswer([
             chunk(#"{"function_call":{"name":"f","arguments":"{"}}"#), chunk(#"{"function_call":{"arguments":"}"}}"#),

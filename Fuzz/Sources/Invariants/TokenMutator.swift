@@ -1,20 +1,23 @@
 // Half of the mutations keep a text JSON, or nearly: values are replaced, members repeated, characters inserted.
 
-/// Called by libFuzzer to change an input; bytes and dictionary words are its own business.
-@_cdecl("LLVMFuzzerCustomMutator")
-public func mutateEvent(_ bytes: UnsafeMutablePointer<UInt8>, _ count: Int, _ limit: Int, _ seed: CUnsignedInt) -> Int {
-    var mutator = TokenMutator(UnsafeBufferPointer(start: bytes, count: count), seed: seed)
-    guard let mutated = mutator.mutated(), mutated.count <= limit else { return mutateBytes(bytes, count, limit) }
-    _ = UnsafeMutableBufferPointer(start: bytes, count: limit).update(fromContentsOf: mutated)
-    return mutated.count
-}
-
 /// libFuzzer's own mutations.
 @_silgen_name("LLVMFuzzerMutate")
 private func mutateBytes(_ bytes: UnsafeMutablePointer<UInt8>, _ count: Int, _ limit: Int) -> Int
 
 /// Changes a JSON text by tokens.
-struct TokenMutator {
+public struct TokenMutator {
+    /// Changes an input of libFuzzer in place; bytes and dictionary words are libFuzzer's own business.
+    ///
+    /// A target of JSON calls it from its `LLVMFuzzerCustomMutator`.
+    public static func mutate(
+        _ bytes: UnsafeMutablePointer<UInt8>, _ count: Int, limit: Int, seed: CUnsignedInt
+    ) -> Int {
+        var mutator = Self(UnsafeBufferPointer(start: bytes, count: count), seed: seed)
+        guard let mutated = mutator.mutated(), mutated.count <= limit else { return mutateBytes(bytes, count, limit) }
+        _ = UnsafeMutableBufferPointer(start: bytes, count: limit).update(fromContentsOf: mutated)
+        return mutated.count
+    }
+
     private var tokens: [[UInt8]] = []
     private var state: UInt64
 
@@ -29,7 +32,7 @@ struct TokenMutator {
         "\\n", "\\\"", "\\\\", "\\/", "\\u0041", "\\u0000", "\\ud83d", "\\ude00", "\\ud83d\\ude00", "é", "😀", "x",
     ].map { Array($0.utf8) }
 
-    init(_ bytes: UnsafeBufferPointer<UInt8>, seed: CUnsignedInt) {
+    private init(_ bytes: UnsafeBufferPointer<UInt8>, seed: CUnsignedInt) {
         self.state = UInt64(seed)
         var rest = Array(bytes)[...]
         while !rest.isEmpty {
@@ -40,7 +43,7 @@ struct TokenMutator {
     }
 
     /// Returns a changed text; nil when its bytes are to be changed, or it has no token.
-    mutating func mutated() -> [UInt8]? {
+    private mutating func mutated() -> [UInt8]? {
         guard self.next(below: 2) == 0 else { return nil }
         for _ in 0...self.next(below: 2) {
             guard self.mutate() else { return nil }

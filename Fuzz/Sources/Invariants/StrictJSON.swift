@@ -1,47 +1,61 @@
-// A plain reader of RFC 8259, byte by byte, that the decoder is compared with. It shares no code with the product.
+// A plain reader of RFC 8259, byte by byte, that decoders are compared with. It shares no code with the product.
 
 /// A JSON value and its place in the text.
-struct JSONNode {
+public struct JSONNode {
     /// The type of a value.
-    indirect enum Kind {
+    public indirect enum Kind {
+        /// Members in the order of the text.
         case object([Member])
+        /// Elements.
         case array([JSONNode])
         /// UTF-16 code units, so that half a surrogate pair stays what it is.
         case string([UInt16])
+        /// A number, whose digits are in the text.
         case number
+        /// `true` or `false`.
         case bool(Bool)
+        /// `null`.
         case null
     }
 
     /// A member of an object.
-    struct Member {
-        let name: [UInt16]
-        let value: JSONNode
+    public struct Member {
+        /// The name, as UTF-16 code units.
+        public let name: [UInt16]
+        /// The value.
+        public let value: JSONNode
     }
 
-    let kind: Kind
+    /// The type, with the value.
+    public let kind: Kind
     /// The place of the value, including the quotes of a string.
-    let range: Range<Int>
+    public let range: Range<Int>
 }
 
 /// The reason for which a text cannot be read.
-enum StrictJSONError: Error {
+public enum StrictJSONError: Error {
+    /// The bytes are no JSON text.
     case notJSON
     /// More nesting than the reader's own stack allows; the rest is unknown.
     case unreadablyDeep
 }
 
 /// Reads one value and what may stand around it.
-struct StrictJSON {
+public struct StrictJSON {
     /// The extensions of RFC 8259 that are read.
-    enum Dialect {
+    public enum Dialect {
+        /// None.
         case strict
         /// A comma may stand before a closing bracket.
         case trailingCommas
     }
 
     /// The deepest nesting that was seen, the outermost container counted as 1.
-    private(set) var depth = 0
+    public private(set) var depth = 0
+    /// Indicates whether the name of a member has an escape.
+    public private(set) var hasEscapedNames = false
+    /// Indicates whether reading came to the last byte: an error there is one of a text that was cut.
+    public var isAtEnd: Bool { self.index == self.bytes.count }
 
     private static let maximumDepth = 1_024
 
@@ -49,13 +63,14 @@ struct StrictJSON {
     private let dialect: Dialect
     private var index = 0
 
-    init(_ bytes: [UInt8], dialect: Dialect = .strict) {
+    /// Creates a reader of a text.
+    public init(_ bytes: [UInt8], dialect: Dialect = .strict) {
         self.bytes = bytes
         self.dialect = dialect
     }
 
     /// Reads the whole text.
-    mutating func read() throws(StrictJSONError) -> JSONNode {
+    public mutating func read() throws(StrictJSONError) -> JSONNode {
         self.skipSpace()
         let value = try self.readValue(depth: 1)
         self.skipSpace()
@@ -127,7 +142,9 @@ struct StrictJSON {
         var members: [JSONNode.Member] = []
         if self.take("}") { return members }
         repeat {
+            let start = self.index
             let name = try self.readString()
+            if self.bytes[start..<self.index].contains(0x5C) { self.hasEscapedNames = true }
             self.skipSpace()
             try self.need(":")
             self.skipSpace()
@@ -233,27 +250,29 @@ struct StrictJSON {
 
 extension JSONNode {
     /// The value of the last member with a name; nil for a value that is no object.
-    func member(_ name: String) -> JSONNode? {
+    public func member(_ name: String) -> JSONNode? {
         guard case .object(let members) = self.kind else { return nil }
         let name = Array(name.utf16)
         return members.last { $0.name == name }?.value
     }
 
     /// A string's text, in which half a surrogate pair is U+FFFD.
-    var text: String? {
+    public var text: String? {
         guard case .string(let units) = self.kind else { return nil }
         return String(decoding: units, as: UTF16.self)
     }
 
     /// A string's text, unless it is empty and so identifies nothing.
-    var identifier: String? { self.text.flatMap { $0.isEmpty ? nil : $0 } }
+    public var identifier: String? { self.text.flatMap { $0.isEmpty ? nil : $0 } }
 
-    var isNull: Bool {
+    /// Indicates whether the value is `null`.
+    public var isNull: Bool {
         guard case .null = self.kind else { return false }
         return true
     }
 
-    var isNumber: Bool {
+    /// Indicates whether the value is a number.
+    public var isNumber: Bool {
         guard case .number = self.kind else { return false }
         return true
     }
