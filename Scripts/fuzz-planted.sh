@@ -20,6 +20,7 @@ readonly all=(
     FuzzResponseEvents/half-surrogate
     FuzzDialects/last-call-alone
     FuzzDialects/first-of-a-name
+    FuzzDialects/frame-of-another-block
     FuzzReplayLedger/remainder
     FuzzReplayLedger/shorter-closing
     FuzzReplayLedger/late-twice
@@ -102,6 +103,16 @@ EDITS
                 if plain.map({ rank <= $0.rank }) ?? true { plain = (rank, place) }
 ---
                 if plain.map({ rank < $0.rank }) ?? true { plain = (rank, place) }
+<<<
+EDITS
+            ;;
+        FuzzDialects/frame-of-another-block) # A delta belongs to the block of the one before, whatever began since.
+            cat <<'EDITS'
+>>> Sources/Protocols/ResponseEvents/Dialects/MessagesDecoder.swift
+        self.frame.forget()
+        // Gateways send it behind
+---
+        // Gateways send it behind
 <<<
 EDITS
             ;;

@@ -32,6 +32,8 @@ BESIDE = [
     ("WebSocketClient, borrowed", "below clients, WebSocket", 1.10),
     ("WebSocketClient, borrowed", "below clients, checked text", 1.10),
     ("EventSource, events", "below clients, event stream", 1.05),
+    ("event stream of chat, words", "event stream, words", 1.30),
+    ("event stream of messages, words", "event stream, words", 1.30),
 ]
 # The programs that run at the same time, one for each core of a small machine.
 JOBS = 2

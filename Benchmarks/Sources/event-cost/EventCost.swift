@@ -9,7 +9,8 @@ struct EventCost {
         do {
             let options = try Options(Array(CommandLine.arguments.dropFirst()))
             try OneThread.run {
-                let measurement = Measurement(path: options.path, workload: Workload(shape: options.shape))
+                let workload = Workload(shape: options.shape, dialect: options.path.dialect)
+                let measurement = Measurement(path: options.path, workload: workload)
                 try await measurement.run(passes: options.passCount)
             }
         } catch {

@@ -15,10 +15,26 @@ enum Path: String, CaseIterable {
     case steps
     /// The body of a response, through the event-stream parser and the engine, to a loop over `events(_:)`.
     case eventStream = "event-stream"
+    /// As `event-stream`, from a server of Chat Completions.
+    case chat
+    /// As `event-stream`, from a server of Anthropic's Messages.
+    case messages
     /// As `websocket`, cut at the end: all messages come again, and are compared with the delivered ones.
     case replay
     /// As `websocket`, with the standard library's `AsyncThrowingStream` around it.
     case asyncStream = "async-stream"
+
+    /// The API that the server speaks.
+    var dialect: ChappieDialect {
+        switch self {
+        case .chat: .chatCompletions
+        case .messages: .messages
+        case .decode, .webSocket, .steps, .eventStream, .replay, .asyncStream: .responses
+        }
+    }
+
+    /// Indicates whether the events are messages of a WebSocket.
+    var isWebSocket: Bool { self != .eventStream && self.dialect.hasWebSocket }
 }
 
 /// One path with one workload.
@@ -55,7 +71,8 @@ struct Measurement {
         let tally =
             switch self.path {
             case .decode: try self.decode(passCount: passCount)
-            case .webSocket, .steps, .eventStream, .replay, .asyncStream: try await self.stream(passCount: passCount)
+            case .webSocket, .steps, .eventStream, .chat, .messages, .replay, .asyncStream:
+                try await self.stream(passCount: passCount)
             }
         guard tally == expected else {
             throw WrongTallyError(path: self.path, workload: self.workload.name, expected: expected, got: tally)
@@ -76,18 +93,21 @@ struct Measurement {
     }
 
     private func stream(passCount: Int) async throws -> Tally {
-        let completion = #"{"type":"response.completed","response":{"id":"resp_1","status":"completed"}}"#
-        let isWebSocket = self.path != .eventStream
+        let isWebSocket = self.path.isWebSocket
+        let completion = self.path.dialect.completion
         let script = ArenaConnection.Script(
             head: ResponseHead(
                 statusCode: isWebSocket ? 101 : 200,
                 fields: isWebSocket ? [] : [HTTPField("content-type", "text/event-stream")]),
             kind: isWebSocket ? .text : .body,
             pieces: isWebSocket ? self.workload.messages : self.workload.stream, passCount: passCount,
-            completion: Lendable([[UInt8]((isWebSocket ? completion : "data: \(completion)\n\n").utf8)]))
+            completion: Lendable([
+                [UInt8]((isWebSocket ? completion[0] : completion.map { "data: \($0)\n\n" }.joined()).utf8)
+            ]))
         guard let url = URL(string: "http://127.0.0.1/v1") else { throw UsageError() }
         var configuration = ChappieTransportConfiguration(baseURL: url)
         configuration.policy = ChappieStreamingTransportPolicy(prefersWebSocket: isWebSocket)
+        configuration.dialect = self.path.dialect
         if self.path == .steps { configuration.timeouts.total = .seconds(3_600) }
         configuration.reconnectDelay = .zero
         let transport = ArenaTransport(script: script, cutCount: self.path == .replay ? 1 : 0)
@@ -101,6 +121,18 @@ struct Measurement {
             for try await event in instance.events(request) { tally.take(event) }
         }
         return tally
+    }
+}
+
+extension ChappieDialect {
+    /// The events with which a server ends an answer.
+    fileprivate var completion: [String] {
+        switch self {
+        case .responses: [#"{"type":"response.completed","response":{"id":"resp_1","status":"completed"}}"#]
+        case .chatCompletions: [#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#, "[DONE]"]
+        case .messages:
+            [#"{"type":"message_delta","delta":{"stop_reason":"end_turn"}}"#, #"{"type":"message_stop"}"#]
+        }
     }
 }
 

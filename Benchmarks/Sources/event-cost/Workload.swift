@@ -1,4 +1,5 @@
 // The inputs, with the counts that a measurement is checked against.
+import ChappieTransport
 import Foundation
 
 /// The shape of a workload's events.
@@ -26,18 +27,18 @@ struct Workload: Sendable {
 
     private static let chunkByteCount = 16 << 10
 
-    /// A thousand events of one shape.
-    init(shape: EventShape) {
+    /// A thousand events of one shape, as a server of a dialect sends them.
+    init(shape: EventShape, dialect: ChappieDialect) {
         var random = RandomWords(seed: 0x5EED)
-        let events = (0..<1_000).map { shape.event(number: Lendable.firstNumber + $0, random: &random) }
-        self.init(name: shape.rawValue, events: events)
+        let deltas = (0..<1_000).map { shape.delta(number: Lendable.firstNumber + $0, random: &random) }
+        self.init(name: shape.rawValue, type: dialect.deltaType, events: deltas.map { (dialect.event($0), $0.meant) })
     }
 
-    private init(name: String, events: [(json: String, delta: String)]) {
+    private init(name: String, type: String?, events: [(json: String, delta: String)]) {
         self.name = name
         self.messages = Lendable(events.map { [UInt8]($0.json.utf8) })
         let stream = events.reduce(into: [UInt8]()) { stream, event in
-            stream += Array("event: response.output_text.delta\ndata: \(event.json)\n\n".utf8)
+            stream += Array("\(type.map { "event: \($0)\n" } ?? "")data: \(event.json)\n\n".utf8)
         }
         let starts = stride(from: 0, to: stream.count, by: Self.chunkByteCount)
         self.stream = Lendable(starts.map { Array(stream[$0..<min($0 + Self.chunkByteCount, stream.count)]) })
@@ -46,27 +47,61 @@ struct Workload: Sendable {
     }
 }
 
+/// One delta, before a server puts it into an event.
+private struct Delta {
+    let number: Int
+    /// The content of its JSON string.
+    let written: String
+    let meant: String
+    /// Letters that hide its length.
+    let obfuscation: String
+}
+
 extension EventShape {
-    /// Makes an event, and its text unescaped.
-    fileprivate func event(number: Int, random: inout RandomWords) -> (json: String, delta: String) {
+    /// Makes a delta.
+    fileprivate func delta(number: Int, random: inout RandomWords) -> Delta {
         switch self {
         case .words:
             let word = random.word()
-            return (Self.long(number, word, random.letters(16 - min(word.utf8.count, 15))), word)
+            let obfuscation = random.letters(16 - min(word.utf8.count, 15))
+            return Delta(number: number, written: word, meant: word, obfuscation: obfuscation)
         case .sentences:
             let sentence = random.letters(16 + number % 64)
-            return (Self.long(number, sentence, random.letters(8)), sentence)
+            return Delta(number: number, written: sentence, meant: sentence, obfuscation: random.letters(8))
         case .escapes:
             let (written, meant) = [("\\n\\n", "\n\n"), (" \\\"", " \""), ("\\u00e9t", "ét")][number % 3]
             let word = random.word()
-            return (Self.long(number, written + word, random.letters(4)), meant + word)
+            return Delta(
+                number: number, written: written + word, meant: meant + word, obfuscation: random.letters(4))
+        }
+    }
+}
+
+extension ChappieDialect {
+    /// The type of the server-sent event of a delta; nil where a server writes none.
+    fileprivate var deltaType: String? {
+        switch self {
+        case .responses: "response.output_text.delta"
+        case .chatCompletions: nil
+        case .messages: "content_block_delta"
         }
     }
 
-    private static func long(_ number: Int, _ delta: String, _ obfuscation: String) -> String {
-        #"{"type":"response.output_text.delta","sequence_number":\#(number),"#
-            + #""item_id":"msg_0434d6d64b12b08900692f63a1a46c8195b3db3a5a0e85dd0b","output_index":0,"#
-            + #""content_index":0,"delta":"\#(delta)","logprobs":[],"obfuscation":"\#(obfuscation)"}"#
+    /// Returns a delta as an event, with every member that OpenAI or Anthropic writes.
+    fileprivate func event(_ delta: Delta) -> String {
+        switch self {
+        case .responses:
+            #"{"type":"response.output_text.delta","sequence_number":\#(delta.number),"#
+                + #""item_id":"msg_0434d6d64b12b08900692f63a1a46c8195b3db3a5a0e85dd0b","output_index":0,"#
+                + #""content_index":0,"delta":"\#(delta.written)","logprobs":[],"obfuscation":"\#(delta.obfuscation)"}"#
+        case .chatCompletions:
+            #"{"id":"chatcmpl-CzvS5kQyR3n1mZ0c7dPq2uTfW8bXe","object":"chat.completion.chunk","created":1769000000,"#
+                + #""model":"paper-and-ink-2026-01-20","service_tier":"default","system_fingerprint":"fp_0a1b2c3d4e","#
+                + #""choices":[{"index":0,"delta":{"content":"\#(delta.written)"},"logprobs":null,"finish_reason":null}],"#
+                + #""usage":null,"obfuscation":"\#(delta.obfuscation)"}"#
+        case .messages:
+            #"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"\#(delta.written)"}}"#
+        }
     }
 }
 

@@ -33,14 +33,16 @@ struct DecoderRun {
     /// - Parameters:
     ///   - answer: the answer.
     ///   - padding: the byte behind the data of an event.
-    ///   - asksForEnds: asks before each event whether it is the last one.
-    init(_ answer: ServerAnswer, padding: UInt8, asksForEnds: Bool = false) {
+    ///   - isDisturbed: each event is asked whether it is the last one, and stands behind one that says nothing, so that
+    ///     no delta is read by the frame of the one before.
+    init(_ answer: ServerAnswer, padding: UInt8, isDisturbed: Bool = false) {
         self.isChat = answer.isChat
         let decoder: any DialectDecoder = answer.isChat ? ChatCompletionsDecoder() : MessagesDecoder()
         for event in answer.events {
             self.inputByteCount += event.data.count
             self.objectCount += event.data.count { $0 == UInt8(ascii: "{") }
-            let step = Self.step(event, decoder, padding, asksForEnds)
+            if isDisturbed { _ = Self.step(Self.ping, decoder, padding, asksForEnd: true) }
+            let step = Self.step(event, decoder, padding, asksForEnd: isDisturbed)
             self.steps.append(step)
             if case .error = step.meaning { return }
         }
@@ -49,8 +51,10 @@ struct DecoderRun {
         self.steps.append(Step(meaning: .bodyEnd, events: Self.copies(of: decoder.end())))
     }
 
+    private static let ping = ServerAnswer.Event(type: [], data: Array(#"{"type":"ping"}"#.utf8))
+
     private static func step(
-        _ event: ServerAnswer.Event, _ decoder: any DialectDecoder, _ padding: UInt8, _ asksForEnds: Bool
+        _ event: ServerAnswer.Event, _ decoder: any DialectDecoder, _ padding: UInt8, asksForEnd: Bool
     ) -> Step {
         // Memory of exactly the promised size lets the address sanitizer see a read too far.
         let memory = UnsafeMutableRawBufferPointer.allocate(
@@ -59,7 +63,7 @@ struct DecoderRun {
         memory.initializeMemory(as: UInt8.self, repeating: padding)
         memory.copyBytes(from: event.data)
         let data = UnsafeRawBufferPointer(rebasing: memory[..<event.data.count])
-        if asksForEnds { _ = decoder.isTerminal(data) }
+        if asksForEnd { _ = decoder.isTerminal(data) }
         return event.type.withUnsafeBytes { type in
             do throws(ResponseEventError) {
                 switch try decoder.read(data, named: type) {

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -223,6 +224,24 @@ csj_status csj_read_tree(
     csj_scanner *scanner, const uint8_t *bytes, size_t count, size_t readable_count, size_t depth,
     const csj_node **nodes, size_t *node_count
 );
+
+/// Returns whether a text consists of these bytes.
+static inline bool csj_is_text(csj_text text, const uint8_t *bytes, size_t count) {
+    return text.count == count && (count == 0 || memcmp(text.bytes, bytes, count) == 0);
+}
+
+/// A checked event, and the contents of one or two of its strings, in their order, that may be others in the next event.
+typedef struct csj_frame {
+    const uint8_t *bytes;
+    size_t count;
+    size_t gap_starts[2], gap_ends[2];
+    size_t gap_count;
+} csj_frame;
+
+/// Finds the content of a gap in an event that repeats all of a frame but its gaps; false for any other.
+///
+/// Such an event is JSON as the frame is: its gaps are checked. 15 bytes past its end must be readable.
+bool csj_find_in_frame(const csj_frame *frame, size_t gap, const uint8_t *bytes, size_t count, csj_text *found);
 
 /// Unescapes the content of a checked string. `output` holds at least `count` bytes.
 size_t csj_unescape(const uint8_t *bytes, size_t count, uint8_t *output);

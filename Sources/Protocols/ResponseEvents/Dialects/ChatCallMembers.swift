@@ -9,7 +9,7 @@ import CSimdjson
 /// as `thought_signature` (reported: tashfeenahmed/freellmapi pull request 1093). No other member is kept: Mistral refuses those that it does not know (reported:
 /// zeroclaw-labs/zeroclaw issue 2693).
 struct ChatCallMembers {
-    private static let names = ["extra_content", "thought_signature"]
+    private static let names: [StaticString] = ["extra_content", "thought_signature"]
 
     private var ofCall = JSONObjectText()
     private var ofFunction = JSONObjectText()
@@ -37,8 +37,8 @@ struct ChatCallMembers {
             let isText = nodes[place].kind == csj_kind_string
             let value =
                 isText ? Array("\"".utf8) + nodes[place].content + Array("\"".utf8) : Array(nodes[place].content)
-            count += value.count - (members[name]?.count ?? 0)
-            members[name] = value[...]
+            count += value.count - (members[name.description]?.count ?? 0)
+            members[name.description] = value[...]
         }
         return count
     }

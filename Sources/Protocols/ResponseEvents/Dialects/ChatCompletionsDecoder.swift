@@ -34,8 +34,10 @@ package final class ChatCompletionsDecoder: DialectDecoder {
 
     private let scanner = JSONScanner()
     private let byteCountLimit: Int
-    private var keptByteCount = 0
-    private var events = TranslatedEvents()
+    @safe @exclusivity(unchecked) private var keptByteCount = 0
+    @safe @exclusivity(unchecked) private var events = TranslatedEvents()
+    /// The newest delta, when it was nothing but text of the message.
+    @exclusivity(unchecked) private var frame = DeltaFrame()
     private var hasBegun = false
     private var itemCount = 0
     private var id: [UInt8] = []
@@ -43,9 +45,11 @@ package final class ChatCompletionsDecoder: DialectDecoder {
     private var serviceTier: [UInt8] = []
     private var reasoningIndex: Int?
     private var reasoning = ChatReasoning()
-    private var message: Text?
+    @safe @exclusivity(unchecked) private var message: Text?
     private var refusal: [UInt8] = []
     private var calls: [Call] = []
+    /// The number of pieces of calls.
+    private var pieceCount = 0
     private var callsByIndex: [Int: Int] = [:]
     private var callsByID: [[UInt8]: Int] = [:]
     private var usage: [UInt8]?
@@ -63,6 +67,12 @@ package final class ChatCompletionsDecoder: DialectDecoder {
     package func read(
         _ data: UnsafeRawBufferPointer, named _: UnsafeRawBufferPointer
     ) throws(ResponseEventError) -> DialectReading {
+        if data.count <= Self.maximumByteCount, let text = self.frame.text(in: data) {
+            self.events.removeAll()
+            try self.write(text: text)
+            return .event(self.paddedEvents(), isSurfaced: true)
+        }
+        self.frame.forget()
         if Self.isEndMark(data) { return .end(self.end()) }
         guard data.count <= Self.maximumByteCount else { throw .tooLarge }
         let nodes: UnsafeBufferPointer<csj_node>
@@ -76,11 +86,18 @@ package final class ChatCompletionsDecoder: DialectDecoder {
         guard root.isChunk else { return Self.isOfResponses(root, nodes) ? .otherAPI(.responses) : .other }
         if root.hasError, case .error? = UntypedEvent(data) { return .other }
         guard !self.isOver else { return .event(TranslatedEvents(), isSurfaced: false) }
+        self.events.removeAll()
         self.begin(root, nodes)
-        let isSurfaced = try root.choices.map { choices throws(ResponseEventError) in
-            try self.read(choices: choices, nodes)
+        var isSurfaced = false
+        if let choices = root.choices {
+            let before = (self.keptByteCount + self.reasoning.byteCount, self.pieceCount)
+            isSurfaced = try self.read(choices: choices, nodes)
+            if before.1 == self.pieceCount, !root.hasError {
+                self.keepFrame(
+                    data, root, nodes, addedByteCount: self.keptByteCount + self.reasoning.byteCount - before.0)
+            }
         }
-        return .event(self.takeEvents(), isSurfaced: isSurfaced ?? false)
+        return .event(self.paddedEvents(), isSurfaced: isSurfaced)
     }
 
     /// A chunk with a reason to end proves it, and so does the mark of the end.
@@ -99,6 +116,7 @@ package final class ChatCompletionsDecoder: DialectDecoder {
     package func end() -> TranslatedEvents {
         guard let reason = self.finishReason, !self.isOver else { return TranslatedEvents() }
         self.isOver = true
+        self.events.removeAll()
         switch Ending(reason, native: self.nativeReason) {
         case .complete where self.calls.contains { !Self.isWhole($0.arguments) }:
             // The server says that the answer is complete; no tool may run with a part of its arguments.
@@ -115,7 +133,7 @@ package final class ChatCompletionsDecoder: DialectDecoder {
                 "failed",
                 #""error":{"code":"server_error","message":"\#(String(decoding: words, as: UTF8.self))"}"#)
         }
-        return self.takeEvents()
+        return self.paddedEvents()
     }
 
     /// The depth of the deepest text: `choices[].delta.content[].thinking[].text`.
@@ -125,9 +143,24 @@ package final class ChatCompletionsDecoder: DialectDecoder {
         root.type.map { nodes[$0].content.starts(with: "response.".utf8) } ?? false
     }
 
-    private func takeEvents() -> TranslatedEvents {
-        defer { self.events = TranslatedEvents() }
+    /// Returns the events, whose memory is used for the next ones.
+    private func paddedEvents() -> TranslatedEvents {
+        self.events.pad()
         return self.events
+    }
+
+    /// Keeps a chunk by whose frame the next one can be read: it did nothing but add its one text to the message.
+    private func keepFrame(
+        _ data: UnsafeRawBufferPointer, _ root: ChunkMembers, _ nodes: UnsafeBufferPointer<csj_node>,
+        addedByteCount: Int
+    ) {
+        guard self.events.count == 1, self.events.outputCount == 1, self.finishReason == nil, let choices = root.choices
+        else { return }
+        let first = nodes.children(of: choices).first { nodes.isFirstChoice($0) }
+        guard let delta = first.flatMap({ nodes.member("delta", of: $0) }),
+            let content = nodes.text(of: "content", in: delta), nodes[content].json.count == addedByteCount
+        else { return }
+        self.frame.keep(data, text: nodes[content].content, filler: root.obfuscation.map { nodes[$0].content })
     }
 }
 
@@ -208,10 +241,9 @@ extension ChatCompletionsDecoder {
         part: Int, _ nodes: UnsafeBufferPointer<csj_node>
     ) throws(ResponseEventError) {
         guard nodes[part].kind == csj_kind_object, let type = nodes.text(of: "type", in: part) else { return }
-        let kind = nodes[type].content
-        if kind.elementsEqual("text".utf8) {
+        if nodes[type].isWritten("text") {
             if let text = nodes.text(of: "text", in: part) { try self.write(text: nodes[text].content) }
-        } else if kind.elementsEqual("thinking".utf8) || kind.elementsEqual("reasoning".utf8) {
+        } else if nodes[type].isWritten("thinking") || nodes[type].isWritten("reasoning") {
             for text in self.reasoning.read(part: part, nodes) { try self.write(reasoning: nodes[text].content) }
             try self.keepReasoning()
         }
@@ -224,7 +256,7 @@ extension ChatCompletionsDecoder {
     private func write(reasoning text: UnsafeBufferPointer<UInt8>) throws(ResponseEventError) {
         guard !text.isEmpty else { return }
         self.reasoning.deliver(text)
-        self.events.append(delta: text, "response.reasoning_text.delta", outputIndex: try self.beginReasoning())
+        self.events.append(delta: text, .reasoning, outputIndex: try self.beginReasoning())
     }
 
     private func beginReasoning() throws(ResponseEventError) -> Int {
@@ -245,7 +277,7 @@ extension ChatCompletionsDecoder {
         try self.keep(text.count)
         let index = try self.beginMessage()
         self.message?.content += text
-        self.events.append(delta: text, "response.output_text.delta", outputIndex: index)
+        self.events.append(delta: text, .text, outputIndex: index)
     }
 
     private func write(refusal text: UnsafeBufferPointer<UInt8>) throws(ResponseEventError) {
@@ -253,7 +285,7 @@ extension ChatCompletionsDecoder {
         try self.keep(text.count)
         let index = try self.beginMessage()
         self.refusal += text
-        self.events.append(delta: text, "response.refusal.delta", outputIndex: index)
+        self.events.append(delta: text, .refusal, outputIndex: index)
     }
 
     private func beginMessage() throws(ResponseEventError) -> Int {
@@ -292,6 +324,7 @@ extension ChatCompletionsDecoder {
     private func read(
         call piece: Int?, function: Int?, _ nodes: UnsafeBufferPointer<csj_node>
     ) throws(ResponseEventError) {
+        self.pieceCount += 1
         let index = piece.flatMap { nodes.member("index", of: $0) }.flatMap { nodes.integer(at: $0) }
         let id = piece.flatMap { nodes.text(of: "id", in: $0) }.map { Array(nodes[$0].content) }
         let name = function.flatMap { nodes.text(of: "name", in: $0) }.map { Array(nodes[$0].content) }
@@ -357,7 +390,7 @@ extension ChatCompletionsDecoder {
     private func append(arguments: [UInt8], at outputIndex: Int) {
         guard !arguments.isEmpty else { return }
         arguments.withUnsafeBufferPointer {
-            self.events.append(delta: $0, "response.function_call_arguments.delta", outputIndex: outputIndex)
+            self.events.append(delta: $0, .functionArguments, outputIndex: outputIndex)
         }
     }
 

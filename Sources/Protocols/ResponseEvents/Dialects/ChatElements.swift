@@ -24,7 +24,7 @@ struct ChatElements {
     }
 
     /// Members whose pieces are concatenated.
-    private static let growingNames = ["text", "thinking", "summary", "data"]
+    private static let growingNames: [StaticString] = ["text", "thinking", "summary", "data"]
     /// The approximate size of an element without its texts.
     private static let elementByteCount = 64
     /// Members beyond this number are left out.
@@ -97,7 +97,7 @@ struct ChatElements {
             self.elements[place].members.append(Member(name: Array(name)))
         }
         guard let index else { return 0 }
-        let isGrowing = Self.growingNames.contains { name.elementsEqual($0.utf8) }
+        let isGrowing = Self.growingNames.contains { name.elementsEqual($0.description.utf8) }
         if isGrowing, kind == csj_kind_array {
             if self.elements[place].members[index].elements == nil {
                 self.elements[place].members[index].elements = ChatElements()

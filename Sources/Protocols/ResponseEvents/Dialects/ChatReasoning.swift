@@ -35,7 +35,10 @@ struct ChatReasoning {
         var details: Int?
         for place in nodes.children(of: delta) {
             let (key, kind) = (nodes[place].keyContent, nodes[place].kind)
-            guard key.starts(with: "reasoning".utf8) || key.starts(with: "thinking".utf8) else { continue }
+            // Of the members of most deltas, none has a name of this length.
+            guard key.count >= 9, key.starts(with: "reasoning".utf8) || key.starts(with: "thinking".utf8) else {
+                continue
+            }
             if kind == csj_kind_string, let rank = Self.texts.firstIndex(where: { key.elementsEqual($0.utf8) }) {
                 self.take(text: nodes[place].content, rank)
                 guard rank < Self.deliveredTextCount, nodes[place].json.count > 0 else { continue }
@@ -64,7 +67,7 @@ struct ChatReasoning {
     /// The part has a text, or an array of texts.
     mutating func read(part: Int, _ nodes: UnsafeBufferPointer<csj_node>) -> [Int] {
         self.byteCount += self.parts.take(part, nodes)
-        let names = ["thinking", "summary", "text"]
+        let names: [StaticString] = ["thinking", "summary", "text"]
         guard let thought = names.lazy.compactMap({ nodes.member($0, of: part) }).first else { return [] }
         if nodes[thought].kind == csj_kind_string { return [thought] }
         guard nodes[thought].kind == csj_kind_array else { return [] }

@@ -14,45 +14,55 @@ struct ChunkMembers {
     private(set) var model: Int?
     private(set) var serviceTier: Int?
     private(set) var usage: Int?
+    /// `obfuscation`, with which OpenAI hides the length of a delta.
+    private(set) var obfuscation: Int?
     /// `x_groq`, in which Groq's older servers have the usage.
     private(set) var groq: Int?
 
     /// Finds the members of an object; texts are found only where they are texts, and `choices` where it is an array.
     init(_ nodes: UnsafeBufferPointer<csj_node>, of object: Int) {
         for place in nodes.children(of: object) {
-            let (key, kind) = (nodes[place].keyContent, nodes[place].kind)
-            if key.elementsEqual("choices".utf8) {
+            let (node, kind) = (nodes[place], nodes[place].kind)
+            if node.isNamed("choices") {
                 self.choices = kind == csj_kind_array ? place : nil
                 if kind == csj_kind_array { self.isChunk = true }
-            } else if key.elementsEqual("error".utf8) {
+            } else if node.isNamed("error") {
                 self.hasError = kind != csj_kind_null
-            } else if key.elementsEqual("usage".utf8) {
+            } else if node.isNamed("usage") {
                 self.usage = place
                 if kind == csj_kind_object { self.isChunk = true }
-            } else if key.elementsEqual("x_groq".utf8) {
+            } else if node.isNamed("x_groq") {
                 self.groq = kind == csj_kind_object ? place : nil
-            } else if key.elementsEqual("object".utf8) {
+            } else if node.isNamed("object") {
                 if nodes[place].content.starts(with: "chat.completion".utf8) { self.isChunk = true }
             } else if kind == csj_kind_string {
-                self.take(text: key, at: place)
+                self.take(text: node, at: place)
             }
         }
     }
 
-    private mutating func take(text key: UnsafeBufferPointer<UInt8>, at place: Int) {
-        if key.elementsEqual("id".utf8) {
+    private mutating func take(text node: csj_node, at place: Int) {
+        if node.isNamed("id") {
             self.id = place
-        } else if key.elementsEqual("model".utf8) {
+        } else if node.isNamed("model") {
             self.model = place
-        } else if key.elementsEqual("service_tier".utf8) {
+        } else if node.isNamed("service_tier") {
             self.serviceTier = place
-        } else if key.elementsEqual("type".utf8) {
+        } else if node.isNamed("type") {
             self.type = place
+        } else if node.isNamed("obfuscation") {
+            self.obfuscation = place
         }
     }
 }
 
 extension csj_node {
+    /// Returns whether the member's name is written so.
+    func isNamed(_ name: StaticString) -> Bool { csj_is_text(self.key, name.utf8Start, name.utf8CodeUnitCount) }
+
+    /// Returns whether the value, or the content of the string, is written so.
+    func isWritten(_ word: StaticString) -> Bool { csj_is_text(self.json, word.utf8Start, word.utf8CodeUnitCount) }
+
     /// The value as it was written; of a string what is between its quotes.
     var content: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(start: self.json.bytes, count: self.json.count) }
 
@@ -62,15 +72,15 @@ extension csj_node {
 
 extension UnsafeBufferPointer<csj_node> {
     /// Returns the place of a member of an object; nil when it is absent or `null`.
-    func member(_ name: String, of object: Int) -> Int? {
+    func member(_ name: StaticString, of object: Int) -> Int? {
         guard self[object].kind == csj_kind_object else { return nil }
         var found: Int?
-        for place in self.children(of: object) where self[place].keyContent.elementsEqual(name.utf8) { found = place }
+        for place in self.children(of: object) where self[place].isNamed(name) { found = place }
         return found.flatMap { self[$0].kind == csj_kind_null ? nil : $0 }
     }
 
     /// Returns the place of a member that is a text and not empty.
-    func text(of name: String, in object: Int) -> Int? {
+    func text(of name: StaticString, in object: Int) -> Int? {
         guard let place = self.member(name, of: object), self[place].kind == csj_kind_string, self[place].json.count > 0
         else { return nil }
         return place
@@ -78,9 +88,10 @@ extension UnsafeBufferPointer<csj_node> {
 
     /// Returns an integer, written as a number or as text.
     func integer(at place: Int) -> Int? {
-        guard [csj_kind_number, csj_kind_string].contains(self[place].kind), self[place].json.count <= 20 else {
-            return nil
-        }
+        let (kind, count) = (self[place].kind, self[place].json.count)
+        guard kind == csj_kind_number || kind == csj_kind_string, count <= 20 else { return nil }
+        // Most indices have one digit.
+        if count == 1, let digit = self[place].content.first, (0x30...0x39).contains(digit) { return Int(digit) - 0x30 }
         return Int(String(decoding: self[place].content, as: UTF8.self))
     }
 

@@ -30,14 +30,17 @@ package final class MessagesDecoder: DialectDecoder {
 
     private let scanner = JSONScanner()
     private let byteCountLimit: Int
-    private var keptByteCount = 0
-    private var events = TranslatedEvents()
+    @safe @exclusivity(unchecked) private var keptByteCount = 0
+    @safe @exclusivity(unchecked) private var events = TranslatedEvents()
+    /// The newest delta, when it was nothing but text of the block at `framedPlace`.
+    @exclusivity(unchecked) private var frame = DeltaFrame()
+    @safe @exclusivity(unchecked) private var framedPlace = 0
     private var hasBegun = false
     private var isOver = false
     private var id: [UInt8] = []
     private var model: [UInt8] = []
     private var serviceTier: [UInt8] = []
-    private var blocks: [Block] = []
+    @safe @exclusivity(unchecked) private var blocks: [Block] = []
     private var blocksByIndex: [Int: Int] = [:]
     private var stopReason: String?
     private var counts: [String: Int] = [:]
@@ -52,6 +55,12 @@ package final class MessagesDecoder: DialectDecoder {
     package func read(
         _ data: UnsafeRawBufferPointer, named type: UnsafeRawBufferPointer
     ) throws(ResponseEventError) -> DialectReading {
+        if data.count <= Self.maximumByteCount, let text = self.frame.text(in: data) {
+            self.events.removeAll()
+            try self.write(text, at: self.framedPlace)
+            return self.reading()
+        }
+        self.frame.forget()
         // Gateways send it behind `message_stop` (recorded: OpenRouter).
         if Self.isEndMark(data) { return .end(TranslatedEvents()) }
         guard data.count <= Self.maximumByteCount else { throw .tooLarge }
@@ -76,9 +85,38 @@ package final class MessagesDecoder: DialectDecoder {
         }
         self.eventType = word.rawValue
         guard !self.isOver else { return .event(TranslatedEvents(), isSurfaced: false) }
-        let isSurfaced = try self.read(word, nodes)
-        defer { self.events = TranslatedEvents() }
-        return word == .stop ? .end(self.events) : .event(self.events, isSurfaced: isSurfaced)
+        self.events.removeAll()
+        try self.read(word, nodes)
+        if word == .delta, written != nil { self.keepFrame(data, nodes) }
+        guard word == .stop else { return self.reading() }
+        self.events.pad()
+        return .end(self.events)
+    }
+
+    /// Returns the events, whose memory is used for the next ones.
+    private func reading() -> DialectReading {
+        self.events.pad()
+        return .event(self.events, isSurfaced: self.events.outputCount > 0)
+    }
+
+    /// Keeps an event by whose frame the next one can be read: it did nothing but add its text to a block.
+    private func keepFrame(_ data: UnsafeRawBufferPointer, _ nodes: UnsafeBufferPointer<csj_node>) {
+        guard self.events.count == 1, let delta = nodes.member("delta", of: 0),
+            let type = nodes.text(of: "type", in: delta)
+        else { return }
+        let name: StaticString? =
+            if nodes[type].isWritten("text_delta") {
+                "text"
+            } else if nodes[type].isWritten("thinking_delta") {
+                "thinking"
+            } else if nodes[type].isWritten("input_json_delta") {
+                "partial_json"
+            } else { nil }
+        guard let name, let text = nodes.text(of: name, in: delta),
+            let place = Self.index(nodes).map({ self.blocksByIndex[$0] }) ?? self.blocks.indices.last
+        else { return }
+        self.framedPlace = place
+        self.frame.keep(data, text: nodes[text].content, filler: nil)
     }
 
     /// Only `message_stop` proves the end.
@@ -122,11 +160,7 @@ package final class MessagesDecoder: DialectDecoder {
 // MARK: Events
 
 extension MessagesDecoder {
-    /// Reads an event; returns whether it has output.
-    private func read(
-        _ word: Word, _ nodes: UnsafeBufferPointer<csj_node>
-    ) throws(ResponseEventError) -> Bool {
-        let before = self.events.outputCount
+    private func read(_ word: Word, _ nodes: UnsafeBufferPointer<csj_node>) throws(ResponseEventError) {
         switch word {
         case .delta:
             if let delta = nodes.member("delta", of: 0) { try self.read(delta: delta, nodes) }
@@ -142,7 +176,6 @@ extension MessagesDecoder {
         case .stop: self.finish()
         case .blockStop, .ping: break
         }
-        return self.events.outputCount > before
     }
 
     private static func index(_ nodes: UnsafeBufferPointer<csj_node>) -> Int? {
@@ -177,9 +210,12 @@ extension MessagesDecoder {
     /// The newest counts are those of the whole answer; one that is `null` says nothing.
     private func take(usage place: Int?, _ nodes: UnsafeBufferPointer<csj_node>) {
         guard let place, nodes[place].kind == csj_kind_object else { return }
-        for name in ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens"] {
+        let names: [StaticString] = [
+            "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens",
+        ]
+        for name in names {
             if let count = nodes.member(name, of: place).flatMap({ nodes.integer(at: $0) }) {
-                self.counts[name] = count
+                self.counts[name.description] = count
             }
         }
         if let details = nodes.member("output_tokens_details", of: place),
@@ -252,33 +288,32 @@ extension MessagesDecoder {
 
     private func read(delta: Int, _ nodes: UnsafeBufferPointer<csj_node>) throws(ResponseEventError) {
         guard let type = nodes.text(of: "type", in: delta) else { return }
-        let word = nodes[type].content
-        if word.elementsEqual("text_delta".utf8) {
+        if nodes[type].isWritten("text_delta") {
             guard let text = nodes.text(of: "text", in: delta), let place = try self.place(of: [.text], nodes) else {
                 return
             }
             try self.write(nodes[text].content, at: place)
-        } else if word.elementsEqual("input_json_delta".utf8) {
+        } else if nodes[type].isWritten("input_json_delta") {
             guard let text = nodes.text(of: "partial_json", in: delta),
                 let place = try self.place(of: [.call, .other], nodes)
             else { return }
             try self.write(nodes[text].content, at: place)
-        } else if word.elementsEqual("thinking_delta".utf8) {
+        } else if nodes[type].isWritten("thinking_delta") {
             guard let text = nodes.text(of: "thinking", in: delta), let place = try self.place(of: [.reasoning], nodes)
             else { return }
             try self.write(nodes[text].content, at: place)
-        } else if word.elementsEqual("signature_delta".utf8) {
+        } else if nodes[type].isWritten("signature_delta") {
             guard let text = nodes.text(of: "signature", in: delta), let place = try self.place(of: [.reasoning], nodes)
             else { return }
             try self.keep(nodes[text].json.count)
             self.blocks[place].signature += nodes[text].content
-        } else if word.elementsEqual("citations_delta".utf8) {
+        } else if nodes[type].isWritten("citations_delta") {
             guard let citation = nodes.member("citation", of: delta), nodes[citation].kind == csj_kind_object,
                 let place = try self.place(of: [.text], nodes)
             else { return }
             try self.keep(nodes[citation].json.count)
             self.blocks[place].citations.append(Array(nodes[citation].content)[...])
-        } else if word.elementsEqual("compaction_delta".utf8) {
+        } else if nodes[type].isWritten("compaction_delta") {
             guard let text = nodes.text(of: "content", in: delta), let place = try self.place(of: [.other], nodes)
             else { return }
             try self.keep(nodes[text].json.count)
@@ -294,9 +329,9 @@ extension MessagesDecoder {
         switch self.blocks[place].kind {
         case .text:
             self.announce(place)
-            self.events.append(delta: text, "response.output_text.delta", outputIndex: place)
-        case .reasoning: self.events.append(delta: text, "response.reasoning_text.delta", outputIndex: place)
-        case .call: self.events.append(delta: text, "response.function_call_arguments.delta", outputIndex: place)
+            self.events.append(delta: text, .text, outputIndex: place)
+        case .reasoning: self.events.append(delta: text, .reasoning, outputIndex: place)
+        case .call: self.events.append(delta: text, .functionArguments, outputIndex: place)
         case .other: break
         }
     }

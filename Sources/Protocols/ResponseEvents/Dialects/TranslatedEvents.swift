@@ -4,6 +4,8 @@
 package struct TranslatedEvents {
     private var bytes: [UInt8] = []
     private var ends: [Int] = []
+    /// The bytes of the newest delta before its text, which the next one of its item repeats.
+    private var head = DeltaHead()
     /// The number of deltas of text, reasoning and refusals.
     private(set) var outputCount = 0
 
@@ -12,9 +14,7 @@ package struct TranslatedEvents {
 
     /// Calls a closure with each event, behind which as many bytes are readable as a decoder needs.
     package func forEach(_ body: (UnsafeRawBufferPointer) -> Void) {
-        var padded = self.bytes
-        padded.append(contentsOf: repeatElement(0, count: ResponseEventDecoder.paddingByteCount))
-        padded.withUnsafeBytes { bytes in
+        self.bytes.withUnsafeBytes { bytes in
             var start = 0
             for end in self.ends {
                 body(UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
@@ -22,6 +22,28 @@ package struct TranslatedEvents {
             }
         }
     }
+
+    /// The number of events.
+    var count: Int { self.ends.count }
+
+    /// Removes the events, and keeps their memory.
+    mutating func removeAll() {
+        guard !self.ends.isEmpty else { return }
+        self.bytes.removeAll(keepingCapacity: self.bytes.count <= Self.keptByteCount)
+        self.ends.removeAll(keepingCapacity: true)
+        self.outputCount = 0
+    }
+
+    /// The most memory that is kept for the next events.
+    private static let keptByteCount = 16 << 10
+
+    /// Makes the bytes behind the last event readable.
+    mutating func pad() {
+        guard !self.ends.isEmpty else { return }
+        self.bytes.append(contentsOf: Self.padding)
+    }
+
+    private static let padding = [UInt8](repeating: 0, count: ResponseEventDecoder.paddingByteCount)
 
     /// Appends an event of a type with further members, each as JSON text.
     mutating func append(_ type: String, members: [UInt8]) {
@@ -39,17 +61,38 @@ package struct TranslatedEvents {
     }
 
     /// Appends a delta, whose text is the content of a JSON string.
-    mutating func append(delta: UnsafeBufferPointer<UInt8>, _ type: StaticString, outputIndex: Int) {
-        self.bytes.reserveCapacity(self.bytes.count + delta.count + 128)
-        self.bytes += #"{"type":""#.utf8
-        type.withUTF8Buffer { self.bytes += $0 }
-        self.bytes += #"","output_index":"#.utf8
-        self.bytes += String(outputIndex).utf8
-        self.bytes += #","content_index":0,"delta":""#.utf8
-        self.bytes += delta
+    mutating func append(delta: UnsafeBufferPointer<UInt8>, _ kind: DeltaKind, outputIndex: Int) {
+        if self.head.kind != kind || self.head.outputIndex != outputIndex {
+            self.head = DeltaHead(kind, outputIndex: outputIndex)
+        }
+        self.bytes.append(contentsOf: self.head.bytes)
+        self.bytes.append(contentsOf: delta)
         self.bytes.append(UInt8(ascii: "\""))
         self.end()
-        if !type.description.hasPrefix("response.function_call") { self.outputCount += 1 }
+        if kind != .functionArguments { self.outputCount += 1 }
+    }
+
+    /// The text that a delta continues.
+    enum DeltaKind: String {
+        case text = "output_text"
+        case reasoning = "reasoning_text"
+        case refusal
+        case functionArguments = "function_call_arguments"
+    }
+
+    private struct DeltaHead {
+        private(set) var kind: DeltaKind?
+        private(set) var outputIndex = 0
+        private(set) var bytes: [UInt8] = []
+
+        init() {}
+
+        init(_ kind: DeltaKind, outputIndex: Int) {
+            self.kind = kind
+            self.outputIndex = outputIndex
+            let members = #""output_index":\#(outputIndex),"content_index":0,"delta":""#
+            self.bytes = Array(#"{"type":"response.\#(kind.rawValue).delta",\#(members)"#.utf8)
+        }
     }
 
     /// The counts of an answer's tokens; nil for those that the server did not state.

@@ -42,13 +42,25 @@ struct JSONScanner: ~Copyable {
 
 extension UnsafeBufferPointer<csj_node> {
     /// Returns the indices of the values directly inside the container at `index`.
-    func children(of index: Int) -> UnfoldSequence<Int, Int> {
-        let end = self[index].next
-        return sequence(state: index + 1) { next in
-            guard next < end else { return nil }
-            defer { next = self[next].next }
-            return next
-        }
+    func children(of index: Int) -> NodeChildren { NodeChildren(self, of: index) }
+}
+
+/// The indices of the values directly inside a container.
+struct NodeChildren: Sequence, IteratorProtocol {
+    private let nodes: UnsafeBufferPointer<csj_node>
+    private let end: Int
+    private var place: Int
+
+    fileprivate init(_ nodes: UnsafeBufferPointer<csj_node>, of index: Int) {
+        self.nodes = nodes
+        self.end = nodes[index].next
+        self.place = index + 1
+    }
+
+    mutating func next() -> Int? {
+        guard self.place < self.end else { return nil }
+        defer { self.place = self.nodes[self.place].next }
+        return self.place
     }
 }
 
