@@ -19,7 +19,7 @@ readonly all=(
     FuzzEventStream/last-of-sixteen
     FuzzResponseEvents/half-surrogate
     FuzzDialects/last-call-alone
-    FuzzDialects/first-of-a-name
+    FuzzDialects/second-choice
     FuzzDialects/frame-of-another-block
     FuzzReplayLedger/remainder
     FuzzReplayLedger/shorter-closing
@@ -97,12 +97,12 @@ EDITS
 <<<
 EDITS
             ;;
-        FuzzDialects/first-of-a-name) # Of two texts of one name in a delta, the first one is delivered.
+        FuzzDialects/second-choice) # The second choice of a chat completion is read too.
             cat <<'EDITS'
->>> Sources/Protocols/ResponseEvents/Dialects/ChatReasoning.swift
-                if plain.map({ rank <= $0.rank }) ?? true { plain = (rank, place) }
+>>> Sources/Protocols/ResponseEvents/Dialects/ChunkMembers.swift
+        return self.member("index", of: choice).map { self.integer(at: $0) == 0 } ?? true
 ---
-                if plain.map({ rank < $0.rank }) ?? true { plain = (rank, place) }
+        return self.member("index", of: choice).map { (self.integer(at: $0) ?? 2) <= 1 } ?? true
 <<<
 EDITS
             ;;
