@@ -47,6 +47,9 @@ struct ItemNames: Sendable {
     /// The places of items whose index was that of another open one, by this index.
     private var moved: [Int: Int] = [:]
 
+    /// Indicates whether an item was announced as reasoning under a name.
+    private(set) var hasReasoning = false
+
     /// Indicates whether no item has a name.
     var isEmpty: Bool { self.all.isEmpty }
 
@@ -108,6 +111,7 @@ struct ItemNames: Sendable {
         if let before = self.items[place]?.kind { self.open[before]?.remove(place) }
         self.items[place] = Item(name: name, kind: kind, isAnnounced: name != 0, isOpen: name != 0)
         self.announce(name, at: place)
+        if kind == .reasoning, name != 0 { self.hasReasoning = true }
         if isRoot { self.open[kind, default: []].insert(place) }
     }
 

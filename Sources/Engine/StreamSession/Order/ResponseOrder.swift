@@ -200,8 +200,11 @@ package struct ResponseOrder: Sendable {
 
     /// Returns whether text under a name is reasoning, because its item was announced as reasoning and has no output of
     /// other events: LocalAI writes reasoning so (reported: mudler/LocalAI issue 9658).
-    package mutating func takesAsReasoning(_ name: UInt64) -> Bool {
-        name != 0 && self.itemNames.takesAsReasoning(name) { self.written.contains($0) }
+    package mutating func takesAsReasoning(_ name: @autoclosure () -> UInt64) -> Bool {
+        // Most responses have no such item, and each delta asks.
+        guard self.itemNames.hasReasoning else { return false }
+        let name = name()
+        return name != 0 && self.itemNames.takesAsReasoning(name) { self.written.contains($0) }
     }
 
     /// Returns whether an item belongs to an agent other than the root.

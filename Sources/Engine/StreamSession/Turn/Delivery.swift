@@ -188,7 +188,9 @@ package struct Delivery: ~Copyable, Sendable {
     package mutating func areIndicesShared() -> Bool { self.order.areIndicesShared }
 
     /// Returns whether text under a name is reasoning (`ResponseOrder.takesAsReasoning`).
-    package mutating func takesAsReasoning(_ name: UInt64) -> Bool { self.order.takesAsReasoning(name) }
+    package mutating func takesAsReasoning(_ name: @autoclosure () -> UInt64) -> Bool {
+        self.order.takesAsReasoning(name())
+    }
 
     /// Returns the index of the item that an event with this name and index belongs to.
     package mutating func place(of name: UInt64, at outputIndex: Int) -> Int {
