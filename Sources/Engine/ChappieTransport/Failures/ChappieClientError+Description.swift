@@ -150,12 +150,22 @@ extension ChappieResponse {
 
     fileprivate func advice(after delay: Duration?) -> String {
         switch self.status {
-        case "incomplete": "Allow more output tokens, or change the request."
+        case "incomplete": self.adviceOnIncompleteAnswer
         case "cancelled": "If the cancellation was not meant, send the request again."
         default:
             self.error.adviceOnRequest
                 ?? self.meaning?.advice(isExplained: self.serverMessage != nil, after: delay)
                 ?? self.adviceWithoutMeaning
+        }
+    }
+
+    /// The next step after an answer that ended early, by the server's reason.
+    private var adviceOnIncompleteAnswer: String {
+        switch self.incompleteReason {
+        // The words of Responses and Chat Completions, and of Messages.
+        case "content_filter", "refusal": "Change the request: a filter of the server ended the answer."
+        case "max_output_tokens", "cut_arguments", nil: "Allow more output tokens, or change the request."
+        default: "Send the request again, or change it."
         }
     }
 

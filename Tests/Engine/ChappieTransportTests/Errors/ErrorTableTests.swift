@@ -147,6 +147,13 @@ private let caseRows: [Row] = [
         .user, "The response ended before it was complete.", "Allow more output tokens, or change the request.",
         unsafe: "max_output_tokens"),
     Row(
+        response(nil, status: "incomplete", reason: "refusal"), "response.incomplete", .validation, .none, .user,
+        "The response ended before it was complete.", "Change the request: a filter of the server ended the answer.",
+        unsafe: "refusal"),
+    Row(
+        response(nil, status: "incomplete", reason: "pause_turn"), "response.incomplete", .validation, .none, .user,
+        "The response ended before it was complete.", "Send the request again, or change it.", unsafe: "pause_turn"),
+    Row(
         response(nil, status: "cancelled"), "response.cancelled", .server, .none, .none,
         "The response was cancelled at the server.", "If the cancellation was not meant, send the request again.",
         unsafe: secret),
