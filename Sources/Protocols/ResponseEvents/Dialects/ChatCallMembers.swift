@@ -1,4 +1,4 @@
-// What a server demands back with a call beside its name and its arguments. A value that the call owns.
+// The members of a call, beside its name and its arguments, that a server demands back. A value that the call owns.
 
 import CSimdjson
 

@@ -12,9 +12,6 @@ import HTTPProtocol
 ///
 /// Only the choice with the index 0 is read.
 package final class ChatCompletionsDecoder: DialectDecoder {
-    /// The largest chunk: its values are listed in memory that may be a few times as large.
-    package static let maximumByteCount = 16 << 20
-
     /// The text of an item that grows, as the content of a JSON string.
     private struct Text {
         let outputIndex: Int
@@ -67,21 +64,14 @@ package final class ChatCompletionsDecoder: DialectDecoder {
     package func read(
         _ data: UnsafeRawBufferPointer, named _: UnsafeRawBufferPointer
     ) throws(ResponseEventError) -> DialectReading {
-        if data.count <= Self.maximumByteCount, let text = self.frame.text(in: data) {
+        if let text = self.frame.text(in: data) {
             self.events.removeAll()
             try self.write(text: text)
             return .event(self.paddedEvents(), isSurfaced: true)
         }
         self.frame.forget()
         if Self.isEndMark(data) { return .end(self.end()) }
-        guard data.count <= Self.maximumByteCount else { throw .tooLarge }
-        let nodes: UnsafeBufferPointer<csj_node>
-        do throws(ResponseEventError) {
-            nodes = try self.scanner.nodes(of: data.assumingMemoryBound(to: UInt8.self), depth: Self.depth)
-        } catch {
-            if error == .notJSON || error == .notObject { return .other }
-            throw error
-        }
+        guard let nodes = try self.scanner.nodes(ofEvent: data, depth: Self.depth) else { return .other }
         let root = ChunkMembers(nodes, of: 0)
         guard root.isChunk else { return Self.isOfResponses(root, nodes) ? .otherAPI(.responses) : .other }
         if root.hasError, case .error? = UntypedEvent(data) { return .other }
@@ -103,8 +93,7 @@ package final class ChatCompletionsDecoder: DialectDecoder {
     /// A chunk with a reason to end proves it, and so does the mark of the end.
     package func isTerminal(_ data: UnsafeRawBufferPointer) -> Bool {
         if Self.isEndMark(data) { return true }
-        guard data.count <= Self.maximumByteCount,
-            let nodes = try? self.scanner.nodes(of: data.assumingMemoryBound(to: UInt8.self), depth: Self.depth),
+        guard let nodes = try? self.scanner.nodes(ofEvent: data, depth: Self.depth),
             let choices = ChunkMembers(nodes, of: 0).choices
         else { return false }
         return nodes.children(of: choices).contains { choice in

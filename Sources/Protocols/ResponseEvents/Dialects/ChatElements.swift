@@ -39,7 +39,7 @@ struct ChatElements {
 
     /// Takes a piece; returns the number of bytes that are kept of it.
     ///
-    /// What is no object is left out.
+    /// Values that are not objects are left out.
     mutating func take(_ piece: Int, _ nodes: UnsafeBufferPointer<csj_node>) -> Int {
         guard nodes[piece].kind == csj_kind_object else { return 0 }
         let type = nodes.member("type", of: piece).map { Array(nodes[$0].content) } ?? []

@@ -25,7 +25,7 @@ struct ChatMessages {
     private let form: ChatForm
     private var messages: [[UInt8]] = []
     private var answer: Answer?
-    /// What goes back with the answer as its reasoning.
+    /// The reasoning that goes back with the answer.
     private var reasoning: JSONObjectText?
     /// Indicates whether the newest turn has calls.
     private var hasCalls = false

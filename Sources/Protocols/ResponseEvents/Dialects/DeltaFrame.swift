@@ -45,7 +45,7 @@ struct DeltaFrame {
 
     /// Returns the content of the text of an event that repeats the delta; nil for any other, and for an empty text.
     mutating func text(in event: UnsafeRawBufferPointer) -> UnsafeBufferPointer<UInt8>? {
-        guard self.isKnown else { return nil }
+        guard self.isKnown, event.count <= JSONScanner.maximumEventByteCount else { return nil }
         var text = csj_text()
         let gap = self.textGap
         let isFound = self.bytes.withUnsafeBufferPointer { known in

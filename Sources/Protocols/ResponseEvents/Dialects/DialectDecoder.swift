@@ -1,5 +1,7 @@
 // The seam between a dialect and the reader of a response.
 
+import CSimdjson
+
 /// Decodes the events of one answer in another API to the events with which the Responses API would say the same.
 ///
 /// Owned by the driver of a turn, one for each attempt. Text is passed on as it was written, with its escapes. It is a
@@ -31,6 +33,25 @@ package enum DialectReading {
     case otherAPI(ChappieDialect)
     /// Anything else, such as an error.
     case other
+}
+
+extension JSONScanner {
+    /// The largest event of another API: its values are listed in memory that may be a few times as large.
+    static let maximumEventByteCount = 16 << 20
+
+    /// Lists the values of an event's data, behind which 64 bytes are readable, down to `depth` levels; nil for data that
+    /// is no JSON object.
+    func nodes(
+        ofEvent data: UnsafeRawBufferPointer, depth: Int
+    ) throws(ResponseEventError) -> UnsafeBufferPointer<csj_node>? {
+        guard data.count <= Self.maximumEventByteCount else { throw .tooLarge }
+        do throws(ResponseEventError) {
+            return try self.nodes(of: data.assumingMemoryBound(to: UInt8.self), depth: depth)
+        } catch {
+            if error == .notJSON || error == .notObject { return nil }
+            throw error
+        }
+    }
 }
 
 extension DialectDecoder {

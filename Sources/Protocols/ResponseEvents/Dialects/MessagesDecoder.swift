@@ -10,9 +10,6 @@ import CSimdjson
 ///
 /// A delta belongs to the newest block with its index; where that is a block of another kind, the delta begins its own.
 package final class MessagesDecoder: DialectDecoder {
-    /// The largest event: its values are listed in memory that may be a few times as large.
-    package static let maximumByteCount = 16 << 20
-
     /// A block of content that grows.
     private struct Block {
         let kind: Kind
@@ -55,7 +52,7 @@ package final class MessagesDecoder: DialectDecoder {
     package func read(
         _ data: UnsafeRawBufferPointer, named type: UnsafeRawBufferPointer
     ) throws(ResponseEventError) -> DialectReading {
-        if data.count <= Self.maximumByteCount, let text = self.frame.text(in: data) {
+        if let text = self.frame.text(in: data) {
             self.events.removeAll()
             try self.write(text, at: self.framedPlace)
             return self.reading()
@@ -63,14 +60,7 @@ package final class MessagesDecoder: DialectDecoder {
         self.frame.forget()
         // Gateways send it behind `message_stop` (recorded: OpenRouter).
         if Self.isEndMark(data) { return .end(TranslatedEvents()) }
-        guard data.count <= Self.maximumByteCount else { throw .tooLarge }
-        let nodes: UnsafeBufferPointer<csj_node>
-        do throws(ResponseEventError) {
-            nodes = try self.scanner.nodes(of: data.assumingMemoryBound(to: UInt8.self), depth: Self.depth)
-        } catch {
-            if error == .notJSON || error == .notObject { return .other }
-            throw error
-        }
+        guard let nodes = try self.scanner.nodes(ofEvent: data, depth: Self.depth) else { return .other }
         let written = nodes.text(of: "type", in: 0).map { UnsafeRawBufferPointer(nodes[$0].content) }
         guard let word = Word(written ?? type) else {
             let isResponses = written.map { $0.starts(with: "response.".utf8) } ?? false
@@ -121,8 +111,7 @@ package final class MessagesDecoder: DialectDecoder {
 
     /// Only `message_stop` proves the end.
     package func isTerminal(_ data: UnsafeRawBufferPointer) -> Bool {
-        guard data.count <= Self.maximumByteCount,
-            let nodes = try? self.scanner.nodes(of: data.assumingMemoryBound(to: UInt8.self), depth: 1),
+        guard let nodes = try? self.scanner.nodes(ofEvent: data, depth: 1),
             let type = nodes.text(of: "type", in: 0)
         else { return false }
         return nodes[type].content.elementsEqual(Word.stop.rawValue.utf8)

@@ -175,7 +175,7 @@ import Testing
                 #"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","#
                     + #""function":{"name":"f","arguments":"{}"}}],"reasoning":"a"}"#
             ])
-        // What came from another API has no form, and reasoning alone is no message.
+        // Reasoning of another API has no form, and reasoning alone is no message.
         for other in [#"{"type":"reasoning","encrypted_content":"a"}"#, Self.thought] {
             #expect(try Self.answers([other, #"{"role":"user","content":"b"}"#]).isEmpty)
         }

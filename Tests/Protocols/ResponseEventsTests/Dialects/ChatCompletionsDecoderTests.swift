@@ -12,7 +12,7 @@ import Testing
     // MARK: Output
 
     @Test func textIsThatOfTheDeltas() throws {
-        let answer = try ChatAnswer([
+        let answer = try DialectAnswer([
             chunk(#"{"role":"assistant","content":""}"#), chunk(#"{"content":"Hé\n"}"#), chunk(#"{"content":null}"#),
             chunk(#"{"content":"\ud83d\ude00 \"q\""}"#), Self.stop, Self.done,
         ])
@@ -31,7 +31,7 @@ import Testing
         #"{"content":"","reasoning":"","reasoning_content":"ab"}"#,
     ])
     func reasoningHasManyNames(_ delta: String) throws {
-        let answer = try ChatAnswer([chunk(delta), chunk(#"{"content":"c"}"#), Self.stop, Self.done])
+        let answer = try DialectAnswer([chunk(delta), chunk(#"{"content":"c"}"#), Self.stop, Self.done])
         #expect(answer.reasoning == "ab")
         #expect(answer.text == "c")
         #expect(answer.status == "completed")
@@ -39,12 +39,12 @@ import Testing
 
     @Test func detailsRepeatReasoningThatWasReadUnderAnotherName() throws {
         let details = #"{"reasoning_details":[{"type":"reasoning.text","text":"ab","signature":"s"}]}"#
-        let answer = try ChatAnswer([chunk(#"{"reasoning":"ab"}"#), chunk(details), Self.stop, Self.done])
+        let answer = try DialectAnswer([chunk(#"{"reasoning":"ab"}"#), chunk(details), Self.stop, Self.done])
         #expect(answer.reasoning == "ab")
     }
 
     @Test func partsOfAContentAreTextAndWhatIsUnknown() throws {
-        let answer = try ChatAnswer([
+        let answer = try DialectAnswer([
             chunk(#"{"content":[{"type":"text","text":"a"},{"type":"image","url":"x"},"b",{"type":"text"}]}"#),
             chunk(#"{"content":7}"#), chunk(#"{"content":{"type":"text","text":"c"}}"#), Self.stop, Self.done,
         ])
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test func refusalIsNoText() throws {
-        let answer = try ChatAnswer([
+        let answer = try DialectAnswer([
             chunk(#"{"refusal":"I can"}"#), chunk(#"{"refusal":"not."}"#), Self.stop, Self.done,
         ])
         #expect(answer.refusal == "I cannot.")
@@ -62,11 +62,11 @@ import Testing
     @Test func onlyTheFirstChoiceIsRead() throws {
         let other = #"{"index":1,"delta":{"content":"x"},"finish_reason":"length"}"#
         let two = #"{"choices":[\#(other),{"index":0,"delta":{"content":"a"}}]}"#
-        let answer = try ChatAnswer([two, Self.stop, Self.done])
+        let answer = try DialectAnswer([two, Self.stop, Self.done])
         #expect(answer.text == "a")
         #expect(answer.status == "completed")
         let another = #"{"choices":[{"index":1,"delta":{"content":"x"},"finish_reason":"stop"}]}"#
-        #expect(try ChatAnswer([another, Self.done]).status == nil)
+        #expect(try DialectAnswer([another, Self.done]).status == nil)
     }
 
     // MARK: Calls
@@ -93,13 +93,13 @@ import Testing
         [callChunk("0", id: #""i""#, arguments: #""{\"a\":1}""#), callChunk("0", name: #""f""#)],
     ])
     func callComesInPieces(_ pieces: [String]) throws {
-        let answer = try ChatAnswer(pieces + [Self.calls, Self.done])
+        let answer = try DialectAnswer(pieces + [Self.calls, Self.done])
         #expect(answer.calls == [#"i f {"a":1}"#])
         #expect(answer.status == "completed")
     }
 
     @Test func callsAreInterleaved() throws {
-        let answer = try ChatAnswer([
+        let answer = try DialectAnswer([
             callChunk("0", id: #""i""#, name: #""f""#), callChunk("1", id: #""j""#, name: #""g""#),
             callChunk("1", arguments: #""{\"b\"""#), callChunk("0", arguments: #""{\"a\"""#),
             callChunk("0", arguments: #"":1}""#), callChunk("1", arguments: #"":2}""#), Self.calls, Self.done,
@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test func anotherIdentifierAndNameUnderOneIndexIsAnotherCall() throws {
-        let answer = try ChatAnswer([
+        let answer = try DialectAnswer([
             callChunk("0", id: #""i""#, name: #""f""#, arguments: #""{}""#),
             callChunk("0", id: #""j""#, name: #""f""#, arguments: #""{}""#), Self.calls, Self.done,
         ])
@@ -117,24 +117,24 @@ import Testing
 
     @Test(arguments: [nil, #""""#, "null"]) func emptyArgumentsAreAnObject(_ arguments: String?) throws {
         let piece = callChunk("0", id: #""i""#, name: #""f""#, arguments: arguments)
-        #expect(try ChatAnswer([piece, Self.calls, Self.done]).calls == ["i f {}"])
+        #expect(try DialectAnswer([piece, Self.calls, Self.done]).calls == ["i f {}"])
     }
 
     @Test func callWithoutAnIdentifierGetsOne() throws {
         let pieces = [
             callChunk("0", name: #""f""#, arguments: #""{}""#), callChunk("1", name: #""f""#, arguments: #""{}""#),
         ]
-        #expect(try ChatAnswer(pieces + [Self.calls, Self.done]).calls == ["call_0_c1 f {}", "call_1_c1 f {}"])
+        #expect(try DialectAnswer(pieces + [Self.calls, Self.done]).calls == ["call_0_c1 f {}", "call_1_c1 f {}"])
     }
 
     @Test func callKeepsTheIdentifierWithWhichItWasAnnounced() throws {
         let late = [
             callChunk("0", name: #""f""#, arguments: #""{""#), callChunk("0", id: #""i""#, arguments: #""}""#),
         ]
-        #expect(try ChatAnswer(late + [Self.calls, Self.done]).calls == ["call_0_c1 f {}"])
+        #expect(try DialectAnswer(late + [Self.calls, Self.done]).calls == ["call_0_c1 f {}"])
         // The answer's own identifier may be late too.
         let piece = #"{"choices":[{"delta":{"tool_calls":[{"function":{"name":"f","arguments":"{}"}}]}}]}"#
-        #expect(try ChatAnswer([piece, Self.calls, Self.done]).calls == ["call_0_ f {}"])
+        #expect(try DialectAnswer([piece, Self.calls, Self.done]).calls == ["call_0_ f {}"])
     }
 
     @Test func callIsNotNamedAfterALongIdentifierOfTheAnswer() throws {
@@ -142,12 +142,12 @@ import Testing
         for (count, rest) in [(64, String(repeating: "c", count: 64)), (65, "")] {
             let id = String(repeating: "c", count: count)
             let piece = #"{"id":"\#(id)","choices":[{"delta":\#(call)}]}"#
-            #expect(try ChatAnswer([piece, Self.calls, Self.done]).calls == ["call_0_\(rest) f {}"])
+            #expect(try DialectAnswer([piece, Self.calls, Self.done]).calls == ["call_0_\(rest) f {}"])
         }
     }
 
     @Test func callIsAnnouncedWithItsWholeName() throws {
-        let answer = try ChatAnswer([
+        let answer = try DialectAnswer([
             callChunk("0", id: #""i""#, name: #""get_""#),
             callChunk("1", id: #""j""#, name: #""f""#, arguments: #""{}""#),
             callChunk("0", name: #""rain""#), callChunk("0", arguments: #""{}""#), Self.calls, Self.done,
@@ -156,7 +156,7 @@ import Testing
     }
 
     @Test func functionCallMemberIsRead() throws {
-        let answer = try ChatAnswer([
+        let answer = try DialectAnswer([
             chunk(#"{"function_call":{"name":"f","arguments":"{"}}"#), chunk(#"{"function_call":{"arguments":"}"}}"#),
             chunk("{}", finish: "function_call"), Self.done,
         ])
@@ -164,13 +164,13 @@ import Testing
     }
 
     @Test func callWithoutANameIsLeftOut() throws {
-        let answer = try ChatAnswer([callChunk("0", id: #""i""#, arguments: #""{}""#), Self.calls, Self.done])
+        let answer = try DialectAnswer([callChunk("0", id: #""i""#, arguments: #""{}""#), Self.calls, Self.done])
         #expect(answer.calls.isEmpty)
         #expect(answer.status == "completed")
     }
 
     @Test(arguments: ["tool_calls", "stop"]) func cutArgumentsMakeTheAnswerIncomplete(_ reason: String) throws {
-        let answer = try ChatAnswer([
+        let answer = try DialectAnswer([
             callChunk("0", id: #""i""#, name: #""f""#, arguments: #""{\"a\":\"b""#), chunk("{}", finish: reason),
             Self.done,
         ])
@@ -192,7 +192,7 @@ import Testing
         ),
     ])
     func reasonDecidesWhatTheEndIs(_ reason: String, _ status: String, _ cause: String?) throws {
-        let answer = try ChatAnswer([chunk(#"{"content":"a"}"#, finish: reason), Self.done])
+        let answer = try DialectAnswer([chunk(#"{"content":"a"}"#, finish: reason), Self.done])
         #expect(answer.status == status)
         #expect(answer.reason == cause)
         #expect(answer.text == "a")
@@ -203,7 +203,7 @@ import Testing
         let call = callChunk("0", id: #""i""#, name: #""f""#)
         let reasons = #""finish_reason":"tool_calls","native_finish_reason":"max_output_tokens""#
         let end = #"{"choices":[{"index":0,"delta":{},\#(reasons)}]}"#
-        let answer = try ChatAnswer([call, end, Self.done])
+        let answer = try DialectAnswer([call, end, Self.done])
         #expect(answer.status == "incomplete")
         #expect(answer.calls.isEmpty)
     }
@@ -211,7 +211,7 @@ import Testing
     /// Reported: su-kaka/gcli2api issue 406.
     @Test(arguments: ["0", nil], ["f", "g"])
     func callsOfOneIndexWithoutIdentifiersAreToldApart(index: String?, name: String) throws {
-        let answer = try ChatAnswer([
+        let answer = try DialectAnswer([
             callChunk(index, id: #""""#, name: #""f""#, arguments: #""{\"x\":1}""#),
             callChunk(index, id: #""""#, name: "\"\(name)\"", arguments: #""{\"x\":2}""#),
             chunk("{}", finish: "tool_calls"), Self.done,
@@ -223,7 +223,7 @@ import Testing
     @Test func nameMayComeInPieces() throws {
         let begun = callChunk("0", id: #""i""#, name: #""edit""#, arguments: #""""#)
         for rest in [#""_file""#, #""edit""#] {
-            let answer = try ChatAnswer([
+            let answer = try DialectAnswer([
                 begun, callChunk("0", name: rest, arguments: #""{}""#), chunk("{}", finish: "tool_calls"), Self.done,
             ])
             #expect(answer.calls == [rest == #""edit""# ? "i edit {}" : "i edit_file {}"])
@@ -232,43 +232,44 @@ import Testing
 
     @Test func answerInOneChunkMayBeAMessage() throws {
         let message = #"{"index":0,"message":{"role":"assistant","content":"Hi"},"finish_reason":"stop"}"#
-        let answer = try ChatAnswer([#"{"choices":[\#(message)]}"#, Self.done])
+        let answer = try DialectAnswer([#"{"choices":[\#(message)]}"#, Self.done])
         #expect(answer.text == "Hi")
-        #expect(try ChatAnswer([chunk(#"{"content":"Hi"}"#), #"{"choices":[\#(message)]}"#, Self.done]).text == "Hi")
+        #expect(
+            try DialectAnswer([chunk(#"{"content":"Hi"}"#), #"{"choices":[\#(message)]}"#, Self.done]).text == "Hi")
     }
 
     @Test func noCallIsFinishedInAnIncompleteAnswer() throws {
         let call = callChunk("0", id: #""i""#, name: #""f""#, arguments: #""{}""#)
-        let answer = try ChatAnswer([call, chunk("{}", finish: "length"), Self.done])
+        let answer = try DialectAnswer([call, chunk("{}", finish: "length"), Self.done])
         #expect(answer.status == "incomplete")
         #expect(answer.calls.isEmpty && answer.items.isEmpty)
     }
 
     @Test func bodyEndsInOrderWithoutTheMark() throws {
         let lines = [chunk(#"{"content":"a"}"#), Self.stop]
-        #expect(try ChatAnswer(lines, endsInOrder: true).status == "completed")
-        #expect(try ChatAnswer(lines).status == nil)
-        #expect(try ChatAnswer(lines + [Self.done], endsInOrder: true).status == "completed")
+        #expect(try DialectAnswer(lines, endsInOrder: true).status == "completed")
+        #expect(try DialectAnswer(lines).status == nil)
+        #expect(try DialectAnswer(lines + [Self.done], endsInOrder: true).status == "completed")
     }
 
     @Test(arguments: [[], ["[DONE]"], [" [DONE]\n"]]) func withoutAReasonNothingEnds(_ mark: [String]) throws {
         let lines = [chunk(#"{"content":"a"}"#), chunk("{}", finish: "")]
-        #expect(try ChatAnswer(lines + mark, endsInOrder: true).status == nil)
+        #expect(try DialectAnswer(lines + mark, endsInOrder: true).status == nil)
     }
 
     @Test func textBehindTheReasonBelongsToTheAnswer() throws {
-        let answer = try ChatAnswer([chunk("{}", finish: "stop"), chunk(#"{"content":"a"}"#), Self.done])
+        let answer = try DialectAnswer([chunk("{}", finish: "stop"), chunk(#"{"content":"a"}"#), Self.done])
         #expect(answer.text == "a")
         #expect(answer.status == "completed")
     }
 
     @Test func nothingBehindTheMarkIsRead() throws {
-        let answer = try ChatAnswer([Self.stop, Self.done, chunk(#"{"content":"a"}"#), Self.stop, Self.done])
+        let answer = try DialectAnswer([Self.stop, Self.done, chunk(#"{"content":"a"}"#), Self.stop, Self.done])
         #expect(answer.text.isEmpty)
     }
 
     @Test func theLastReasonCounts() throws {
-        let answer = try ChatAnswer([Self.stop, chunk("{}", finish: "length"), Self.done])
+        let answer = try DialectAnswer([Self.stop, chunk("{}", finish: "length"), Self.done])
         #expect(answer.status == "incomplete")
     }
 
@@ -292,13 +293,13 @@ import Testing
         ],
     ])
     func usageIsWhereTheServerHasIt(_ lines: [String]) throws {
-        let usage = try ChatAnswer(lines + [Self.done]).usage
+        let usage = try DialectAnswer(lines + [Self.done]).usage
         #expect(usage == ["input_tokens": 3, "output_tokens": 5, "total_tokens": 8])
     }
 
     @Test func oddCountsAreLeftOut() throws {
         let usage = #","usage":{"prompt_tokens":"3","completion_tokens":-1,"total_tokens":{}}"#
-        let answer = try ChatAnswer([chunk("{}", finish: "stop", usage), Self.done])
+        let answer = try DialectAnswer([chunk("{}", finish: "stop", usage), Self.done])
         #expect(answer.usage == ["input_tokens": 3, "output_tokens": 0])
     }
 
@@ -311,7 +312,7 @@ import Testing
         #"{"type":"response.created","response":{"id":"r"}}"#,
     ])
     func anythingElseIsLeftToTheEngine(_ line: String) throws {
-        let answer = try ChatAnswer([chunk(#"{"content":"a"}"#), line])
+        let answer = try DialectAnswer([chunk(#"{"content":"a"}"#), line])
         #expect(answer.otherCount == 1)
         #expect(answer.text == "a")
     }
@@ -320,14 +321,14 @@ import Testing
         #"{"object":"chat.completion.chunk"}"#, #"{"choices":null,"usage":{}}"#, #"{"choices":[7,null,[]]}"#,
     ])
     func chunkWithoutAChoiceSaysNothing(_ line: String) throws {
-        let answer = try ChatAnswer([line, chunk(#"{"content":"a"}"#), Self.stop, Self.done])
+        let answer = try DialectAnswer([line, chunk(#"{"content":"a"}"#), Self.stop, Self.done])
         #expect(answer.otherCount == 0)
         #expect(answer.text == "a" && answer.status == "completed")
     }
 
     @Test(arguments: [#""error":null"#, #""error":"""#, #""error":false"#, #""error":0"#])
     func memberThatStatesNoErrorIsNone(_ member: String) throws {
-        let answer = try ChatAnswer([chunk(#"{"content":"a"}"#, finish: nil, ",\(member)"), Self.stop, Self.done])
+        let answer = try DialectAnswer([chunk(#"{"content":"a"}"#, finish: nil, ",\(member)"), Self.stop, Self.done])
         #expect(answer.text == "a" && answer.status == "completed")
     }
 
@@ -357,7 +358,7 @@ import Testing
 
     @Test func chunkIsLimited() throws {
         let decoder = ChatCompletionsDecoder()
-        let text = String(repeating: "x", count: ChatCompletionsDecoder.maximumByteCount)
+        let text = String(repeating: "x", count: JSONScanner.maximumEventByteCount)
         #expect(throws: ResponseEventError.tooLarge) {
             _ = try withPadded(Array(chunk("{\"content\":\"\(text)\"}").utf8)) { try decoder.read($0) }
         }
@@ -373,7 +374,7 @@ import Testing
 
     /// A chunk that is cut at any byte is no JSON, and changes nothing.
     @Test func truncationAtEveryByteChangesNothing() throws {
-        let whole = try ChatAnswer(Self.sample + [Self.done])
+        let whole = try DialectAnswer(Self.sample + [Self.done])
         #expect(whole.calls == [#"i f {"a":1}"#])
         for (place, line) in Self.sample.enumerated() {
             for count in 0..<line.utf8.count {
@@ -381,7 +382,7 @@ import Testing
                 var lines = Self.sample
                 lines.insert(cut, at: place)
                 // A scalar that is cut is no UTF-8 in the stream, and U+FFFD here.
-                var answer = try ChatAnswer(lines + [Self.done])
+                var answer = try DialectAnswer(lines + [Self.done])
                 answer.otherCount = 0
                 #expect(answer == whole, "\(cut)")
             }
@@ -396,7 +397,8 @@ import Testing
                 var changed = bytes
                 changed[place] = byte
                 do {
-                    _ = try ChatAnswer(Self.sample + [String(decoding: changed, as: UTF8.self), Self.stop, Self.done])
+                    _ = try DialectAnswer(
+                        Self.sample + [String(decoding: changed, as: UTF8.self), Self.stop, Self.done])
                 } catch is ResponseEventError {
                     continue
                 }
@@ -408,19 +410,19 @@ import Testing
     @Test(arguments: ["null", "7", "-1", "true", "\"x\"", "[]", "{}", "[[]]", "1e999", "99999999999999999999"])
     func membersOfOtherTypesNeverCrashTheDecoder(_ value: String) throws {
         let members = ["id", "object", "model", "choices", "usage", "service_tier", "x_groq", "type"]
-        for member in members { _ = try ChatAnswer([#"{"\#(member)":\#(value),"choices":[]}"#]) }
+        for member in members { _ = try DialectAnswer([#"{"\#(member)":\#(value),"choices":[]}"#]) }
         for member in ["index", "delta", "finish_reason", "usage"] {
-            _ = try ChatAnswer([#"{"choices":[{"\#(member)":\#(value)}]}"#, Self.done], endsInOrder: true)
+            _ = try DialectAnswer([#"{"choices":[{"\#(member)":\#(value)}]}"#, Self.done], endsInOrder: true)
         }
         for member in ["content", "reasoning", "reasoning_details", "refusal", "tool_calls", "function_call"] {
-            _ = try ChatAnswer([chunk(#"{"\#(member)":\#(value)}"#), Self.stop, Self.done])
+            _ = try DialectAnswer([chunk(#"{"\#(member)":\#(value)}"#), Self.stop, Self.done])
         }
         for member in ["index", "id", "function", "type"] {
-            _ = try ChatAnswer([chunk(#"{"tool_calls":[{"\#(member)":\#(value)}]}"#), Self.calls, Self.done])
+            _ = try DialectAnswer([chunk(#"{"tool_calls":[{"\#(member)":\#(value)}]}"#), Self.calls, Self.done])
         }
         for member in ["name", "arguments"] {
             let piece = #"{"tool_calls":[{"index":0,"function":{"\#(member)":\#(value)}}]}"#
-            _ = try ChatAnswer([chunk(piece), Self.calls, Self.done])
+            _ = try DialectAnswer([chunk(piece), Self.calls, Self.done])
         }
     }
 }

@@ -1,4 +1,4 @@
-// What a chat completion has to have sent back with it: reasoning under its server's names, and members of calls.
+// The parts of a chat completion that go back to its server: reasoning under its names, and members of calls.
 
 import Testing
 
@@ -7,8 +7,8 @@ import Testing
 @Suite struct ChatSentBackTests {
     private static let ending = [chunk("{}", finish: "stop"), "[DONE]"]
 
-    private static func answer(_ deltas: [String]) throws -> ChatAnswer {
-        try ChatAnswer(deltas.map { chunk($0) } + Self.ending)
+    private static func answer(_ deltas: [String]) throws -> DialectAnswer {
+        try DialectAnswer(deltas.map { chunk($0) } + Self.ending)
     }
 
     // MARK: Reasoning
@@ -107,19 +107,20 @@ import Testing
         let details = #"{"reasoning_details":[{"type":"reasoning.encrypted","data":"x"}]}"#
         let call = callChunk("0", id: #""i""#, name: #""f""#, arguments: #""{}""#)
         let text = chunk(#"{"content":"a"}"#)
-        #expect(try ChatAnswer([chunk(details), call] + Self.ending).items == ["reasoning", "function_call"])
+        #expect(try DialectAnswer([chunk(details), call] + Self.ending).items == ["reasoning", "function_call"])
         #expect(
-            try ChatAnswer([text, chunk(details), call] + Self.ending).items == [
+            try DialectAnswer([text, chunk(details), call] + Self.ending).items == [
                 "message", "reasoning", "function_call",
             ])
         let empty = chunk(#"{"reasoning_content":""}"#)
-        #expect(try ChatAnswer([empty, text, call] + Self.ending).items == ["message", "function_call", "reasoning"])
-        #expect(try ChatAnswer([text] + Self.ending).items == ["message"])
+        #expect(
+            try DialectAnswer([empty, text, call] + Self.ending).items == ["message", "function_call", "reasoning"])
+        #expect(try DialectAnswer([text] + Self.ending).items == ["message"])
     }
 
     @Test func incompleteAnswerHasNoneToSendBack() throws {
         let cut = [chunk(#"{"reasoning_content":"a"}"#), chunk("{}", finish: "length"), "[DONE]"]
-        #expect(try ChatAnswer(cut).items.isEmpty)
+        #expect(try DialectAnswer(cut).items.isEmpty)
     }
 
     // MARK: Calls
@@ -142,7 +143,7 @@ import Testing
     ])
     func signatureOfACallGoesBackWithIt(_ pieces: [String], _ expected: String) throws {
         let lines = pieces.map { chunk(#"{"tool_calls":[{"index":0,"id":"i",\#($0)}]}"#) }
-        let answer = try ChatAnswer(lines + Self.ending)
+        let answer = try DialectAnswer(lines + Self.ending)
         #expect(answer.sentBack == [expected])
         #expect(answer.calls == ["i f {}"])
     }
@@ -169,7 +170,7 @@ import Testing
         ] {
             #expect(throws: ResponseEventError.tooLarge) { try read(delta, 11) }
         }
-        // What is replaced does not grow.
+        // A replaced value does not grow.
         try read(#"{"tool_calls":[{"index":0,"extra_content":{"x":"\#(text)"}}]}"#, 50)
         #expect(throws: ResponseEventError.tooLarge) {
             try read(#"{"tool_calls":[{"index":0,"extra_content":{"x":"\#(String(repeating: text, count: 10))"}}]}"#, 1)

@@ -5,8 +5,8 @@ import Testing
 
 @testable import ResponseEvents
 
-/// What an answer amounts to, as events of the Responses API.
-struct ChatAnswer: Equatable {
+/// The sum of an answer's events, as events of the Responses API.
+struct DialectAnswer: Equatable {
     var text = ""
     var reasoning = ""
     var refusal = ""
@@ -14,7 +14,7 @@ struct ChatAnswer: Equatable {
     var calls: [String] = []
     /// The types of the finished items, in order.
     var items: [String] = []
-    /// What goes back with the items beside the members of the Responses API, for those that have it.
+    /// The members of items that go back in the dialect alone, as JSON text.
     var sentBack: [String] = []
     /// The finished items as JSON text, with sorted members.
     var itemTexts: [String] = []
@@ -77,7 +77,7 @@ struct ChatAnswer: Equatable {
                 self.sentBack.append(String(decoding: last.json, as: UTF8.self))
             }
             if item["type"] as? String == "reasoning", item["messages"] == nil {
-                // What was delivered closes without a difference.
+                // The closing text is the delivered one.
                 let parts = item["content"] as? [[String: Any]] ?? []
                 #expect(parts.map { $0["text"] as? String ?? "" }.joined() == self.reasoning)
                 #expect(InputItem(text?.json ?? []) != nil)
@@ -103,7 +103,7 @@ struct ChatAnswer: Equatable {
     }
 }
 
-extension ChatAnswer {
+extension DialectAnswer {
     private static func words(of item: [String: Any], _ names: [String]) -> String {
         names.map { item[$0] as? String ?? "none" }.joined(separator: " ")
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ResponseEvents
 
-/// What recorded servers of Anthropic's Messages send, each in a few events.
+/// The oddities of recorded servers of Anthropic's Messages, each in a few events.
 @Suite struct MessagesDecoderTests {
     private static let start = message("")
     private static let end = [#"{"type":"content_block_stop","index":0}"#] + stop("end_turn")
@@ -31,7 +31,7 @@ import Testing
 
     private static let text = block(#"{"type":"text","text":""}"#)
 
-    private func answer(_ lines: [String]) throws -> ChatAnswer { try ChatAnswer(lines, by: MessagesDecoder()) }
+    private func answer(_ lines: [String]) throws -> DialectAnswer { try DialectAnswer(lines, by: MessagesDecoder()) }
 
     // MARK: Output
 
@@ -215,8 +215,8 @@ import Testing
 
     @Test func onlyMessageStopProvesTheEnd() throws {
         let lines = [Self.start, Self.text, Self.delta("text_delta", "text", "x")] + Self.stop("end_turn").dropLast()
-        #expect(try ChatAnswer(lines, by: MessagesDecoder(), endsInOrder: true).status == nil)
-        #expect(try ChatAnswer(lines + ["[DONE]"], by: MessagesDecoder(), endsInOrder: true).status == nil)
+        #expect(try DialectAnswer(lines, by: MessagesDecoder(), endsInOrder: true).status == nil)
+        #expect(try DialectAnswer(lines + ["[DONE]"], by: MessagesDecoder(), endsInOrder: true).status == nil)
         let decoder = MessagesDecoder()
         for line in [Self.start, Self.text, "[DONE]", #"{"type":"message_delta"}"#, "{}", "x", ""] {
             #expect(!withPadded(Array(line.utf8)) { decoder.isTerminal($0) })

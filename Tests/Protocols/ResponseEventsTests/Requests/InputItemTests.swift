@@ -38,7 +38,7 @@ import Testing
             #"{"id":"rs","type":"reasoning","summary":[],"content":null,"encrypted_content":"gAAA"}"#,
             #"{"type":"reasoning","summary":[],"encrypted_content":"gAAA"}"#
         ),
-        // What a dialect demands back stays as it was written.
+        // A member of a dialect stays as it was written.
         (
             #"{"id":"rs","type":"reasoning","summary":[],"content":[],"chat":{ "reasoning_content" : "a" }}"#,
             #"{"type":"reasoning","summary":[],"content":[],"chat":{ "reasoning_content" : "a" }}"#
