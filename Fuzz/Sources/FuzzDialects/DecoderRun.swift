@@ -2,9 +2,9 @@
 
 import ResponseEvents
 
-/// What a decoder made of an answer.
+/// The reading of an answer by a decoder.
 struct DecoderRun {
-    /// What it made of one event, or of the end of the body.
+    /// The reading of one event, or of the end of the body.
     struct Step: Equatable {
         enum Meaning: Equatable {
             case event(isSurfaced: Bool)

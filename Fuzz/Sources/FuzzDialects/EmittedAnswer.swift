@@ -1,4 +1,4 @@
-// What was emitted, as the decoder of the Responses API reads it, and the order that it must have.
+// The emitted events, as the decoder of the Responses API reads it, and the order that it must have.
 
 import Invariants
 import ResponseEvents
@@ -34,7 +34,7 @@ struct EmittedAnswer {
                 require(isSurfaced == (self.deltaCount > before), "output that is not noted")
             }
         }
-        // What is kept is emitted twice, with its escapes; each object may be an event of some words.
+        // Kept text is emitted twice, with its escapes; each object may be an event of some words.
         let limit = 6 * run.inputByteCount + 512 * (run.objectCount + 1)
         require(self.byteCount <= limit, "\(self.byteCount) bytes of \(run.inputByteCount)")
     }

@@ -59,7 +59,7 @@ extension ChappieTestServer {
         ///
         /// Input for a response with calls waits for the request that brings their outputs.
         package var steeringOutcome: SteeringOutcome = .endsResponse
-        /// What chat completions have to have sent back with their calls; nil is nothing.
+        /// The part of a chat completion that has to come back with its calls; nil for none.
         package var chatDemand: ChatDemand?
         /// The configuration of sign-ins.
         public var signIn = SignIn()
@@ -109,7 +109,7 @@ extension ChappieTestServer {
         }
     }
 
-    /// What a server of Chat Completions demands back, and refuses a request without.
+    /// The part of a chat completion without which a server refuses the next request.
     package enum ChatDemand: Sendable {
         /// The scripted model's reasoning, as `reasoning_content` of each message of the model in a request with tools:
         /// DeepSeek's rule.

@@ -1,4 +1,4 @@
-// What a request for a chat completion lacks of the answers before it.
+// The check of a request for a chat completion for parts of earlier answers that have to come back.
 //
 // Pure.
 

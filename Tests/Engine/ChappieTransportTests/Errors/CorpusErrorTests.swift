@@ -1,4 +1,4 @@
-// The recorded refusals of real servers: what each of them is to a program.
+// The recorded refusals of real servers, and the error that a program gets for each.
 import Foundation
 import Testing
 
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    /// What a status code is, whatever the server: the tag, the category, and the delay before it may be asked again.
+    /// The tag, the category and the delay before another request, by the status code of any server.
     private static let statuses: [Int: (tag: String, category: ChappieErrorCategory, guidance: ChappieRetryGuidance)] =
         [
             // A refusal in the place of the answer.
