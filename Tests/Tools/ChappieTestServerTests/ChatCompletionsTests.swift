@@ -7,23 +7,10 @@ import Testing
     private static let tool =
         #"{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{}}}}"#
 
-    /// Returns the data of the events, or the body of an answer that is no event stream.
     private func answer(
         _ body: String, _ configure: (inout ChappieTestServer.Configuration) -> Void = { _ in }
     ) throws -> (status: Int, lines: [String]) {
-        try withServer(configure) { server in
-            let client = try RawClient(port: server.port)
-            try client.post(body, path: "/v1/chat/completions")
-            let head = try client.readHead()
-            let text = String(decoding: try client.readBody(head), as: UTF8.self)
-            guard head.fields["content-type"]?.hasPrefix("text/event-stream") == true else {
-                return (head.status, [text])
-            }
-            return (
-                head.status,
-                text.split(separator: "\n").filter { $0.hasPrefix("data: ") }.map { String($0.dropFirst(6)) }
-            )
-        }
+        try streamedAnswer(to: body, path: "/v1/chat/completions", configure)
     }
 
     private static func request(_ rest: String = "") -> String {

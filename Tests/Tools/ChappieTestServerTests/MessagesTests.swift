@@ -11,19 +11,7 @@ import Testing
         _ body: String, fields: [String] = ["anthropic-version: 2023-06-01"],
         _ configure: (inout ChappieTestServer.Configuration) -> Void = { _ in }
     ) throws -> (status: Int, lines: [String]) {
-        try withServer(configure) { server in
-            let client = try RawClient(port: server.port)
-            try client.post(body, path: "/v1/messages", fields: fields)
-            let head = try client.readHead()
-            let text = String(decoding: try client.readBody(head), as: UTF8.self)
-            guard head.fields["content-type"]?.hasPrefix("text/event-stream") == true else {
-                return (head.status, [text])
-            }
-            return (
-                head.status,
-                text.split(separator: "\n").filter { $0.hasPrefix("data: ") }.map { String($0.dropFirst(6)) }
-            )
-        }
+        try streamedAnswer(to: body, path: "/v1/messages", fields: fields, configure)
     }
 
     private static func request(_ rest: String = "", messages: [String] = [user]) -> String {

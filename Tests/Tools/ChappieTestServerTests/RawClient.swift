@@ -264,3 +264,18 @@ func withServer<Result>(
     defer { server.stop() }
     return try body(server)
 }
+
+/// Posts a body to a server of its own; returns the data of the events, or the body of an answer that is no event stream.
+func streamedAnswer(
+    to body: String, path: String, fields: [String] = [], _ configure: (inout ChappieTestServer.Configuration) -> Void
+) throws -> (status: Int, lines: [String]) {
+    try withServer(configure) { server in
+        let client = try RawClient(port: server.port)
+        try client.post(body, path: path, fields: fields)
+        let head = try client.readHead()
+        let text = String(decoding: try client.readBody(head), as: UTF8.self)
+        guard head.fields["content-type"]?.hasPrefix("text/event-stream") == true else { return (head.status, [text]) }
+        let lines = text.split(separator: "\n").filter { $0.hasPrefix("data: ") }.map { String($0.dropFirst(6)) }
+        return (head.status, lines)
+    }
+}

@@ -35,6 +35,23 @@ struct LoopbackTurn: Sendable {
         }
     }
 
+    /// Runs one turn in a dialect; the policy prefers a WebSocket, which only the Responses API has.
+    static func run(
+        _ faults: [ChappieTestServer.Fault] = [], in dialect: ChappieDialect,
+        server: (inout ChappieTestServer.Configuration) -> Void = { _ in },
+        client: (inout ChappieTransportConfiguration) -> Void = { _ in }
+    ) async throws -> Self {
+        try await self.run(faults, over: .webSocket, server: server) { configuration in
+            configuration.dialect = dialect
+            client(&configuration)
+        }
+    }
+
+    /// Returns a change after which a server answers each request with lines of an event stream's data.
+    static func answering(_ lines: [String]) -> (inout ChappieTestServer.Configuration) -> Void {
+        { $0.model = .custom { _ in lines } }
+    }
+
     /// The transports of the attempts, as the server saw them.
     var transports: [ChappieTestServer.Transport] { self.log.map(\.transport) }
 }

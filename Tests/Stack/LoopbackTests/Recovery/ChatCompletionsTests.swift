@@ -8,22 +8,6 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct ChatCompletionsTests {
     typealias Fault = ChappieTestServer.Fault
 
-    private static func run(
-        _ faults: [Fault] = [], server: (inout ChappieTestServer.Configuration) -> Void = { _ in },
-        client: (inout ChappieTransportConfiguration) -> Void = { _ in }
-    ) async throws -> LoopbackTurn {
-        // The policy prefers a WebSocket, and the dialect has none.
-        try await LoopbackTurn.run(faults, over: .webSocket, server: server) { configuration in
-            configuration.dialect = .chatCompletions
-            client(&configuration)
-        }
-    }
-
-    /// Answers each request with lines of an event stream's data.
-    private static func answering(_ lines: [String]) -> (inout ChappieTestServer.Configuration) -> Void {
-        { $0.model = .custom { _ in lines } }
-    }
-
     private static func chunk(_ delta: String, finish: String? = nil) -> String {
         let reason = finish.map { "\"\($0)\"" } ?? "null"
         let choice = #"{"index":0,"delta":\#(delta),"finish_reason":\#(reason)}"#
@@ -33,7 +17,7 @@ import Testing
     // MARK: Answers
 
     @Test func theTextOfAWholeAnswerComesOverHTTP() async throws {
-        let turn = try await Self.run()
+        let turn = try await LoopbackTurn.run(in: .chatCompletions)
         turn.outcome.expectWhole()
         #expect(turn.transports == [.http])
         #expect(turn.log.first?.path == "/v1/chat/completions")
@@ -43,7 +27,7 @@ import Testing
     }
 
     @Test func reasoningIsReasoning() async throws {
-        let turn = try await Self.run(server: { $0.model = .scripted(.init()) })
+        let turn = try await LoopbackTurn.run(in: .chatCompletions, server: { $0.model = .scripted(.init()) })
         #expect(turn.outcome.error == nil)
         #expect(turn.outcome.reasoning.hasPrefix("**Looking at the harbour**"))
     }
@@ -55,7 +39,8 @@ import Testing
             Self.chunk(#"{"tool_calls":[{"index":0,"id":"i","function":{"name":"f","arguments":"{}"}}]}"#),
             Self.chunk("{}", finish: "tool_calls"), "[DONE]",
         ]
-        let turn = try await Self.run(server: Self.answering(lines), client: { $0.rawEvents = which })
+        let turn = try await LoopbackTurn.run(
+            in: .chatCompletions, server: LoopbackTurn.answering(lines), client: { $0.rawEvents = which })
         #expect(turn.outcome.error == nil)
         let chunks = turn.outcome.raw.filter { $0.type == "chat.completion.chunk" }.map(\.payload)
         switch which {
@@ -73,9 +58,10 @@ import Testing
 
     @Test(arguments: [Fault.ConnectionCut.end, .reset])
     func aCutAnswerIsAskedForAgainAndCompared(_ cut: Fault.ConnectionCut) async throws {
-        let turn = try await Self.run([
-            Fault(action: .cutAfterEvent(event: 20, with: cut), attempts: 1...1)
-        ])
+        let turn = try await LoopbackTurn.run(
+            [
+                Fault(action: .cutAfterEvent(event: 20, with: cut), attempts: 1...1)
+            ], in: .chatCompletions)
         turn.outcome.expectWhole()
         #expect(turn.transports == [.http, .http])
         #expect(turn.outcome.report.verifiedReplayByteCount > 0)
@@ -83,18 +69,19 @@ import Testing
 
     @Test(arguments: [Fault.Action.divergeText(fromScalar: 1), .shortenText(toScalar: 3)])
     func anotherAnswerEndsTheTurn(_ change: Fault.Action) async throws {
-        let turn = try await Self.run([
-            .init(.cutAfterEvent(event: 20), attempts: 1...1), .init(action: change, from: 2),
-        ])
+        let turn = try await LoopbackTurn.run(
+            [
+                .init(.cutAfterEvent(event: 20), attempts: 1...1), .init(action: change, from: 2),
+            ], in: .chatCompletions)
         turn.outcome.expectBeginning(deliversText: true)
         #expect(turn.outcome.clientError == .streamingTransportReplayDiverged(turn.outcome.text))
     }
 
     @Test func anotherAnswerReplacesTheFirstWhereItIsWanted() async throws {
         let change = Fault.Action.divergeText(fromScalar: 1)
-        let answer = try await Self.run([.init(action: change)])
-        let turn = try await Self.run(
-            [.init(.cutAfterEvent(event: 20), attempts: 1...1), .init(action: change, from: 2)],
+        let answer = try await LoopbackTurn.run([.init(action: change)], in: .chatCompletions)
+        let turn = try await LoopbackTurn.run(
+            [.init(.cutAfterEvent(event: 20), attempts: 1...1), .init(action: change, from: 2)], in: .chatCompletions,
             client: { $0.policy.divergence = .restarts })
         #expect(turn.outcome.error == nil)
         #expect(turn.outcome.restarts.count == 1)
@@ -104,7 +91,8 @@ import Testing
 
     @Test func anAnswerWithoutItsReasonToEndHasEndedEarly() async throws {
         for lines in [[Self.chunk(#"{"content":"Hi"}"#)], [Self.chunk(#"{"content":"Hi"}"#), "[DONE]"]] {
-            let turn = try await Self.run(server: Self.answering(lines), client: { $0.maxHTTPRetries = 1 })
+            let turn = try await LoopbackTurn.run(
+                in: .chatCompletions, server: LoopbackTurn.answering(lines), client: { $0.maxHTTPRetries = 1 })
             #expect(turn.outcome.text == "Hi")
             #expect(turn.outcome.completions == 0)
             #expect(turn.outcome.report.attempts.map(\.outcome) == ["stream.ended-early", "stream.ended-early"])
@@ -113,7 +101,7 @@ import Testing
 
     @Test func anAnswerMayEndWithoutTheMark() async throws {
         let lines = [Self.chunk(#"{"content":"Hi"}"#), Self.chunk("{}", finish: "stop")]
-        let turn = try await Self.run(server: Self.answering(lines))
+        let turn = try await LoopbackTurn.run(in: .chatCompletions, server: LoopbackTurn.answering(lines))
         #expect(turn.outcome.error == nil)
         #expect(turn.outcome.text == "Hi")
         #expect(turn.log.count == 1)
@@ -121,15 +109,16 @@ import Testing
 
     @Test func aCutBehindTheReasonIsStillACut() async throws {
         let lines = [Self.chunk(#"{"content":"Hi"}"#), Self.chunk("{}", finish: "stop"), "[DONE]"]
-        let turn = try await Self.run(
-            [Fault(action: .cutAfterEvent(event: 2, with: .reset), attempts: 1...1)], server: Self.answering(lines))
+        let turn = try await LoopbackTurn.run(
+            [Fault(action: .cutAfterEvent(event: 2, with: .reset), attempts: 1...1)], in: .chatCompletions,
+            server: LoopbackTurn.answering(lines))
         #expect(turn.outcome.error == nil)
         #expect(turn.outcome.text == "Hi")
         #expect(turn.log.count == 2)
     }
 
     @Test func aRateLimitIsWaitedFor() async throws {
-        let turn = try await Self.run([.init(.answer(status: 429), attempts: 1...1)])
+        let turn = try await LoopbackTurn.run([.init(.answer(status: 429), attempts: 1...1)], in: .chatCompletions)
         turn.outcome.expectWhole()
         #expect(turn.outcome.report.attempts.map(\.outcome) == ["http.429", "completed"])
     }
@@ -139,7 +128,7 @@ import Testing
     @Test(arguments: [("length", "max_output_tokens"), ("content_filter", "content_filter")])
     func anIncompleteAnswerIsOne(_ reason: String, _ cause: String) async throws {
         let lines = [Self.chunk(#"{"content":"Hi"}"#), Self.chunk("{}", finish: reason), "[DONE]"]
-        let turn = try await Self.run(server: Self.answering(lines))
+        let turn = try await LoopbackTurn.run(in: .chatCompletions, server: LoopbackTurn.answering(lines))
         guard case .responseTerminalFailure(let response)? = turn.outcome.clientError else {
             Issue.record("not an incomplete response: \(String(describing: turn.outcome.error))")
             return
@@ -152,7 +141,8 @@ import Testing
 
     @Test func anErrorInTheStreamIsTheServers() async throws {
         let error = #"{"error":{"message":"No more.","type":"invalid_request_error","code":"invalid_value"}}"#
-        let turn = try await Self.run(server: Self.answering([Self.chunk(#"{"content":"Hi"}"#), error]))
+        let turn = try await LoopbackTurn.run(
+            in: .chatCompletions, server: LoopbackTurn.answering([Self.chunk(#"{"content":"Hi"}"#), error]))
         #expect(turn.outcome.clientError?.tag == "response.failed")
         #expect(turn.outcome.clientError?.category == .validation)
         #expect(turn.outcome.serverMessage?.contains("No more.") == true)
@@ -278,7 +268,7 @@ import Testing
             Self.chunk("{}", finish: "tool_calls"), "[DONE]",
         ]
         var configuration = ChappieTestServer.Configuration()
-        Self.answering(lines)(&configuration)
+        LoopbackTurn.answering(lines)(&configuration)
         try await withServer(configuration) { server in
             let record = ToolRecord()
             let outcome = await Chappie.client(configuration: Self.configuration(server, record)).outcome()

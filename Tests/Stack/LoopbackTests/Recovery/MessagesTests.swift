@@ -8,20 +8,6 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct MessagesTests {
     typealias Fault = ChappieTestServer.Fault
 
-    private static func run(
-        _ faults: [Fault] = [], server: (inout ChappieTestServer.Configuration) -> Void = { _ in },
-        client: (inout ChappieTransportConfiguration) -> Void = { _ in }
-    ) async throws -> LoopbackTurn {
-        try await LoopbackTurn.run(faults, over: .webSocket, server: server) { configuration in
-            configuration.dialect = .messages
-            client(&configuration)
-        }
-    }
-
-    private static func answering(_ lines: [String]) -> (inout ChappieTestServer.Configuration) -> Void {
-        { $0.model = .custom { _ in lines } }
-    }
-
     private static func answer(_ rest: [String]) -> [String] {
         [
             #"{"type":"message_start","message":{"id":"m","content":[],"usage":{"input_tokens":3,"output_tokens":1}}}"#,
@@ -40,7 +26,7 @@ import Testing
     // MARK: Answers
 
     @Test func theTextOfAWholeAnswerComesOverHTTP() async throws {
-        let turn = try await Self.run()
+        let turn = try await LoopbackTurn.run(in: .messages)
         turn.outcome.expectWhole()
         #expect(turn.transports == [.http])
         #expect(turn.log.first?.path == "/v1/messages")
@@ -51,7 +37,7 @@ import Testing
     }
 
     @Test func thinkingIsReasoning() async throws {
-        let turn = try await Self.run(server: { $0.model = .scripted(.init()) })
+        let turn = try await LoopbackTurn.run(in: .messages, server: { $0.model = .scripted(.init()) })
         #expect(turn.outcome.error == nil)
         #expect(turn.outcome.reasoning.hasPrefix("**Looking at the harbour**"))
     }
@@ -59,7 +45,8 @@ import Testing
     @Test(arguments: [ChappieRawEvents.none, .unsurfaced, .all])
     func rawEventsAreTheServersOwn(_ which: ChappieRawEvents) async throws {
         let lines = Self.answer([#"{"type":"ping"}"#]) + Self.end("end_turn")
-        let turn = try await Self.run(server: Self.answering(lines), client: { $0.rawEvents = which })
+        let turn = try await LoopbackTurn.run(
+            in: .messages, server: LoopbackTurn.answering(lines), client: { $0.rawEvents = which })
         #expect(turn.outcome.error == nil)
         let types = turn.outcome.raw.map(\.type)
         switch which {
@@ -75,9 +62,10 @@ import Testing
 
     @Test(arguments: [Fault.ConnectionCut.end, .reset])
     func aCutAnswerIsAskedForAgainAndCompared(_ cut: Fault.ConnectionCut) async throws {
-        let turn = try await Self.run([
-            Fault(action: .cutAfterEvent(event: 20, with: cut), attempts: 1...1)
-        ])
+        let turn = try await LoopbackTurn.run(
+            [
+                Fault(action: .cutAfterEvent(event: 20, with: cut), attempts: 1...1)
+            ], in: .messages)
         turn.outcome.expectWhole()
         #expect(turn.transports == [.http, .http])
         #expect(turn.outcome.report.verifiedReplayByteCount > 0)
@@ -87,15 +75,16 @@ import Testing
         let faults: [Fault] = [
             .init(.cutAfterEvent(event: 20), attempts: 1...1), .init(action: .divergeText(fromScalar: 1), from: 2),
         ]
-        let failed = try await Self.run(faults)
+        let failed = try await LoopbackTurn.run(faults, in: .messages)
         #expect(failed.outcome.clientError == .streamingTransportReplayDiverged(failed.outcome.text))
-        let turn = try await Self.run(faults, client: { $0.policy.divergence = .restarts })
+        let turn = try await LoopbackTurn.run(faults, in: .messages, client: { $0.policy.divergence = .restarts })
         #expect(turn.outcome.error == nil && turn.outcome.restarts.count == 1)
     }
 
     @Test(arguments: [[], [#"{"type":"content_block_stop","index":0}"#], Array(end("end_turn").prefix(1))])
     func anAnswerWithoutMessageStopHasEndedEarly(_ rest: [String]) async throws {
-        let turn = try await Self.run(server: Self.answering(Self.answer(rest)), client: { $0.maxHTTPRetries = 1 })
+        let turn = try await LoopbackTurn.run(
+            in: .messages, server: LoopbackTurn.answering(Self.answer(rest)), client: { $0.maxHTTPRetries = 1 })
         #expect(turn.outcome.text == "Hi")
         #expect(turn.outcome.completions == 0)
         #expect(turn.outcome.report.attempts.map(\.outcome) == ["stream.ended-early", "stream.ended-early"])
@@ -105,7 +94,8 @@ import Testing
 
     @Test(arguments: [("max_tokens", "max_output_tokens"), ("refusal", "refusal"), ("pause_turn", "pause_turn")])
     func anIncompleteAnswerIsOne(_ reason: String, _ cause: String) async throws {
-        let turn = try await Self.run(server: Self.answering(Self.answer(Self.end(reason))))
+        let turn = try await LoopbackTurn.run(
+            in: .messages, server: LoopbackTurn.answering(Self.answer(Self.end(reason))))
         guard case .responseTerminalFailure(let response)? = turn.outcome.clientError else {
             Issue.record("not an incomplete response: \(String(describing: turn.outcome.error))")
             return
@@ -123,8 +113,8 @@ import Testing
     ])
     func anErrorInTheStreamIsTheServers(_ type: String, _ category: ChappieErrorCategory, _ count: Int) async throws {
         let error = #"{"type":"error","error":{"type":"\#(type)","message":"No more."}}"#
-        let turn = try await Self.run(
-            server: Self.answering(Self.answer([error])),
+        let turn = try await LoopbackTurn.run(
+            in: .messages, server: LoopbackTurn.answering(Self.answer([error])),
             client: {
                 $0.maxHTTPRetries = 1
                 $0.rateLimitBackoff = .init(maxRetries: 1)
