@@ -29,9 +29,9 @@ package final class MessagesDecoder: DialectDecoder {
     private let byteCountLimit: Int
     @safe @exclusivity(unchecked) private var keptByteCount = 0
     @safe @exclusivity(unchecked) private var events = TranslatedEvents()
-    /// The newest delta, when it was nothing but text of the block at `framedPlace`.
+    /// The newest delta, when it was nothing but text of the block at `writtenPlace`.
     @exclusivity(unchecked) private var frame = DeltaFrame()
-    @safe @exclusivity(unchecked) private var framedPlace = 0
+    @safe @exclusivity(unchecked) private var writtenPlace = 0
     private var hasBegun = false
     private var isOver = false
     private var id: [UInt8] = []
@@ -54,7 +54,7 @@ package final class MessagesDecoder: DialectDecoder {
     ) throws(ResponseEventError) -> DialectReading {
         if let text = self.frame.text(in: data) {
             self.events.removeAll()
-            try self.write(text, at: self.framedPlace)
+            try self.write(text, at: self.writtenPlace)
             return self.reading()
         }
         self.frame.forget()
@@ -102,10 +102,7 @@ package final class MessagesDecoder: DialectDecoder {
             } else if nodes[type].isWritten("input_json_delta") {
                 "partial_json"
             } else { nil }
-        guard let name, let text = nodes.text(of: name, in: delta),
-            let place = Self.index(nodes).map({ self.blocksByIndex[$0] }) ?? self.blocks.indices.last
-        else { return }
-        self.framedPlace = place
+        guard let name, let text = nodes.text(of: name, in: delta) else { return }
         self.frame.keep(data, text: nodes[text].content, filler: nil)
     }
 
@@ -272,7 +269,8 @@ extension MessagesDecoder {
             if kind == .reasoning { self.announce(place) }
             return place
         }
-        return nil
+        // No call may run without arguments that were sent, whatever their index.
+        return self.blocks.lastIndex { kinds.contains($0.kind) }
     }
 
     private func read(delta: Int, _ nodes: UnsafeBufferPointer<csj_node>) throws(ResponseEventError) {
@@ -314,6 +312,7 @@ extension MessagesDecoder {
     /// Appends text to a block, and passes it on where it is output.
     private func write(_ text: UnsafeBufferPointer<UInt8>, at place: Int) throws(ResponseEventError) {
         try self.keep(text.count)
+        self.writtenPlace = place
         self.blocks[place].content += text
         switch self.blocks[place].kind {
         case .text:

@@ -164,6 +164,18 @@ import Testing
         #expect(answer.status == "completed")
     }
 
+    /// Otherwise the call would run without them.
+    @Test(arguments: [0, 7]) func argumentsUnderAnotherIndexAreThoseOfTheNewestCall(_ index: Int) throws {
+        let answer = try self.answer(
+            [
+                Self.start, Self.text, Self.delta("text_delta", "text", "x"),
+                Self.block(#"{"type":"tool_use","id":"i","name":"f","input":{}}"#, at: 1),
+                Self.delta("input_json_delta", "partial_json", #"{\"a\":"#, at: index),
+                Self.delta("input_json_delta", "partial_json", "1}", at: index),
+            ] + Self.calls)
+        #expect(answer.calls == [#"i f {"a":1}"#] && answer.text == "x")
+    }
+
     @Test func argumentsMayStandInTheBeginningOrNowhere() throws {
         let answer = try self.answer(
             [
