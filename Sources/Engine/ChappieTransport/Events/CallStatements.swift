@@ -27,8 +27,8 @@ struct CallStatements {
         let outputIndex: Int
         /// The item as it would have been sent at its end.
         let json: [UInt8]
-        /// Indicates whether the item has an identifier.
-        let isNamed: Bool
+        /// The fingerprint of the item's identifier; 0 when it has none.
+        let itemName: UInt64
     }
 
     /// A finished call's `call_id` or, without one, the fingerprint of its item's identifier; and its position.
@@ -227,13 +227,16 @@ struct CallStatements {
         let listed = Set(list.filter(\.isCall).compactMap { $0.callID.map(ExactText.init) })
         let drafts = self.drafts(in: list)
         let pairs = ListedCalls(
-            list, among: self.finishedCalls.map { ($0.call, $0.outputIndex) }, besides: drafts)
+            list,
+            among: self.finishedCalls.map { .init(call: $0.call, outputIndex: $0.outputIndex, itemName: $0.itemName) },
+            besides: drafts)
         var stated: Set<Int> = []
         for (index, item) in list.enumerated() where item.isCall {
             let finished = pairs.known[index].map { self.finishedCalls[$0] }
             let place = finished == nil ? drafts.outputIndex(of: index) : nil
             if let place { stated.insert(place) }
             let draft = place.flatMap { self.drafts[$0] }
+            let isPlaceShared = isPlaceShared && !pairs.isNamed(index)
             guard self.allows(item, finished, draft, isPlaceShared: isPlaceShared) else { return index }
         }
         return self.placeWithOtherCalls(than: listed) ?? self.draftLeftOut(of: list, listed, drafts)
@@ -304,8 +307,7 @@ struct CallStatements {
             guard isWhole || !draft.isMixed && draft.completes(item, isPlaceShared: isPlaceShared) else { return false }
             return isPlaceShared || draft.allows(members)
         }
-        let hasItsName = item.callID.map(finished.call.callID.isExactly) ?? false
-        return finished.agrees(with: members) || isPlaceShared && !hasItsName
+        return finished.agrees(with: members) || isPlaceShared
     }
 
     /// Returns the members that complete a call that only the end of the response lists, by the position of the draft
@@ -426,7 +428,7 @@ extension CallStatements.Draft {
         var whole = self.whole
         (whole.isIncomplete, whole.isInProgress) = (false, false)
         return CallStatements.Unfinished(
-            call: whole.call, outputIndex: outputIndex, json: whole.completing(item.json), isNamed: self.itemName != 0)
+            call: whole.call, outputIndex: outputIndex, json: whole.completing(item.json), itemName: self.itemName)
     }
 
     /// Returns whether a call matches the announcement and the deltas.

@@ -4,14 +4,24 @@ import ResponseEvents
 ///
 /// Some servers list a call under another `call_id`; others omit items, which shifts the positions.
 struct ListedCalls {
+    /// A call that came before the end.
+    struct Call {
+        /// The call, with what the statements so far say.
+        let call: FinishedCall
+        /// The item's position in the response's output.
+        let outputIndex: Int
+        /// The fingerprint of the item's identifier; 0 when it has none.
+        let itemName: UInt64
+    }
+
     /// The indices of the paired calls, by the positions of the items in the list.
     private(set) var known: [Int: Int] = [:]
+    /// The positions of the items that are paired by an identifier.
+    private var named: Set<Int> = []
 
-    /// Pairs calls by their `call_id`; then, of the others, by their content, and last by their position in the output,
-    /// where the item does not name a call of `drafts`.
-    init(
-        _ list: [ItemSummary], among calls: [(call: FinishedCall, outputIndex: Int)], besides drafts: ListedDrafts
-    ) {
+    /// Pairs calls by their `call_id`; then, of the others, by the identifiers of their items, where these differ, by their
+    /// content, and last by their position in the output, where the item does not name a call of `drafts`.
+    init(_ list: [ItemSummary], among calls: [Call], besides drafts: ListedDrafts) {
         var byCallID: [ExactText: Int] = [:]
         for (index, call) in calls.enumerated() { if let callID = call.call.key { byCallID[callID] = index } }
         var unpaired: [Int] = []
@@ -21,6 +31,7 @@ struct ListedCalls {
             if let callID { listed.insert(callID) }
             if let index = callID.flatMap({ byCallID[$0] }) {
                 self.known[place] = index
+                self.named.insert(place)
             } else {
                 unpaired.append(place)
             }
@@ -29,12 +40,22 @@ struct ListedCalls {
         let others = calls.indices.reversed().filter { calls[$0].call.key.map(listed.contains) != true }
         guard !others.isEmpty, !unpaired.isEmpty else { return }
         var rest = Set(others)
+        // Some servers give all calls one identifier.
+        let items = Dictionary(grouping: unpaired) { list[$0].fingerprint }
+        let own = Dictionary(grouping: others) { calls[$0].itemName }.filter { name, calls in
+            name != 0 && calls.count == 1 && items[name]?.count == 1
+        }
+        self.pair(unpaired, with: own, of: &rest) { list[$0].fingerprint }
+        self.named.formUnion(self.known.keys)
         self.pair(unpaired, with: Dictionary(grouping: others) { calls[$0].call.content }, of: &rest) {
             CallMembers(list[$0]).call.content
         }
         let unnamed = unpaired.filter { !drafts.isNamed($0) }
         self.pair(unnamed, with: Dictionary(grouping: others) { calls[$0].outputIndex }, of: &rest) { $0 }
     }
+
+    /// Returns whether an item of the list is paired by an identifier.
+    func isNamed(_ place: Int) -> Bool { self.named.contains(place) }
 
     private mutating func pair<Key: Hashable>(
         _ places: [Int], with groups: [Key: [Int]], of rest: inout Set<Int>, by key: (Int) -> Key

@@ -8,6 +8,8 @@ struct ResponseRecord {
     private struct Item {
         var outputIndex: Int
         var json: [UInt8]
+        /// The fingerprint of its identifier; 0 when it has none.
+        let name: UInt64
         /// The call that the item is; nil for any other item.
         var call: FinishedCall?
 
@@ -56,18 +58,18 @@ struct ResponseRecord {
     /// Forgets the record, as the response is made again.
     mutating func restart() { self = Self(byteCountLimit: self.byteCountLimit) }
 
-    /// Records a finished item, `isNamed` if it has an identifier.
+    /// Records a finished item; `name` is the fingerprint of its identifier, 0 when it has none.
     ///
     /// An item that has come before is omitted: one with an identifier at any position, one without at the same
     /// position. Beyond the limit no item is kept: a part of them would be another response. `call` is the call that the
     /// item is, and `number` its number in `CallStatements`.
     mutating func finished(
-        _ json: [UInt8], at outputIndex: Int, isNamed: Bool, call: FinishedCall? = nil, number: Int? = nil
+        _ json: [UInt8], at outputIndex: Int, name: UInt64, call: FinishedCall? = nil, number: Int? = nil
     ) {
-        guard self.seen[isNamed ? -1 : outputIndex, default: []].insert(json).inserted else { return }
+        guard self.seen[name != 0 ? -1 : outputIndex, default: []].insert(json).inserted else { return }
         guard self.takes(json) else { return }
         if let number { self.indicesByCall[number] = self.items.count }
-        self.items.append(Item(outputIndex: outputIndex, json: json, call: call))
+        self.items.append(Item(outputIndex: outputIndex, json: json, name: name, call: call))
     }
 
     /// Completes the item of a finished call, by its number, with members that a later statement has.
@@ -123,7 +125,9 @@ struct ResponseRecord {
         let hasItems = !self.items.isEmpty
         let parsed = self.items.compactMap { item in item.call.map { (item: item, call: $0) } }
         var calls = parsed.map(\.item)
-        let pairs = ListedCalls(list, among: parsed.map { ($0.call, $0.item.outputIndex) }, besides: drafts)
+        let pairs = ListedCalls(
+            list, among: parsed.map { .init(call: $0.call, outputIndex: $0.item.outputIndex, itemName: $0.item.name) },
+            besides: drafts)
         self.removeItems()
         let answeredCalls = Set(answered)
         let canTellLeftOver = !answered.isEmpty && list.allSatisfy { !$0.isCall || $0.callID != nil }
@@ -137,8 +141,7 @@ struct ResponseRecord {
             if item.isCall {
                 if let place = pairs.known[index] {
                     calls[place].outputIndex = index
-                    let hasItsName = item.callID.map(parsed[place].call.callID.isExactly) ?? false
-                    if !isPlaceShared || hasItsName { calls[place].complete(with: CallMembers(item)) }
+                    if !isPlaceShared || pairs.isNamed(index) { calls[place].complete(with: CallMembers(item)) }
                     // A call that the end marks as unfinished does not run.
                     if item.status == "incomplete" {
                         calls[place].json = json
@@ -151,10 +154,10 @@ struct ResponseRecord {
                 json = known?.completing(json) ?? json
                 let whole = (known ?? CallMembers(item)).call
                 guard whole.key != nil || !hasItems else { continue }
-                newCalls.append(.init(call: whole, outputIndex: index, json: json, isNamed: item.id != nil))
+                newCalls.append(.init(call: whole, outputIndex: index, json: json, itemName: item.fingerprint))
                 call = whole
             }
-            self.finished(json, at: index, isNamed: item.id != nil, call: call)
+            self.finished(json, at: index, name: item.fingerprint, call: call)
         }
         for (place, call) in calls.enumerated() {
             let isLeftOver =

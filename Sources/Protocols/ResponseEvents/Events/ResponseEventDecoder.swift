@@ -137,10 +137,12 @@ package struct ResponseEventDecoder: ~Copyable {
         )
     }
 
-    /// The event of a closed slot; servers may leave the text out, and the event is then without content.
+    /// The event of a closed slot; servers may leave the text out, and the event is then without content, but for a name
+    /// that closes a call.
     private var partDone: ResponseEvent.Kind {
-        guard let text = BorrowedText(self.event.pointee.closing_text),
-            let kind = ResponseEvent.DeltaKind(self.event.pointee.closing_kind)
+        let name = BorrowedText(self.event.pointee.closing_name)
+        guard let kind = ResponseEvent.DeltaKind(self.event.pointee.closing_kind),
+            let text = BorrowedText(self.event.pointee.closing_text) ?? name.map({ _ in .empty })
         else { return .contentFree(responseID: nil) }
         return .partDone(kind, outputIndex: self.outputIndex, partIndex: self.partIndex(of: kind), text: text)
     }

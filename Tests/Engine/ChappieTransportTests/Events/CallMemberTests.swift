@@ -25,6 +25,8 @@ private struct Statements {
     /// The text in each place; nil stands for an absent member.
     var texts: [Place: Text] = [:]
     var delta: String?
+    /// Indicates whether the end of the arguments has them, where they are not under test.
+    var endOfArgumentsHasThem = true
 
     enum Text {
         case null
@@ -53,7 +55,7 @@ private struct Statements {
             return #"{"type":"response.output_item.added","output_index":0,"item":\#(self.item(place))}"#
         case .endOfArguments:
             let name = self.member == .name ? self.json(.name, place, otherwise: nil) : ""
-            return "{" + name + self.json(.arguments, place, otherwise: "{}")
+            return "{" + name + self.json(.arguments, place, otherwise: self.endOfArgumentsHasThem ? "{}" : nil)
                 + #""type":"response.function_call_arguments.done","output_index":0,"item_id":"fc"}"#
         case .endOfItem:
             return Event.done(self.item(place))
@@ -147,10 +149,38 @@ private enum Loss: CaseIterable {
         }
     }
 
-    @Test(arguments: [false, true])
-    func nameInOnePlaceIsThatOfTheCall(itemEndsFirst: Bool) async {
+    @Test(arguments: [false, true], [false, true])
+    func nameInOnePlaceIsThatOfTheCall(itemEndsFirst: Bool, endOfArgumentsHasThem: Bool) async {
         await Self.table(.name, value: "roll", longer: "rolling", other: "flip") {
-            await Self.expect($0, itemEndsFirst: itemEndsFirst)
+            var statements = $0
+            statements.endOfArgumentsHasThem = endOfArgumentsHasThem
+            await Self.expect(statements, itemEndsFirst: itemEndsFirst)
+        }
+    }
+
+    /// The list states each call by its item's identifier or its `call_id`, at another position than its events.
+    @Test(arguments: [#""output_index":0,"#, #""output_index":1,"#, ""], [["id"], ["call_id"], ["id", "name"]])
+    func argumentsThatOnlyTheListHasAreThoseOfTheCallThatItNames(index: String, members: [String]) async {
+        for names in [["a"], ["a", "b"]] {
+            func item(_ name: String, _ members: [String], _ arguments: String) -> String {
+                let values = ["id": "fc_\(name)", "call_id": "c_\(name)", "name": "f"]
+                let stated = members.map { #""\#($0)":"\#(values[$0] ?? "")","# }.joined()
+                return #"{\#(stated)"type":"function_call","arguments":"\#(arguments)"}"#
+            }
+            let events = names.flatMap { name in
+                let whole = item(name, ["id", "call_id", "name"], "")
+                return ["added", "done"].map { #"{"type":"response.output_item.\#($0)",\#(index)"item":\#(whole)}"# }
+            }
+            // In the order of the events, and in the other one.
+            for listed in [names, names.reversed()] {
+                let list = listed.map { item($0, members, #"{\"n\":\"\#($0)\"}"#) }.joined(separator: ",")
+                let end = Event.completed("r", #","output":[{"type":"reasoning","summary":[]},\#(list)]"#)
+                let (outcome, response) = await TurnFixture([.socket([Event.created("r")] + events + [end])])
+                    .complete(conversation([WireItem.question]) { $0.runsCalls = true })
+                #expect(outcome.error == nil, "\(end)")
+                let calls = response?.calls.map { "\($0.callID) \($0.payload)" }.sorted()
+                #expect(calls == names.map { #"c_\#($0) {"n":"\#($0)"}"# }, "\(end)")
+            }
         }
     }
 

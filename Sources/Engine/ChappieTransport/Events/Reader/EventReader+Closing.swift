@@ -80,7 +80,7 @@ extension EventReader {
         }
         for unfinished in summary.output.isEmpty ? self.calls.unfinished() : [] {
             self.record.finished(
-                unfinished.json, at: unfinished.outputIndex, isNamed: unfinished.isNamed, call: unfinished.call)
+                unfinished.json, at: unfinished.outputIndex, name: unfinished.itemName, call: unfinished.call)
             self.hasWaitingCalls = self.options.runsCalls
             self.receivedUnfinished(unfinished.call, at: unfinished.outputIndex, attempt: attempt) {
                 String(decoding: unfinished.json, as: UTF8.self)

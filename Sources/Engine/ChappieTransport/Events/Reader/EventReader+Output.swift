@@ -68,7 +68,7 @@ extension EventReader {
             return unsafe self.finishCall(item, at: outputIndex, event: event, json: json, attempt: attempt)
         }
         if item.kind == .other { self.calls.tookOther(at: outputIndex) }
-        self.record.finished(unsafe Array(item.json.utf8), at: outputIndex, isNamed: item.id != nil)
+        self.record.finished(unsafe Array(item.json.utf8), at: outputIndex, name: item.fingerprint)
         unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
         return self.end == nil ? .goesOn : .ended
     }
@@ -93,7 +93,7 @@ extension EventReader {
             (itemJSON, isCompleted) = (whole.completing(itemJSON), true)
         }
         let call = self.calls.finishedCall(number)
-        self.record.finished(itemJSON, at: outputIndex, isNamed: item.id != nil, call: call, number: number)
+        self.record.finished(itemJSON, at: outputIndex, name: item.fingerprint, call: call, number: number)
         if isCompleted {
             self.receivedUnfinished(call, at: outputIndex, attempt: attempt) {
                 String(decoding: itemJSON, as: UTF8.self)
