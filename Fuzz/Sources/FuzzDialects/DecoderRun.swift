@@ -69,6 +69,8 @@ struct DecoderRun {
                 switch try decoder.read(data, named: type) {
                 case .event(let events, let isSurfaced):
                     return Step(meaning: .event(isSurfaced: isSurfaced), events: Self.copies(of: events))
+                case .output(let delta):
+                    return Step(meaning: .event(isSurfaced: true), events: Self.copies(of: TranslatedEvents(delta)))
                 case .end(let events): return Step(meaning: .end, events: Self.copies(of: events))
                 case .otherAPI(let dialect): return Step(meaning: .otherAPI(dialect))
                 case .other: return Step(meaning: .other)

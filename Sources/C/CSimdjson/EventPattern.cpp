@@ -241,12 +241,12 @@ bool EventPattern::fits(
 }  // namespace csj
 
 bool csj_find_in_frame(
-    const csj_frame *frame, size_t gap, const uint8_t *bytes, size_t count, csj_text *found
+    const csj_frame *frame, size_t gap, const uint8_t *bytes, size_t count, csj_text *found, bool *has_escape
 ) {
     const uint8_t *byte = bytes;
     const uint8_t *const end = bytes + count;
     size_t start = 0;
-    bool has_any_escape = false;
+    *has_escape = false;
     for (size_t index = 0;; ++index) {
         const bool is_last = index == frame->gap_count;
         const size_t literal = (is_last ? frame->count : frame->gap_starts[index]) - start;
@@ -255,7 +255,7 @@ bool csj_find_in_frame(
         byte += literal;
         if (is_last) { return byte == end; }
         const uint8_t *const contents = byte;
-        byte = csj::end_of_text(byte, end, has_any_escape);
+        byte = csj::end_of_text(byte, end, *has_escape);
         if (byte == nullptr) { return false; }
         if (index == gap) { *found = {contents, static_cast<size_t>(byte - contents)}; }
         start = frame->gap_ends[index];

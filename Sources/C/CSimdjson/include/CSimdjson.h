@@ -240,8 +240,11 @@ typedef struct csj_frame {
 
 /// Finds the content of a gap in an event that repeats all of a frame but its gaps; false for any other.
 ///
-/// Such an event is JSON as the frame is: its gaps are checked. 15 bytes past its end must be readable.
-bool csj_find_in_frame(const csj_frame *frame, size_t gap, const uint8_t *bytes, size_t count, csj_text *found);
+/// Such an event is JSON as the frame is: its gaps are checked. `has_escape` says that one of them has an escape. 15 bytes
+/// past the event's end must be readable.
+bool csj_find_in_frame(
+    const csj_frame *frame, size_t gap, const uint8_t *bytes, size_t count, csj_text *found, bool *has_escape
+);
 
 /// Unescapes the content of a checked string. `output` holds at least `count` bytes.
 size_t csj_unescape(const uint8_t *bytes, size_t count, uint8_t *output);

@@ -380,6 +380,9 @@ package struct ResponseOrder: Sendable {
     @inline(__always)
     package func isRunning(_ shape: UInt) -> Bool { shape != 0 && shape == self.runningShape }
 
+    /// Returns whether a delta of a slot, of an item without a name, continues the last one's.
+    package func isRunning(_ slot: ReplaySlot) -> Bool { self.running == slot && self.runningName == 0 }
+
     /// Judges a delta; `shape` is shared by deltas of one slot and one item only, and 0 when it is unknown.
     ///
     /// With `isBehindClosing` a text has closed its slot before, so that more of it is judged one by one.

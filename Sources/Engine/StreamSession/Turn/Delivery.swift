@@ -298,6 +298,9 @@ package struct Delivery: ~Copyable, Sendable {
     /// Returns whether a delta continues the last one's slot and item, by its shape.
     package mutating func isRunning(_ shape: UInt) -> Bool { self.order.isRunning(shape) }
 
+    /// Returns whether more output of a slot, of an item without a name, continues the last delta.
+    package mutating func isRunning(_ slot: ReplaySlot) -> Bool { self.order.isRunning(slot) }
+
     /// Takes the number of a delta that follows the previous event; returns false when it has to be judged.
     @inline(__always)
     package mutating func takesNext(_ number: Int, fingerprint: UInt64) -> Bool {

@@ -12,12 +12,6 @@ import HTTPProtocol
 ///
 /// Only the choice with the index 0 is read.
 package final class ChatCompletionsDecoder: DialectDecoder {
-    /// The text of an item that grows, as the content of a JSON string.
-    private struct Text {
-        let outputIndex: Int
-        var content: [UInt8] = []
-    }
-
     private struct Call {
         var outputIndex: Int?
         /// The identifier with which its item was announced, which is that of the finished one too.
@@ -42,7 +36,9 @@ package final class ChatCompletionsDecoder: DialectDecoder {
     private var serviceTier: [UInt8] = []
     private var reasoningIndex: Int?
     private var reasoning = ChatReasoning()
-    @safe @exclusivity(unchecked) private var message: Text?
+    @safe @exclusivity(unchecked) private var messageIndex: Int?
+    /// The message's text, as the content of a JSON string.
+    @safe @exclusivity(unchecked) private var text: [UInt8] = []
     private var refusal: [UInt8] = []
     private var calls: [Call] = []
     /// The number of pieces of calls.
@@ -64,9 +60,12 @@ package final class ChatCompletionsDecoder: DialectDecoder {
     package func read(
         _ data: UnsafeRawBufferPointer, named _: UnsafeRawBufferPointer
     ) throws(ResponseEventError) -> DialectReading {
-        if let text = self.frame.text(in: data) {
+        if let text = self.frame.text(in: data), let index = self.messageIndex {
+            try self.keep(text.content.count)
+            self.text += text.content
+            if !text.hasEscape { return .output(.init(text: text.content, kind: .text, outputIndex: index)) }
             self.events.removeAll()
-            try self.write(text: text)
+            self.events.append(delta: text.content, .text, outputIndex: index)
             return .event(self.paddedEvents(), isSurfaced: true)
         }
         self.frame.forget()
@@ -185,7 +184,7 @@ extension ChatCompletionsDecoder {
         for choice in nodes.children(of: choices) where nodes.isFirstChoice(choice) {
             self.take(usage: nodes.member("usage", of: choice), nodes)
             // An answer in one chunk may be written as one without a stream.
-            let whole = self.message == nil && self.calls.isEmpty ? nodes.member("message", of: choice) : nil
+            let whole = self.messageIndex == nil && self.calls.isEmpty ? nodes.member("message", of: choice) : nil
             if let delta = nodes.member("delta", of: choice) ?? whole, nodes[delta].kind == csj_kind_object {
                 if try self.read(delta: delta, nodes) { isSurfaced = true }
             }
@@ -245,7 +244,7 @@ extension ChatCompletionsDecoder {
     private func write(reasoning text: UnsafeBufferPointer<UInt8>) throws(ResponseEventError) {
         guard !text.isEmpty else { return }
         self.reasoning.deliver(text)
-        self.events.append(delta: text, .reasoning, outputIndex: try self.beginReasoning())
+        self.events.append(delta: text, .reasoningText, outputIndex: try self.beginReasoning())
     }
 
     private func beginReasoning() throws(ResponseEventError) -> Int {
@@ -265,7 +264,7 @@ extension ChatCompletionsDecoder {
         guard !text.isEmpty else { return }
         try self.keep(text.count)
         let index = try self.beginMessage()
-        self.message?.content += text
+        self.text += text
         self.events.append(delta: text, .text, outputIndex: index)
     }
 
@@ -278,9 +277,9 @@ extension ChatCompletionsDecoder {
     }
 
     private func beginMessage() throws(ResponseEventError) -> Int {
-        if let message = self.message { return message.outputIndex }
+        if let index = self.messageIndex { return index }
         let index = try self.addItem(#"{"type":"message","role":"assistant","content":[]}"#)
-        self.message = Text(outputIndex: index)
+        self.messageIndex = index
         return index
     }
 
@@ -446,10 +445,10 @@ extension ChatCompletionsDecoder {
     /// Ends the reasoning, the message and the calls, in the order of their positions.
     private func finishItems() {
         var items: [(outputIndex: Int, json: [UInt8])] = []
-        if let message = self.message {
+        if let outputIndex = self.messageIndex {
             var parts: [[UInt8]] = []
-            if !message.content.isEmpty {
-                parts.append(Array(#"{"type":"output_text","text":""#.utf8) + message.content + Array("\"}".utf8))
+            if !self.text.isEmpty {
+                parts.append(Array(#"{"type":"output_text","text":""#.utf8) + self.text + Array("\"}".utf8))
             }
             if !self.refusal.isEmpty {
                 parts.append(Array(#"{"type":"refusal","refusal":""#.utf8) + self.refusal + Array("\"}".utf8))
@@ -457,7 +456,7 @@ extension ChatCompletionsDecoder {
             let content = JSONArrayText.json(parts.map { $0[...] })
             items.append(
                 (
-                    message.outputIndex,
+                    outputIndex,
                     Array(#"{"type":"message","role":"assistant","content":"#.utf8) + content + Array("}".utf8)
                 ))
         }

@@ -43,16 +43,18 @@ struct DeltaFrame {
         self.isKnown = true
     }
 
-    /// Returns the content of the text of an event that repeats the delta; nil for any other, and for an empty text.
-    mutating func text(in event: UnsafeRawBufferPointer) -> UnsafeBufferPointer<UInt8>? {
+    /// Returns the content of the text of an event that repeats the delta, and whether it may have an escape; nil for any
+    /// other, and for an empty text.
+    mutating func text(in event: UnsafeRawBufferPointer) -> (content: UnsafeBufferPointer<UInt8>, hasEscape: Bool)? {
         guard self.isKnown, event.count <= JSONScanner.maximumEventByteCount else { return nil }
-        var text = csj_text()
+        var (text, hasEscape) = (csj_text(), false)
         let gap = self.textGap
         let isFound = self.bytes.withUnsafeBufferPointer { known in
             self.frame.bytes = known.baseAddress
             let start = event.assumingMemoryBound(to: UInt8.self).baseAddress
-            return csj_find_in_frame(&self.frame, gap, start, event.count, &text)
+            return csj_find_in_frame(&self.frame, gap, start, event.count, &text, &hasEscape)
         }
-        return isFound && text.count > 0 ? UnsafeBufferPointer(start: text.bytes, count: text.count) : nil
+        return isFound && text.count > 0
+            ? (UnsafeBufferPointer(start: text.bytes, count: text.count), hasEscape) : nil
     }
 }

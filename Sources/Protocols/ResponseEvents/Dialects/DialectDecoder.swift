@@ -27,6 +27,8 @@ package protocol DialectDecoder: AnyObject {
 package enum DialectReading {
     /// An event of the dialect, with the events that it stands for; `isSurfaced` says that output is among them.
     case event(TranslatedEvents, isSurfaced: Bool)
+    /// An event of the dialect that is nothing but more output of the item whose output was read last.
+    case output(TranslatedDelta)
     /// The mark of the end, with the events of the end; none before the answer's own statement about it.
     case end(TranslatedEvents)
     /// An event of another API.

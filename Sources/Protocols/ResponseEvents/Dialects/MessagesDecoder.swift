@@ -23,7 +23,18 @@ package final class MessagesDecoder: DialectDecoder {
         var isAnnounced = false
     }
 
-    private enum Kind: Hashable { case text, reasoning, call, other }
+    private enum Kind: Hashable {
+        case text, reasoning, call, other
+
+        /// The kind of output that its text is; nil for none.
+        var output: ResponseEvent.DeltaKind? {
+            switch self {
+            case .text: .text
+            case .reasoning: .reasoningText
+            case .call, .other: nil
+            }
+        }
+    }
 
     private let scanner = JSONScanner()
     private let byteCountLimit: Int
@@ -53,8 +64,13 @@ package final class MessagesDecoder: DialectDecoder {
         _ data: UnsafeRawBufferPointer, named type: UnsafeRawBufferPointer
     ) throws(ResponseEventError) -> DialectReading {
         if let text = self.frame.text(in: data) {
+            if !text.hasEscape, let kind = self.blocks[self.writtenPlace].kind.output {
+                try self.keep(text.content.count)
+                self.blocks[self.writtenPlace].content += text.content
+                return .output(.init(text: text.content, kind: kind, outputIndex: self.writtenPlace))
+            }
             self.events.removeAll()
-            try self.write(text, at: self.writtenPlace)
+            try self.write(text.content, at: self.writtenPlace)
             return self.reading()
         }
         self.frame.forget()
@@ -318,7 +334,7 @@ extension MessagesDecoder {
         case .text:
             self.announce(place)
             self.events.append(delta: text, .text, outputIndex: place)
-        case .reasoning: self.events.append(delta: text, .reasoning, outputIndex: place)
+        case .reasoning: self.events.append(delta: text, .reasoningText, outputIndex: place)
         case .call: self.events.append(delta: text, .functionArguments, outputIndex: place)
         case .other: break
         }

@@ -1,5 +1,15 @@
 // Events of the Responses API that were made of another API's. A value.
 
+/// A delta that an event of another API stands for: text without escapes, which is valid as long as that event.
+package struct TranslatedDelta {
+    /// The text, in whole UTF-8.
+    package let text: UnsafeBufferPointer<UInt8>
+    /// The kind of text that the delta continues.
+    package let kind: ResponseEvent.DeltaKind
+    /// The position of its item.
+    package let outputIndex: Int
+}
+
 /// The events that one event of another API stands for, one behind the other in one piece of memory.
 package struct TranslatedEvents {
     private var bytes: [UInt8] = []
@@ -8,6 +18,15 @@ package struct TranslatedEvents {
     private var head = DeltaHead()
     /// The number of deltas of text, reasoning and refusals.
     private(set) var outputCount = 0
+
+    /// Creates the value without events.
+    init() {}
+
+    /// Creates the value with a delta.
+    package init(_ delta: TranslatedDelta) {
+        self.append(delta: delta.text, delta.kind, outputIndex: delta.outputIndex)
+        self.pad()
+    }
 
     /// Indicates whether there is no event.
     package var isEmpty: Bool { self.ends.isEmpty }
@@ -61,7 +80,7 @@ package struct TranslatedEvents {
     }
 
     /// Appends a delta, whose text is the content of a JSON string.
-    mutating func append(delta: UnsafeBufferPointer<UInt8>, _ kind: DeltaKind, outputIndex: Int) {
+    mutating func append(delta: UnsafeBufferPointer<UInt8>, _ kind: ResponseEvent.DeltaKind, outputIndex: Int) {
         if self.head.kind != kind || self.head.outputIndex != outputIndex {
             self.head = DeltaHead(kind, outputIndex: outputIndex)
         }
@@ -72,26 +91,18 @@ package struct TranslatedEvents {
         if kind != .functionArguments { self.outputCount += 1 }
     }
 
-    /// The text that a delta continues.
-    enum DeltaKind: String {
-        case text = "output_text"
-        case reasoning = "reasoning_text"
-        case refusal
-        case functionArguments = "function_call_arguments"
-    }
-
     private struct DeltaHead {
-        private(set) var kind: DeltaKind?
+        private(set) var kind: ResponseEvent.DeltaKind?
         private(set) var outputIndex = 0
         private(set) var bytes: [UInt8] = []
 
         init() {}
 
-        init(_ kind: DeltaKind, outputIndex: Int) {
+        init(_ kind: ResponseEvent.DeltaKind, outputIndex: Int) {
             self.kind = kind
             self.outputIndex = outputIndex
             let members = #""output_index":\#(outputIndex),"content_index":0,"delta":""#
-            self.bytes = Array(#"{"type":"response.\#(kind.rawValue).delta",\#(members)"#.utf8)
+            self.bytes = Array(#"{"type":"response.\#(kind.word).delta",\#(members)"#.utf8)
         }
     }
 
@@ -133,6 +144,20 @@ package struct TranslatedEvents {
     private mutating func end() {
         self.bytes.append(UInt8(ascii: "}"))
         self.ends.append(self.bytes.count)
+    }
+}
+
+extension ResponseEvent.DeltaKind {
+    /// The word for the kind in the types of events.
+    fileprivate var word: String {
+        switch self {
+        case .text: "output_text"
+        case .refusal: "refusal"
+        case .reasoningSummary: "reasoning_summary_text"
+        case .reasoningText: "reasoning_text"
+        case .functionArguments: "function_call_arguments"
+        case .customInput: "custom_tool_call_input"
+        }
     }
 }
 

@@ -24,7 +24,7 @@ import Testing
                 case .event(let events, let isSurfaced): return "\(isSurfaced) \(Self.text(of: events))"
                 case .end(let events): return "end \(Self.text(of: events))"
                 case .otherAPI(let dialect): return "\(dialect)"
-                case .other: return "other"
+                case .other, .output: return "other"
                 }
             } catch {
                 return "\(error)"

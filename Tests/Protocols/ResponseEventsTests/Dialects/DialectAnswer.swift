@@ -43,7 +43,7 @@ struct DialectAnswer: Equatable {
                 let after = self.text.utf8.count + self.reasoning.utf8.count + self.refusal.utf8.count
                 #expect((after > before) == isSurfaced)
             case .end(let events): try self.add(events)
-            case .otherAPI, .other: self.otherCount += 1
+            case .otherAPI, .other, .output: self.otherCount += 1
             }
         }
         if endsInOrder { try self.add(decoder.end()) }
@@ -110,9 +110,11 @@ extension DialectAnswer {
 }
 
 extension DialectDecoder {
-    /// Reads the data of an event that has no name.
+    /// Reads the data of an event that has no name; a delta, which is valid as long as the data, is an event here.
     func read(_ data: UnsafeRawBufferPointer) throws -> DialectReading {
-        try self.read(data, named: UnsafeRawBufferPointer(start: nil, count: 0))
+        let reading = try self.read(data, named: UnsafeRawBufferPointer(start: nil, count: 0))
+        if case .output(let delta) = reading { return .event(TranslatedEvents(delta), isSurfaced: true) }
+        return reading
     }
 }
 

@@ -258,6 +258,15 @@ struct EventReader: ~Copyable {
         return unsafe self.read(delta.text.utf8, in: slot, attempt: attempt)
     }
 
+    /// Reads a delta of another API; `scanned` says that it takes more steps than output of the slot that was read last.
+    mutating func read(_ delta: TranslatedDelta, attempt: Int) -> Reading {
+        guard self.isFlowing,
+            let slot = ReplaySlot(delta.kind, outputIndex: delta.outputIndex, partIndex: 0),
+            self.machine.delivery.isRunning(slot)
+        else { return .scanned }
+        return unsafe self.read(delta.text, in: slot, attempt: attempt)
+    }
+
     /// Returns whether a delta is output that the consumer gets as such; the driver handles any other.
     @inline(never)
     private mutating func belongs(_ delta: ResponseEvent.Delta, in slot: ReplaySlot) -> Bool {

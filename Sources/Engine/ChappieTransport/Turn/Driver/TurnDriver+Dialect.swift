@@ -28,6 +28,14 @@ extension TurnDriver {
                 if events.isEmpty { self.noteSignOfLife(isProgress: false, attempt: attempt) }
                 unsafe self.passOn(event.data, as: decoder.eventType, isSurfaced: isSurfaced, attempt: attempt)
                 self.received(events, attempt: attempt)
+            case .output(let delta):
+                switch self.reader.read(delta, attempt: attempt) {
+                case .queued, .dropped: return
+                case .action(let action): self.action = action
+                case .scanned:
+                    unsafe self.passOn(event.data, as: decoder.eventType, isSurfaced: true, attempt: attempt)
+                    self.received(TranslatedEvents(delta), attempt: attempt)
+                }
             case .end(let events): self.received(events, attempt: attempt)
             case .otherAPI(let dialect): self.failed(.otherAPI(OtherAPI(dialect)))
             case .other: unsafe self.receivedEvent(event.data, named: event.type, attempt: attempt)
