@@ -40,7 +40,9 @@ let package = Package(
         .target(name: "HTTPProtocol", swiftSettings: memorySafeSettings),
         .target(name: "WebSocketProtocol", swiftSettings: memorySafeSettings),
         .target(name: "Deflate", dependencies: ["CZlib", "WebSocketProtocol"], swiftSettings: baseSettings),
-        .target(name: "ResponseEvents", dependencies: ["CSimdjson", "HTTPProtocol"], swiftSettings: baseSettings),
+        .target(
+            name: "ResponseEvents", dependencies: ["CSimdjson", "HTTPProtocol", "PlatformFoundation"],
+            swiftSettings: baseSettings),
         .target(name: "StreamTransport", dependencies: ["PlatformC"], swiftSettings: memorySafeSettings),
         .target(
             name: "StreamSession", dependencies: ["PlatformC", "StreamTransport"], swiftSettings: memorySafeSettings),

@@ -1,5 +1,7 @@
 // The input items of a request as the messages of Anthropic's Messages. Pure.
 
+import PlatformFoundation
+
 /// The messages of a request, made of input items one after the other.
 ///
 /// Neighbouring items of one side are one message: the text, the reasoning and the calls of an answer, and the outputs of
@@ -179,11 +181,13 @@ struct MessagesInput {
             source["file_id"] = id
         } else if let text = part.string(dataName), text.utf8.starts(with: "data:".utf8) {
             guard let data = DataURL(text) else { throw .notInDialect("\(noun) in a data: URL without ;base64") }
-            // Text is sent as such here, not as a document's bytes.
-            if data.mediaType.hasPrefix("text/") { throw .notInDialect("\(noun) of type \(data.mediaType.word)") }
-            source["type"] = JSONText.string("base64")[...]
-            source["media_type"] = JSONText.string(data.mediaType)[...]
-            source["data"] = JSONText.string(String(data.base64))[...]
+            // Text is sent as such here, as plain text, and not as a document's bytes.
+            let isText = data.mediaType.hasPrefix("text/")
+            let content = isText ? data.text : String(data.base64)
+            guard let content else { throw .notInDialect("\(noun) of type \(data.mediaType.word) that is not UTF-8") }
+            source["type"] = JSONText.string(isText ? "text" : "base64")[...]
+            source["media_type"] = JSONText.string(isText ? "text/plain" : data.mediaType)[...]
+            source["data"] = JSONText.string(content)[...]
         } else if let url = part[urlName] {
             source["type"] = JSONText.string("url")[...]
             source["url"] = url
@@ -198,6 +202,9 @@ struct MessagesInput {
 private struct DataURL {
     let mediaType: String
     let base64: Substring
+
+    /// The data as text; nil when it is not base64 of UTF-8.
+    var text: String? { Data(base64Encoded: String(self.base64)).flatMap { String(validating: $0, as: UTF8.self) } }
 
     init?(_ text: String) {
         guard let comma = text.firstIndex(of: ",") else { return nil }

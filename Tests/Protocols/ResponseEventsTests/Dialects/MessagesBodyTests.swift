@@ -55,6 +55,7 @@ import Testing
             #"{"type":"input_text","text":"See"}"#, image, #"{"type":"input_image","image_url":"https://h/i.png"}"#,
             file,
             #"{"type":"input_file","file_url":"https://h/f.pdf"}"#, #"{"type":"input_file","file_id":"f"}"#,
+            #"{"type":"input_file","filename":"t.csv","file_data":"data:text/csv;charset=utf-8;base64,aMOp"}"#,
             #"{"type":"text","text":"own","cache_control":{"type":"ephemeral"}}"#, #"{"type":"input_text","text":""}"#,
         ]
         #expect(
@@ -65,11 +66,15 @@ import Testing
                 + #"{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"BB=="},"title":"a.pdf"},"#
                 + #"{"type":"document","source":{"type":"url","url":"https://h/f.pdf"}},"#
                 + #"{"type":"document","source":{"type":"file","file_id":"f"}},"#
+                + #"{"type":"document","source":{"type":"text","media_type":"text/plain","data":"hé"},"title":"t.csv"},"#
                 + #"{"type":"text","text":"own","cache_control":{"type":"ephemeral"}}]}]"#)
         for (part, words) in [
             (#"{"type":"input_image","image_url":"data:image/png,AA"}"#, "an image in a data: URL without ;base64"),
             (#"{"type":"input_image"}"#, "an image that is neither data nor an address"),
-            (#"{"type":"input_file","file_data":"data:text/plain;base64,AA=="}"#, "a file of type text/plain"),
+            (
+                #"{"type":"input_file","file_data":"data:text/csv;base64,/w=="}"#,
+                "a file of type text/csv that is not UTF-8"
+            ),
         ] {
             self.expect(#"{"input":[{"role":"user","content":[\#(part)]}]}"#, hasNoForm: words)
         }
