@@ -372,8 +372,12 @@ extension MessagesDecoder {
             if isCut { return self.appendEnd("incomplete", reason: "cut_arguments") }
             self.finishItems()
             self.appendEnd("completed")
+        // The server's own tools are not done: it goes on when it gets the answer so far back.
+        case "pause_turn" where !isCut:
+            self.finishItems()
+            self.appendEnd("completed", #""end_turn":false"#)
         case "max_tokens", "model_context_window_exceeded": self.appendEnd("incomplete", reason: "max_output_tokens")
-        // `refusal`, `pause_turn`, and what is not known to end a whole answer.
+        // `refusal`, and what is not known to end a whole answer.
         case .some(let reason): self.appendEnd("incomplete", reason: reason)
         }
     }
@@ -461,12 +465,15 @@ extension MessagesDecoder {
         }
     }
 
-    private func appendEnd(_ status: String, reason: String? = nil) {
-        let details = reason.map { reason in
-            Array(#""incomplete_details":{"reason":"#.utf8) + JSONText.string(reason) + Array("}".utf8)
-        }
+    private func appendEnd(_ status: String, reason: String) {
+        let word = String(decoding: JSONText.string(reason), as: UTF8.self)
+        self.appendEnd(status, #""incomplete_details":{"reason":\#(word)}"#)
+    }
+
+    private func appendEnd(_ status: String, _ details: String? = nil) {
         self.events.appendEnd(
-            status, [("id", self.id), ("model", self.model), ("service_tier", self.serviceTier)], details: details,
+            status, [("id", self.id), ("model", self.model), ("service_tier", self.serviceTier)],
+            details: details.map { Array($0.utf8) },
             usage: self.usage)
     }
 

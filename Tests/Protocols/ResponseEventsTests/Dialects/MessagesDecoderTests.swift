@@ -216,7 +216,7 @@ import Testing
             ("end_turn", "completed", nil), ("stop_sequence", "completed", nil), ("tool_use", "completed", nil),
             ("max_tokens", "incomplete", "max_output_tokens"),
             ("model_context_window_exceeded", "incomplete", "max_output_tokens"), ("refusal", "incomplete", "refusal"),
-            ("pause_turn", "incomplete", "pause_turn"), ("a new \\\"one\\\"", "incomplete", "a new \"one\""),
+            ("pause_turn", "completed", nil), ("a new \\\"one\\\"", "incomplete", "a new \"one\""),
         ] as [(String, String, String?)])
     func theReasonIsTheOutcome(_ reason: String, _ status: String, _ word: String?) throws {
         let call = Self.block(#"{"type":"tool_use","id":"i","name":"f","input":{}}"#)

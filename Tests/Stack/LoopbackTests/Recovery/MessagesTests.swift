@@ -92,7 +92,7 @@ import Testing
 
     // MARK: Ends
 
-    @Test(arguments: [("max_tokens", "max_output_tokens"), ("refusal", "refusal"), ("pause_turn", "pause_turn")])
+    @Test(arguments: [("max_tokens", "max_output_tokens"), ("refusal", "refusal")])
     func anIncompleteAnswerIsOne(_ reason: String, _ cause: String) async throws {
         let turn = try await LoopbackTurn.run(
             in: .messages, server: LoopbackTurn.answering(Self.answer(Self.end(reason))))
@@ -105,6 +105,30 @@ import Testing
         #expect(response.usage?.inputTokens == 3 && response.usage?.outputTokens == 2)
         #expect(turn.outcome.text == "Hi")
         #expect(turn.log.count == 1)
+    }
+
+    /// The server stops within the work of its own tools, and goes on when it gets that back.
+    @Test func anAnswerThatPausesGoesOnInTheSameTurn() async throws {
+        let search = #"{"type":"server_tool_use","id":"s","name":"web_search","input":{"query":"q"}}"#
+        let paused = Self.answer(
+            [#"{"type":"content_block_start","index":1,"content_block":\#(search)}"#] + Self.end("pause_turn"))
+        let rest = Self.answer(Self.end("end_turn"))
+        try await withServer(.init(model: .custom { $0.attempt > 1 ? rest : paused })) { server in
+            let client = Chappie.client(
+                configuration: .loopback(server) { $0.endpoint = .messages($0.endpoint.baseURL) })
+            let outcome = await client.outcome()
+            #expect(outcome.error == nil)
+            #expect(outcome.text == "HiHi")
+            #expect(outcome.completions == 1)
+            let requests = server.requests
+            #expect(requests.count == 2)
+            guard case .array(let messages)? = requests.last?["messages"], messages.count == 2 else {
+                Issue.record("no messages")
+                return
+            }
+            let text = ChappieJSONValue.object(["type": .string("text"), "text": .string("Hi")])
+            #expect(messages[1]["content"] == ChappieJSONValue(jsonText: search).map { .array([text, $0]) })
+        }
     }
 
     @Test(arguments: [
