@@ -86,6 +86,8 @@ package final class MessagesDecoder: DialectDecoder {
             if written == nil || written?.elementsEqual("error".utf8) == true || nodes.member("error", of: 0) != nil {
                 return .other
             }
+            let name = nodes.text(of: "type", in: 0).map { BorrowedText(validatedUTF8: nodes[$0].content) }
+            if let name, case .error? = UntypedEvent(data, ofUnknownType: name) { return .other }
             self.eventType = written.map { String(decoding: $0, as: UTF8.self) } ?? ""
             return .event(TranslatedEvents(), isSurfaced: false)
         }

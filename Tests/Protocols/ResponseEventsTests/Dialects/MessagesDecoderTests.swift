@@ -250,7 +250,8 @@ import Testing
     @Test func errorsAndOtherAPIsAreNotItsEvents() throws {
         let others = [
             #"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#, #"{"error":"x"}"#,
-            #"{"type":"response.created"}"#, chunk(#"{"content":"x"}"#), "[1]", "no JSON",
+            #"{"type":"rate_limit_error","message":"Slow down"}"#, #"{"type":"response.created"}"#,
+            chunk(#"{"content":"x"}"#), "[1]", "no JSON",
         ]
         let answer = try self.answer(others)
         #expect(answer.otherCount == others.count)
