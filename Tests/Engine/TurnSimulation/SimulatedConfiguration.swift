@@ -40,6 +40,10 @@ struct SimulatedConfiguration {
         configuration.reportsDiagnostics = random.chance(50)
         configuration.offersCompression = random.chance(50)
         Self.drawRecovery(&configuration, &random)
+        if random.chance(15) {
+            let dialects: [ChappieDialect] = [.chatCompletions, .messages]
+            configuration.dialect = random.pick(dialects.filter { options.allows($0.fact) } + [.responses])
+        }
         self.configuration = configuration
         self.faultPercent = random.pick([0, 20, 45, 45, 70, 90])
         self.variationPercent = random.pick([0, 0, 20, 60])
@@ -101,7 +105,12 @@ struct SimulatedConfiguration {
     var resumes: Bool { self.configuration.policy.recovery != .never }
 
     /// The facts that are counted.
-    var facts: [SimulatedFact] { [self.configuration.rawEvents.fact, self.configuration.policy.recovery.fact] }
+    var facts: [SimulatedFact] {
+        [
+            self.configuration.rawEvents.fact, self.configuration.policy.recovery.fact,
+            self.configuration.dialect.fact,
+        ]
+    }
 
     // MARK: Where silence would not last for ever
 
@@ -160,6 +169,17 @@ extension PromiseChecker.Repetition {
         case .verify: self = .always
         case .resumeOnly: self = .beforeOutput
         case .never: self = .never
+        }
+    }
+}
+
+extension ChappieDialect {
+    /// The fact as which it is counted.
+    fileprivate var fact: SimulatedFact {
+        switch self {
+        case .responses: .responsesAPI
+        case .chatCompletions: .chatCompletions
+        case .messages: .messages
         }
     }
 }

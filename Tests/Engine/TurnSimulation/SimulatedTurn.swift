@@ -60,7 +60,10 @@ struct SimulatedTurn {
             self.world.note(.invalidRequest)
             return ChappieTransportRequest(body: Array("[]".utf8))
         }
-        guard self.world.random.chance(20) else { return ChappieTransportRequest(prompt: "hi", model: "m") }
+        let isOfResponses = self.world.settings.configuration.dialect == .responses
+        guard isOfResponses, self.world.random.chance(20) else {
+            return ChappieTransportRequest(prompt: "hi", model: "m")
+        }
         self.world.note(.backgroundRequest)
         var request = ChappieTransportRequest(
             body: Array(#"{"model":"m","background":true,"store":true}"#.utf8))

@@ -24,6 +24,8 @@ enum SimulatedFact: Int, CaseIterable, Sendable {
     case errorEventConnectionLimit
     case responseFailed, responseFailedFatally, responseFailedThrottled, responseIncomplete
     case garbageJSON, eventsAfterFault, invalidUTF8, binaryMessage, oversizeEvent
+    // The API that the server speaks.
+    case responsesAPI, chatCompletions, messages
     // What stands between the events.
     case keepalive, rateLimitEvent, unknownEvent, eventWithoutType, doneSentinel, emptyDelta, repeatedItemDone,
         otherLane

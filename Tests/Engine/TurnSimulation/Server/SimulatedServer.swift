@@ -1,5 +1,6 @@
 // The server's memory: the response that it has in mind for a turn, and those that it keeps.
 
+import ChappieTransport
 import StreamTransport
 
 /// The server of one world.
@@ -31,6 +32,8 @@ struct SimulatedServer {
         var isContradictory = false
         /// Calls that stand in the end of the response alone, as a consumer gets them.
         var heldCalls: [Int: [UInt8]] = [:]
+        /// The position of the event of another API that states the reason to end; nil for a response of Responses.
+        var finishIndex: Int?
         /// The position of `response.created` among the events of a new response.
         var createdIndex = 0
         /// The identity of its late events, on a connection that is kept.
@@ -73,6 +76,9 @@ struct SimulatedServer {
         }
         self.hasAnswered = true
         self.answerCount += 1
+        if settings.configuration.dialect != .responses {
+            return self.answer(in: settings.configuration.dialect, facts: facts, isVaried: isVaried, &random)
+        }
         let content = self.response.content
         let sizeBefore = self.response.withOnlyItems(itemCount).content.size
         var style = AnswerStyle(
@@ -101,6 +107,19 @@ struct SimulatedServer {
         answer.tellLies(
             isResumable: isKept && settings.resumes, percent: settings.liePercent,
             options: options, &random)
+        return answer
+    }
+
+    private func answer(
+        in dialect: ChappieDialect, facts: [SimulatedFact], isVaried: Bool, _ random: inout SimulatedRandom
+    ) -> Answer {
+        let response = self.response.expressed(in: dialect)
+        let writer = DialectAnswerWriter(
+            response, in: dialect, number: self.answerCount, random: SimulatedRandom(seed: random.next()))
+        var answer = Answer(
+            content: response.content, bytes: writer.arena.bytes, events: writer.events, facts: facts,
+            isVaried: isVaried, heldCalls: writer.heldCalls)
+        answer.finishIndex = writer.finishIndex
         return answer
     }
 

@@ -45,8 +45,9 @@ final class SimulatedWorld: @unchecked Sendable {
         self.credentials = credentials
         self.scheduler = scheduler
         self.options = options
-        if options.isRecording { self.record = SimulatedRecord() }
         self.settings = SimulatedConfiguration(&random, options: options) { _ in nil }
+        // The oracle of records reads the Responses API.
+        if options.isRecording, self.settings.configuration.dialect == .responses { self.record = SimulatedRecord() }
         self.server = SimulatedServer(&random)
         self.random = random
         for fact in self.settings.facts { self.coverage.note(fact) }

@@ -38,11 +38,14 @@ struct AnswerPerformance {
     /// Decides where the answer is cut, and what comes then.
     private mutating func drawTail() {
         guard self.world.random.chance(self.world.settings.faultPercent) else { return }
-        let facts = self.connection.isWebSocket ? AnswerTail.ofWebSocket : AnswerTail.ofEventStream
+        let isOfResponses = self.answer.finishIndex == nil
+        let facts =
+            self.connection.isWebSocket
+            ? AnswerTail.ofWebSocket : isOfResponses ? AnswerTail.ofEventStream : AnswerTail.ofOtherAPI
         let fact = self.world.random.pick(facts)
         let count = self.world.random.below(self.events.count + 1)
         // A cut behind the last event has no effect.
-        let cut = min(count, max(0, self.events.count - 1))
+        let cut = min(count, self.answer.finishIndex ?? max(0, self.events.count - 1))
         guard self.allows(fact, afterEvents: cut) else { return }
         self.events = self.events.prefix(cut)
         self.tail = AnswerTail.tail(of: fact, responseID: self.answer.responseID, &self.world.random)

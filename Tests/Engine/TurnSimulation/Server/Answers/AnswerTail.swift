@@ -56,6 +56,13 @@ enum AnswerTail {
     static let ofEventStream: [SimulatedFact] =
         Self.common + [.endsCleanly, .endsCleanly, .endsCleanly, .endlessComments]
 
+    /// Faults of an event stream that mean the same in any API.
+    static let ofOtherAPI: [SimulatedFact] = [
+        .connectionReset, .connectionReset, .stallWithPongs, .stallOfDeadPeer, .corruptContentCoding, .errorEvent,
+        .errorEventWithStatus, .errorEvent401, .errorEvent429, .errorEventUsageLimit, .garbageJSON, .invalidUTF8,
+        .oversizeEvent, .errorWithoutType, .endsCleanly, .endsCleanly, .endsCleanly, .endlessComments,
+    ]
+
     private static let closeCodes: [SimulatedFact: UInt16] = [
         .closed1000: 1000, .closed1001: 1001, .closed1002: 1002, .closed1003: 1003, .closed1005: 1005,
         .closed1006: 1006, .closed1007: 1007, .closed1008: 1008, .closed1009: 1009, .closed1010: 1010,
