@@ -71,7 +71,7 @@ sources_of() {
         FuzzEventStream) echo Sources/Protocols/ServerSentEvents ;;
         FuzzResponseEvents) echo Sources/C/CSimdjson Sources/Protocols/ResponseEvents/{Events,JSON/JSONScanner.swift} ;;
         FuzzDialects)
-            echo Sources/Protocols/ResponseEvents/Dialects/{Chat{CompletionsDecoder,Reasoning,Elements,CallMembers},MessagesDecoder,ChunkMembers,TranslatedEvents}.swift
+            echo Sources/Protocols/ResponseEvents/Dialects/{Chat{CompletionsDecoder,Reasoning,Elements,CallMembers},MessagesDecoder,ChunkMembers,DeltaFrame,TranslatedEvents}.swift
             ;;
         FuzzReplayLedger) echo Sources/Engine/StreamSession/{Replay,Order/SlotExtents.swift} ;;
         FuzzInflater) echo Sources/Protocols/Deflate/{ContentDecoder,Inflater,MessageInflater}.swift ;;
