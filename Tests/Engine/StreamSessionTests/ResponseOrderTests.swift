@@ -771,6 +771,26 @@ import Testing
         #expect(order.isAside(order.place(of: 7, at: 0)))
     }
 
+    /// A replay may have another agent's item in another place, or not at all.
+    @Test(arguments: [nil, 1, 3], [0, 21])
+    func placesOfTheRootsItemsDependOnTheRootsItemsAlone(asideBefore position: Int?, asideIndex: Int) {
+        var order = ResponseOrder()
+        _ = order.created(responseID: "a")
+        for item in 0..<4 {
+            let name = UInt64(item + 1)
+            if item == position { _ = order.itemAdded(asideIndex, name: 9, isAside: true) }
+            _ = order.itemAdded(0, name: name)
+            #expect(order.place(of: 0, at: 0) == item)
+            _ = order.delta(in: .text(0), name: name)
+            if item > 0 { _ = order.itemDone(0, name: name) }
+        }
+        for item in 0..<4 {
+            #expect(order.place(of: UInt64(item + 1), at: 0) == item)
+            #expect(!order.isAside(item))
+        }
+        #expect(position == nil || order.isAside(order.place(of: 9, at: asideIndex)))
+    }
+
     @Test(arguments: [-1, Int.min, 65_536, Int.max])
     func invalidIndexIsAViolation(index: Int) {
         var order = ResponseOrder()

@@ -10,8 +10,14 @@ struct ItemIndexSet: Sendable {
     /// Indicates whether no index is in the set.
     var isEmpty: Bool { self.words.isEmpty }
 
-    /// The first index above all that are in the set.
-    var end: Int { self.words.last.map { self.words.count << 6 - $0.leadingZeroBitCount } ?? 0 }
+    /// Returns the first index above all that are in the set and not in another one.
+    func end(besides other: Self = Self()) -> Int {
+        for word in self.words.indices.reversed() {
+            let own = self.words[word] & ~(other.words.indices.contains(word) ? other.words[word] : 0)
+            if own != 0 { return (word + 1) << 6 - own.leadingZeroBitCount }
+        }
+        return 0
+    }
 
     /// Returns whether the index is in the set.
     func contains(_ index: Int) -> Bool {
@@ -29,14 +35,6 @@ struct ItemIndexSet: Sendable {
         }
         self.words[word] |= 1 << UInt64(index & 63)
         return true
-    }
-
-    /// Returns whether an index of the set is missing in another one.
-    func hasIndex(beyond other: Self) -> Bool {
-        self.words.indices.contains { word in
-            let others = other.words.indices.contains(word) ? other.words[word] : 0
-            return self.words[word] & ~others != 0
-        }
     }
 
     /// The number of leading indices 0, 1, 2 … before the first that is not in the set.

@@ -13,8 +13,8 @@ package enum ItemKind: Sendable {
 /// The names of a response's items, which are the fingerprints of their identifiers, and the places that they stand
 /// for; 0 is no name.
 ///
-/// The place of an item is its index. Of items with names that are open at one index at a time, as where a server gives
-/// no indices, each has a place of its own, in the order of their announcements.
+/// The place of an item is its index. Of items that are announced under names at one index, as where a server gives no
+/// indices, each has a place of its own, in the order of their announcements.
 ///
 /// It is a part of `ResponseOrder` and belongs to its owner.
 struct ItemNames: Sendable {
@@ -44,7 +44,7 @@ struct ItemNames: Sendable {
     ///
     /// An item that was only done has none: some servers give all items one identifier.
     private var places: [UInt64: Int] = [:]
-    /// The places of items whose index was that of another open one, by this index.
+    /// The places of items whose index was that of another one, by this index.
     private var moved: [Int: Int] = [:]
 
     /// Indicates whether an item was announced as reasoning under a name.
@@ -102,8 +102,8 @@ struct ItemNames: Sendable {
         name != 0 && self[self.place(at: outputIndex)] == name
     }
 
-    /// Returns whether the item at a place was announced under its name and has not ended.
-    func isOpen(_ place: Int) -> Bool { self.items[place]?.isOpen == true }
+    /// Returns whether the item at a place was announced under its name.
+    func isNamed(_ place: Int) -> Bool { self.items[place]?.isAnnounced == true }
 
     /// Records the announcement of an item at a place, which another one may have had before; `name` is 0 when it has
     /// none, and `isRoot` is false when it is another agent's.

@@ -40,9 +40,9 @@
 /// # Items' identifiers
 ///
 /// An item's identifier has precedence over its index where both are given: an event that names an item belongs to that
-/// item, at any index (`place`). Of items with names that are open at one index each is read at a place of its own. An
-/// item that is announced again at another index is another one from there on. An index is no evidence where an item of
-/// another kind has it. Some servers change identifiers from event to event: a new one in place of a known one is no
+/// item, at any index (`place`). Of items that are announced under names at one index each is read at a place of its own.
+/// An item that is announced again at another index is another one from there on. An index is no evidence where an item
+/// of another kind has it. Some servers change identifiers from event to event: a new one in place of a known one is no
 /// evidence. Later, on a connection whose responses named each item once (`EarlierResponses`), they identify late events
 /// of an earlier response:
 ///
@@ -338,9 +338,9 @@ package struct ResponseOrder: Sendable {
             if isAgain {
                 if order.isOther(name, at: outputIndex) { return .violation(.otherResponse) }
                 if order.isWritten(name, at: place) { _ = order.begunAgain.insert(place) }
-                // The item whose index it was is not over: names say what belongs to which.
-                if name != 0, known != name, order.itemNames.isOpen(place) {
-                    place = order.itemNames.move(from: outputIndex, to: max(order.added.end, order.written.end))
+                // Events of the item whose index it was may still come: names say what belongs to which.
+                if name != 0, known != name, order.itemNames.isNamed(place) {
+                    place = order.itemNames.move(from: outputIndex, to: order.freePlace(isAside: isAside))
                 }
             }
             // Recorded of a server: a finished message is announced and finished once more, at another index.
@@ -464,7 +464,7 @@ package struct ResponseOrder: Sendable {
             self.seenOddities = oddities
             let hasNoList = end == .complete(names: [])
             if self.hasOpenItem, hasNoList || end == .failure { return .foreign }
-            if hasNoList, self.written.hasIndex(beyond: self.done) { return .violation(.otherResponse) }
+            if hasNoList, self.written.end(besides: self.done) > 0 { return .violation(.otherResponse) }
             self.endsUnderAnotherName = true
         }
         if self.hasDroppedOutput, !self.hasOwnOutput, !isError { return .violation(.itemUnknown) }
@@ -555,9 +555,18 @@ package struct ResponseOrder: Sendable {
         guard isDelta, self.done.contains(place), isOurs && isOtherKind && kind != .call || isUnannounced else {
             return place
         }
-        let own = self.itemNames.move(from: outputIndex, to: max(self.added.end, self.written.end))
+        let own = self.itemNames.move(from: outputIndex, to: self.freePlace())
         self.itemNames.announce(name, at: own)
         return own
+    }
+
+    /// Returns a place that no item has: of the root's items it depends on the root's items alone, because a replay may have
+    /// those of other agents in other places between them.
+    private func freePlace(isAside: Bool = false) -> Int {
+        if isAside { return max(Self.maximumIndex / 2, self.added.end()) }
+        var place = max(self.added.end(besides: self.asides), self.written.end(besides: self.asides))
+        while self.asides.contains(place) { place += 1 }
+        return place
     }
 
     /// The fingerprint of the response's identifier, which gateways give items (reported: databricks/unity-gateway issue

@@ -190,7 +190,9 @@ extension ChappieStreamingTransportPolicy {
                 }
                 + [Numbered.added(3, id: "j"), Event.text("b"), Numbered.done(4, id: "j")].map { .text($0) }
                 + [.ended(CursorResumeTests.lost)],
-            .webSocket(Event.created, Event.text("a"), Event.text("b"), Event.completed),
+            .webSocket(
+                Event.created, Numbered.added(1, id: "k"), Event.text("a"), Numbered.done(2, id: "k"),
+                Numbered.added(3, id: "l"), Event.text("b"), Event.completed),
         ]) {
             $0.policy.carriesFinishedItems = true
             $0.rawEvents = .none

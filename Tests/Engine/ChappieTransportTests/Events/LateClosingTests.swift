@@ -1,0 +1,125 @@
+// Closing events of an item that come late, or again, behind a later item whose index is the same. Neighbours of reports:
+// lemonade-sdk/lemonade issue 3607, decolua/9router issue 2611, BerriAI/litellm pull request 36375.
+
+import StreamTransport
+import Testing
+
+@testable import ChappieTransport
+
+@Suite struct LateClosingTests {
+    /// An item with a name, whose events have a common index, or none.
+    private struct Item {
+        let id: String
+        let index: String
+        let text: String
+
+        private func event(_ type: String, _ members: String) -> String {
+            #"{"type":"response.\#(type)",\#(self.index)"item_id":"\#(self.id)",\#(members)}"#
+        }
+
+        func item(isWhole: Bool) -> String {
+            let text = isWhole ? self.text : ""
+            let members =
+                switch self.id.first {
+                case "t": #""type":"reasoning","summary":[{"type":"summary_text","text":"\#(text)"}]"#
+                case "f": #""type":"function_call","call_id":"c","name":"f","arguments":"\#(isWhole ? "{}" : "")""#
+                default: #""type":"message","role":"assistant","content":[{"type":"output_text","text":"\#(text)"}]"#
+                }
+            return #"{"id":"\#(self.id)",\#(members)}"#
+        }
+
+        private func itemEvent(_ type: String, isWhole: Bool) -> String {
+            #"{"type":"response.output_item.\#(type)",\#(self.index)"item":\#(self.item(isWhole: isWhole))}"#
+        }
+
+        private var isText: Bool { self.id.first == "m" }
+
+        var begin: [String] {
+            let delta = self.isText ? "output_text.delta" : "reasoning_summary_text.delta"
+            let added = self.itemEvent("added", isWhole: false)
+            return self.id.first == "f" ? [added] : [added, self.event(delta, #""delta":"\#(self.text)""#)]
+        }
+
+        /// The events that close the text, the part and the item.
+        var closings: [String] {
+            let part = #"{"type":"\#(self.isText ? "output_text" : "summary_text")","text":"\#(self.text)"}"#
+            let types =
+                self.isText
+                ? ["output_text.done", "content_part.done"]
+                : ["reasoning_summary_text.done", "reasoning_summary_part.done"]
+            let texts = [
+                self.event(types[0], #""text":"\#(self.text)""#), self.event(types[1], #""part":\#(part)"#),
+            ]
+            return (self.id.first == "f" ? [] : texts) + [self.itemEvent("done", isWhole: true)]
+        }
+
+        /// The item with the closing events whose numbers are given.
+        func events(_ chosen: [Int]) -> [String] { self.begin + chosen.map { self.closings[$0] } }
+    }
+
+    private static func run(_ events: [String], cut: Int?) async -> (outcome: TurnOutcome, calls: Int?) {
+        let begun = cut.map { [[ScriptStep].socket(Array(events.prefix($0)), isBroken: true)] } ?? []
+        let (outcome, response) = await TurnFixture(begun + [.socket(events), .socket([Event.completed])]) {
+            $0.rawEvents = .none
+        }.complete(conversation([WireItem.question]))
+        return (outcome, response?.calls.count)
+    }
+
+    /// The closing events that come in time, and those that come behind the later item; a number may be in both.
+    private static let choices: [(inTime: [Int], late: [Int])] = [
+        ([0, 1, 2], [2]), ([0, 1, 2], [0]), ([0, 1, 2], [1]), ([0, 1, 2], [0, 1, 2]), ([1, 2], [0]), ([2], [0, 1]),
+        ([0, 1], [2]), ([], [0, 1, 2]),
+    ]
+
+    @Test(
+        arguments: [["t", "m"], ["m", "f"], ["m1", "m2"], ["t", "m", "f"], ["t1", "t2", "m"]],
+        [#""output_index":0,"#, "", #""output_index":null,"#])
+    func lateClosingEventsOfANamedItemAddNothing(ids: [String], index: String) async {
+        let items = ids.map { Item(id: $0, index: index, text: $0.first == "m" ? "Hello \($0)" : "Hm \($0)") }
+        let list = items.map { $0.item(isWhole: true) }.joined(separator: ",")
+        for (choice, isLate) in Self.choices.flatMap({ [($0, true), ($0, false)] }) {
+            for hasList in [true, false] {
+                // Behind the later items, or within the first of them.
+                let late = choice.late.map { items[0].closings[$0] }
+                let others = items.dropFirst().map { $0.events($0.id.first == "f" ? [0] : [0, 1, 2]) }
+                let next = others[0].prefix(1) + (isLate ? [] : late) + others[0].dropFirst()
+                let events =
+                    [Event.created] + items[0].events(choice.inTime) + next + others.dropFirst().flatMap { $0 }
+                    + (isLate ? late : []) + [Event.completed("r", hasList ? #","output":[\#(list)]"# : "")]
+                for cut in [nil, events.count / 2, events.count - 1] {
+                    let (outcome, calls) = await Self.run(events, cut: cut)
+                    #expect(outcome.error == nil, "\(events)")
+                    #expect(outcome.text == items.filter { $0.id.first == "m" }.map(\.text).joined(), "\(events)")
+                    #expect(outcome.reasoning == items.filter { $0.id.first == "t" }.map(\.text).joined(), "\(events)")
+                    #expect(calls == ids.count { $0 == "f" }, "\(events)")
+                }
+            }
+        }
+    }
+
+    /// An item of another agent comes between the root's, in one of two equal answers, or in both.
+    @Test(arguments: [(true, false), (false, true), (true, true)], [0, 21])
+    func itemsOfOtherAgentsDoNotChangeThePlacesOfTheRoots(hasAside: (first: Bool, second: Bool), index: Int) async {
+        let items = ["t1", "m1", "m2"].map { Item(id: $0, index: #""output_index":0,"#, text: "Hm \($0)") }
+        let aside =
+            #"{"type":"response.output_item.added","output_index":\#(index),"item":{"id":"a","type":"message","#
+            + #""role":"assistant","agent":{"agent_name":"/root/other"},"content":[]}}"#
+        let list = items.map { $0.item(isWhole: true) }.joined(separator: ",")
+        func events(_ hasAside: Bool) -> [String] {
+            [Event.created] + items[0].events([0, 1, 2]) + (hasAside ? [aside] : [])
+                + items.dropFirst().flatMap { $0.events([0, 1, 2]) } + [items[1].closings[0]]
+                + [Event.completed("r", #","output":[\#(list)]"#)]
+        }
+        let first = events(hasAside.first)
+        for cut in 1..<first.count {
+            let scripts: [[ScriptStep]] = [
+                .socket(Array(first.prefix(cut)), isBroken: true), .socket(events(hasAside.second)),
+            ]
+            let (outcome, _) = await TurnFixture(scripts) { $0.rawEvents = .none }
+                .complete(conversation([WireItem.question]))
+            #expect(outcome.error == nil, "\(cut)")
+            #expect(outcome.text == "Hm m1Hm m2")
+            #expect(outcome.reasoning == "Hm t1")
+        }
+    }
+}
