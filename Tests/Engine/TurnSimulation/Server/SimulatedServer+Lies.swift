@@ -99,23 +99,40 @@ extension SimulatedServer.Answer {
             self.insertRefuted(json, as: .restartedResponse, behind: output, &random)
         } else if options.allows(.continuedItem), writer.style.namesItems, !writer.doneItems.isEmpty {
             let done = random.pick(writer.doneItems)
+            guard let atom = writer.response.atoms.last(where: { $0.item == done.item }) else { return }
             let json =
-                #"{"type":"response.output_text.delta","item_id":"item_\#(writer.style.attempt)_\#(done.item)","#
-                + #""output_index":\#(done.item),"content_index":0,"delta":"more"}"#
-            self.insertRefuted(json, as: .continuedItem, behind: done.event, &random)
+                #"{"type":"\#(atom.content.deltaType)","item_id":"item_\#(writer.style.attempt)_\#(done.item)","#
+                + #""output_index":\#(done.item),"content_index":0,"summary_index":0,"delta":"more"}"#
+            self.insertUnlisted(json, behind: done.event, &random)
         }
+    }
+
+    /// A delta of an item that is done comes, which the end of the response does not have: it is refuted there at the
+    /// latest, and no output before.
+    private mutating func insertUnlisted(_ json: String, behind index: Int, _ random: inout SimulatedRandom) {
+        guard let place = self.placeOfLie(behind: index, &random) else { return }
+        self.insert(json, at: place, size: self.events[place - 1].size)
+        // The engine may leave the response here, and ask for another one.
+        self.events.doubt(from: place)
+        let last = self.events.count - 1
+        self.events.refute(from: last, .connection, size: self.events[last - 1].size)
+        self.facts.append(.continuedItem)
     }
 
     private mutating func insertRefuted(
         _ json: String, as fact: SimulatedFact, behind index: Int, _ random: inout SimulatedRandom
     ) {
-        let place = index + 1 + random.below(self.events.count - index - 1)
-        // A response that has contradicted itself before is the worse one.
-        guard self.events[place - 1].refutation == nil else { return }
+        guard let place = self.placeOfLie(behind: index, &random) else { return }
         let size = self.events[place - 1].size
         self.insert(json, at: place, size: size)
         self.events.refute(from: place, .connection, size: size)
         self.facts.append(fact)
+    }
+
+    /// A response that has contradicted itself before is the worse one.
+    private func placeOfLie(behind index: Int, _ random: inout SimulatedRandom) -> Int? {
+        let place = index + 1 + random.below(self.events.count - index - 1)
+        return self.events[place - 1].refutation == nil ? place : nil
     }
 
     // MARK: Numbers

@@ -32,8 +32,10 @@ extension [WireEvent] {
     }
 
     /// Refutes the connection alone where the response was refuted: the event may be one of another response.
-    mutating func doubt() {
-        for index in self.indices where self[index].refutation == .response { self[index].refutation = .connection }
+    mutating func doubt(from index: Int = 0) {
+        for index in index..<self.count where self[index].refutation == .response {
+            self[index].refutation = .connection
+        }
     }
 
     /// From an event on the client gets no more of the response than this.
