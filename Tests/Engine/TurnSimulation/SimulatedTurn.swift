@@ -238,7 +238,10 @@ struct SimulatedTurn {
         let world = self.world
         if failure.code == .responseExpired { world.note(.resumeExpired) }
         if failure.code == .outputTooLarge { world.note(.outputTooLarge) }
-        if failure.code == .contradictoryEvents { world.note(.contradictoryEvents) }
+        if failure.code == .contradictoryEvents {
+            world.note(.contradictoryEvents)
+            world.checker.calledContradictory()
+        }
         if failure.code == .circuitOpen {
             world.note(.circuitOpened)
             let breaker = world.settings.configuration.circuitBreaker

@@ -172,6 +172,14 @@ import Testing
         self.expect(refutation == .response ? .noRequestAfterEnd : nil, checker)
     }
 
+    @Test(arguments: [nil, Refutation.connection, .response])
+    func contradictionThatNoEventHasIsFound(_ refutation: Refutation?) {
+        var checker = Self.answered(upTo: ContentSize())
+        checker.handed(on: 0, upTo: ContentSize(), isComplete: false, refutation: refutation)
+        checker.calledContradictory()
+        self.expect(refutation == nil ? .noFalseContradiction : nil, checker)
+    }
+
     @Test func waitingLongerThanAllowedForProgressIsFound() {
         var checker = Self.answered(upTo: ContentSize(text: 5))
         checker.limits.progress = .seconds(10)

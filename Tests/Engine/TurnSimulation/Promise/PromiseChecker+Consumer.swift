@@ -161,6 +161,11 @@ extension PromiseChecker {
         }
     }
 
+    /// The turn ends because events have contradicted others.
+    package mutating func calledContradictory() {
+        if !self.isDoubted { self.fail(.noFalseContradiction, "no event has contradicted another one") }
+    }
+
     /// The turn has taken more steps than any turn can need, or waits for what will never come.
     package mutating func stuck(_ description: String) { self.fail(.ends, description) }
 

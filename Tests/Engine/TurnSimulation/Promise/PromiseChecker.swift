@@ -20,6 +20,8 @@ package struct PromiseChecker: Sendable {
         case noGap
         /// An answer that contradicts what was delivered ends the turn.
         case noMixture
+        /// An answer without a contradiction is not said to have one.
+        case noFalseContradiction
         /// `completed` comes once, last, and when everything was delivered.
         case completion
         /// No event follows the end.
@@ -132,6 +134,8 @@ package struct PromiseChecker: Sendable {
     var hasContradiction = false
     /// Indicates whether a response has contradicted itself.
     var isRefuted = false
+    /// Indicates whether an answer of the turn has contradicted another one or itself, or may seem to have done so.
+    var isDoubted = false
 
     /// An instance without a turn.
     package init() {}
@@ -160,6 +164,7 @@ package struct PromiseChecker: Sendable {
         self.restartCount = 0
         self.hasContradiction = false
         self.isRefuted = false
+        self.isDoubted = false
         self.connections = self.connections.filter { $0.value.isOpen }
         for id in self.connections.keys { self.connections[id]?.hasSent = false }
     }
@@ -168,7 +173,13 @@ package struct PromiseChecker: Sendable {
     package mutating func cancelled() { self.isCancelled = true }
 
     /// An answer differs from an earlier one, or contradicts itself.
-    package mutating func varied() { self.hasVaried = true }
+    package mutating func varied() {
+        self.hasVaried = true
+        self.isDoubted = true
+    }
+
+    /// An answer has events that another one or a client's mistake could explain.
+    package mutating func doubted() { self.isDoubted = true }
 
     /// An event of a response that is resumed comes again as another one, which may have had no output.
     package mutating func contradicted() { self.hasContradiction = true }
@@ -195,6 +206,7 @@ package struct PromiseChecker: Sendable {
         self.answer?.size = size
         if isComplete { self.answer?.isComplete = true }
         guard let refutation else { return }
+        self.isDoubted = true
         self.answer?.refutation = refutation
         if refutation == .response { self.isRefuted = true }
     }

@@ -107,6 +107,7 @@ extension SimulatedWorld {
         }
         for fact in answer.facts { self.note(fact) }
         if answer.isVaried { self.checker.varied() }
+        if answer.isLeft || answer.facts.contains(.lateEventsInside) { self.checker.doubted() }
         self.checker.answerBegan(on: connection.id, content: answer.content, from: answer.sizeBefore)
         connection.lastResponse = answer.carried?.following(connection.lastResponse)
         self.calls = answer.heldCalls.mapValues { [$0[...]] }

@@ -56,6 +56,8 @@ struct AnswerPerformance {
         self.world.note(fact)
         // It is an end all the same, and so another answer than a longer one.
         if fact == .responseIncomplete { self.world.checker.varied() }
+        // It has a delta for an item that may be done.
+        if fact == .chatter { self.world.checker.doubted() }
     }
 
     private func allows(_ fact: SimulatedFact, afterEvents count: Int) -> Bool {
