@@ -280,6 +280,7 @@ struct SimulatedTurn {
         if last.outcome == "timeout.total" { world.note(.endedInTotalBudget) }
         guard world.checker.hasCompleted else { return }
         world.note(last.transport == .webSocket ? .completedOverWebSocket : .completedOverHTTP)
+        if world.server.hasContinuedReasoning { world.note(.continuedToEnd) }
         if report.attempts.count > 1 { world.note(.completedAfterFailure) }
         if report.verifiedReplayByteCount > 0 { world.note(.completedAfterReplay) }
         if last.transport == .httpSSE, world.connections.last(where: { !$0.isWebSocket })?.isResumption ?? false {

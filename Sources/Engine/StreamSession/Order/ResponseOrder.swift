@@ -20,7 +20,7 @@
 /// | an index below 0 or above 65,535 | violation: it is no position, and what is remembered is bounded |
 /// | output before the response is created, or of items never added | tolerated: some servers send no announcements |
 /// | an item added or done twice, and its output after that | tolerated: some servers give several items one index |
-/// | output of an item that was added once and is done, under its name or none | violation: it was complete, and may have been acted on |
+/// | output of an item that was added once and is done, under its name or none | violation: it was complete, and may have been acted on; text under its name may be withheld (`Delivery`) |
 /// | a delta of a slot that a text has closed | as any other: the ledger knows whether the text had it |
 /// | deltas of text of two named items of one index alternately | violation: two answers are written at once |
 /// | an item with output is said to be another agent's | violation: its text was taken for the root's |

@@ -224,7 +224,7 @@ extension ReplayChannel {
         unsafe self.withBytes { bytes in unsafe pieces.flatMap { unsafe bytes[$0] } }
     }
 
-    private static func copy(of text: Span<UInt8>) -> [UInt8] {
+    static func copy(of text: Span<UInt8>) -> [UInt8] {
         unsafe text.withUnsafeBufferPointer { unsafe Array($0) }
     }
 }

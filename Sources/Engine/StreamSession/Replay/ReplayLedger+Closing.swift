@@ -160,6 +160,35 @@ extension ReplayLedger {
         return .delivered
     }
 
+    /// Keeps a delta behind the end of its own item, which may go on there or be sent again.
+    ///
+    /// Ollama and LiteLLM finish reasoning when other output follows, and go on with it (`ResponsesStreamConverter` in
+    /// openai/responses.go, streaming_iterator.py; reported: OmniRoute issue 13693). One item can have such output.
+    package mutating func withhold(_ bytes: Span<UInt8>, in slot: ReplaySlot) -> Late {
+        let channel = self.channels[slot.kind]
+        var withheld = self.withheld.take() ?? Withheld(slot: slot, position: channel.cursor)
+        defer { self.withheld = withheld }
+        guard withheld.slot.item == slot.item else { return .contradiction }
+        guard bytes.count <= channel.byteCountLimit - channel.cursor - withheld.bytes.count else { return .tooMuch }
+        withheld.bytes += ReplayChannel.copy(of: bytes)
+        return .withheld
+    }
+
+    /// Returns the withheld output, which is output like any other from here on, if that and its item's output before are
+    /// these texts, and it is still in place: behind all output of its channel.
+    package mutating func release(as texts: [UnsafeBufferPointer<UInt8>]) -> [UInt8]? {
+        guard let withheld = self.withheld, let slot = withheld.slot.shifted(by: self.settledItemCount) else {
+            return nil
+        }
+        let channel = self.channels[slot.kind]
+        guard channel.cursor == withheld.position,
+            case .prefix(let count, .same, _) = unsafe channel.hold(texts, ofItem: slot.item, isOpen: false),
+            unsafe texts.joined().dropFirst(count).elementsEqual(withheld.bytes)
+        else { return nil }
+        self.withheld = nil
+        return withheld.bytes
+    }
+
     /// Returns the slot that a closing text belongs to: the one that it names, or else the item's newest slot.
     ///
     /// The latter applies when it has output and no closing text, the named slot has no output, and one text begins the

@@ -55,7 +55,8 @@
 /// A response states its content twice: in deltas, and in the events that close a part, an item and the response. The
 /// output of the current attempt must be a prefix of the closing text; the rest of the closing text is output like a
 /// delta's, in a replay too. It must be in place: behind all output of its channel. A delta that comes behind the closing
-/// text of its slot repeats that rest, or contradicts the text (`late`).
+/// text of its slot repeats that rest, or contradicts the text (`late`). One behind the end of its own item waits for the
+/// list at the end of the response (`withhold`).
 ///
 /// Content decides, and the indices of parts help: a text that is not what its slot has so far closes what its item has
 /// so far, or what of it no text has closed yet. It is a new part's text only if the item has nothing like it. At the
@@ -107,6 +108,10 @@ package struct ReplayLedger: Sendable {
         case isNew
         /// The closing text has brought it, and no other delta has repeated it.
         case delivered
+        /// It comes behind the end of its own item: the list at the end of the response decides.
+        case withheld
+        /// The same, and it exceeds the limit on a response's output.
+        case tooMuch
         /// The closing text, which is the whole text of the slot, does not have it.
         case contradiction
     }
@@ -141,6 +146,15 @@ package struct ReplayLedger: Sendable {
         var acrossSlots: Range<Int>?
     }
 
+    /// Output that waits for the list at the end of the response.
+    struct Withheld: Sendable {
+        /// Its slot in the attempt.
+        let slot: ReplaySlot
+        /// The end of its channel when it came.
+        let position: Int
+        var bytes: [UInt8] = []
+    }
+
     private enum Phase: Equatable {
         /// All delivered output has come in this attempt: further output is new.
         case following
@@ -159,6 +173,8 @@ package struct ReplayLedger: Sendable {
     var supplied: [ReplaySlot: Range<Int>] = [:]
     /// The closing texts in the current attempt, by the item that they name (`ReplaySlot.item`).
     var closingTexts: [ReplaySlot: ClosingTexts] = [:]
+    /// The output behind the end of its own item in the current attempt, which is not delivered; nil when there is none.
+    var withheld: Withheld?
     /// Indicates whether no delta is known to be missing: then a full stop may replace a longer text.
     package var isCounted = true
     /// The number of items before the attempt's output index 0.
@@ -248,6 +264,7 @@ package struct ReplayLedger: Sendable {
         self.closed.removeAll()
         self.supplied.removeAll()
         self.closingTexts.removeAll()
+        self.withheld = nil
     }
 
     private func items(_ count: Int) -> Range<Int>? {

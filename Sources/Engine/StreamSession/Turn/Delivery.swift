@@ -19,6 +19,14 @@ package struct Delivery: ~Copyable, Sendable {
         case fails(AttemptFailure)
     }
 
+    /// The end that a delta comes behind.
+    private enum EndBefore {
+        /// The closing text of its slot.
+        case slot
+        /// The end of the item that it names.
+        case item
+    }
+
     private var ledger: ReplayLedger
     /// The numbers of the response that is read.
     private var tracker: SequenceTracker
@@ -30,8 +38,8 @@ package struct Delivery: ~Copyable, Sendable {
     private(set) var responseID: String?
     /// Indicates whether the response is complete and has all of the delivered output, which is final.
     private(set) var isComplete = false
-    /// Indicates whether the delta that was judged last is of a slot that a text has closed.
-    private var isDeltaBehindClosing = false
+    /// The end that the delta comes behind that was judged last; nil when it is in time.
+    private var endBeforeDelta: EndBefore?
     /// Indicates whether the current event has a number.
     private var isEventNumbered = false
     /// Indicates whether output was delivered since the last event with a number.
@@ -164,7 +172,9 @@ package struct Delivery: ~Copyable, Sendable {
     /// The number of finished items that can be given back in place of delivered output; 0 when items cannot be told
     /// apart by their indices.
     var carriedItemCount: Int {
-        let count = min(self.finishedItemCount, self.order.finishedItemCount)
+        // An item that goes on behind its end is not finished.
+        let count = min(
+            self.finishedItemCount, self.order.finishedItemCount, self.ledger.withheld?.slot.outputIndex ?? .max)
         return self.ledger.canSettle(itemCount: count) ? count : 0
     }
 
@@ -229,24 +239,41 @@ package struct Delivery: ~Copyable, Sendable {
     /// Judges a delta by its slot and its item's name; `shape` is shared by deltas of one slot and one item only, and 0
     /// when it is unknown.
     package mutating func judge(deltaIn slot: ReplaySlot, name: UInt64, shape: UInt = 0) -> ResponseOrder.Verdict {
-        self.isDeltaBehindClosing = !self.ledger.closed.isEmpty && self.hasClosed(slot, name: name)
-        return self.order.delta(in: slot, name: name, shape: shape, isBehindClosing: self.isDeltaBehindClosing)
+        let isClosed = !self.ledger.closed.isEmpty && self.ledger.isClosed(self.own(slot, name: name))
+        self.endBeforeDelta = isClosed ? .slot : nil
+        let verdict = self.order.delta(in: slot, name: name, shape: shape, isBehindClosing: isClosed)
+        guard verdict == .violation(.itemContinued), slot.kind != .toolCall,
+            self.order.hasOwner(self.own(slot, name: name), named: name)
+        else { return verdict }
+        self.endBeforeDelta = .item
+        return .fine
     }
 
-    private func hasClosed(_ slot: ReplaySlot, name: UInt64) -> Bool {
+    /// Returns the slot that an event means with a name and an index.
+    private func own(_ slot: ReplaySlot, name: UInt64) -> ReplaySlot {
         let place = self.order.place(of: name, at: slot.outputIndex)
-        return self.ledger.isClosed(ReplaySlot(slot.kind, outputIndex: place, partIndex: slot.partIndex))
+        return ReplaySlot(slot.kind, outputIndex: place, partIndex: slot.partIndex)
     }
 
-    /// Returns whether the delta that was judged last is of a slot that a text has closed, so that it comes too late.
-    package mutating func isBehindClosing() -> Bool { self.isDeltaBehindClosing }
+    /// Returns whether the delta that was judged last is of a slot that a text has closed, or of an item that has ended,
+    /// so that it comes too late.
+    package mutating func isBehindClosing() -> Bool { self.endBeforeDelta != nil }
 
-    /// Compares such a delta with the text that has closed its slot.
+    /// Compares such a delta with the text that has closed its slot; one behind the end of its item is withheld.
     ///
     /// Where items share an index, it may be the beginning of the next item.
     package mutating func late(_ text: Span<UInt8>, in slot: ReplaySlot) -> ReplayLedger.Late {
+        if self.endBeforeDelta == .item { return self.ledger.withhold(text, in: slot) }
         let late = self.ledger.late(text, in: slot)
         return late == .contradiction && self.order.areIndicesShared ? .isNew : late
+    }
+
+    /// Returns the slot of the output that is withheld because it came behind the end of its item; nil for none.
+    package mutating func withheldSlot() -> ReplaySlot? { self.ledger.withheld?.slot }
+
+    /// Returns that output if the texts at the end of the response have it (`ReplayLedger.release`).
+    package mutating func release(as texts: [UnsafeBufferPointer<UInt8>]) -> [UInt8]? {
+        unsafe self.ledger.release(as: texts)
     }
 
     /// Returns the slot of a closing text whose event names this slot, and optionally the item's name.

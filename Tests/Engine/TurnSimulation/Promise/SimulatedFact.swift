@@ -42,7 +42,7 @@ enum SimulatedFact: Int, CaseIterable, Sendable {
     case textOnlyInClosing, callOnlyInCompleted, contradictingClosing, otherAgent, sharedIndices, repeatedEvents
     case lateEventsInside, gapBesideUnnumbered, otherIdentity, renumbered, chatter, errorWithoutType
     case endlessComments
-    case restartedResponse, continuedItem
+    case restartedResponse, continuedItem, continuedReasoning, continuedToEnd
     // A request that is held.
     case held, heldBecameReady, heldFailed, heldReleased, heldDropped
     // Connections that are kept.
@@ -75,6 +75,7 @@ enum SimulatedFact: Int, CaseIterable, Sendable {
             .resumed
         case .heldBecameReady, .heldFailed, .heldReleased, .heldDropped: .held
         case .pongLost: .pinged
+        case .continuedToEnd: .continuedReasoning
         case .invalidResponse: self
         default: nil
         }

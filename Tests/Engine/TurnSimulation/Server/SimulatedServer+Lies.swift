@@ -28,6 +28,14 @@ struct CarriedResponse {
 }
 
 extension AnswerStyle {
+    /// Makes reasoning go on behind the end of its item, which its name shows.
+    mutating func continueReasoning() {
+        self.continuesReasoning = true
+        self.skipsAdded = false
+        self.changesItemIDs = false
+        self.repeatsDone = false
+    }
+
     /// Gives all items the same index, in a way that leaves no doubt what belongs to which.
     mutating func shareIndices() {
         self.sharesIndices = true

@@ -44,6 +44,12 @@ struct SimulatedServer {
     private var hasAnswered = false
     /// Indicates whether all items of the turn's response have the same index.
     private var sharesIndices = false
+    /// Indicates whether the reasoning of the turn's response goes on behind the end of its item.
+    private var continuesReasoning = false
+    /// Indicates whether that of the last answer does.
+    private(set) var hasContinuedReasoning = false
+    /// The number of items that the client has given back with its last request.
+    private var carriedItemCount = 0
     private var answerCount = 0
     private var kept: [String: Kept] = [:]
 
@@ -55,6 +61,10 @@ struct SimulatedServer {
         self.hasAnswered = false
         self.sharesIndices =
             random.chance(liePercent) && options.allows(.sharedIndices) && self.response.canShareIndices
+        self.continuesReasoning =
+            !self.sharesIndices && random.chance(liePercent) && options.allows(.continuedReasoning)
+        self.hasContinuedReasoning = false
+        self.carriedItemCount = 0
         self.kept = [:]
     }
 
@@ -67,6 +77,10 @@ struct SimulatedServer {
     ) -> Answer {
         var facts: [SimulatedFact] = []
         var isVaried = false
+        if self.continuesReasoning {
+            self.response.endReasoning(givenBack: itemCount, behind: self.carriedItemCount)
+        }
+        self.carriedItemCount = itemCount
         var rest = self.response.withoutItems(itemCount)
         if self.hasAnswered {
             // With equal indices for all items a moved item could not be detected.
@@ -87,6 +101,7 @@ struct SimulatedServer {
         if !options.allows(.repeatedItemDone) { style.repeatsDone = false }
         style.lies = style.lies.filter { options.allows($0) }
         if self.sharesIndices, rest.canShareIndices { style.shareIndices() }
+        if self.continuesReasoning { style.continueReasoning() }
         var writer = AnswerWriter(rest, from: sizeBefore, style: style, random: SimulatedRandom(seed: random.next()))
         writer.write()
         facts += style.facts + writer.facts
@@ -101,6 +116,7 @@ struct SimulatedServer {
             responseID: style.responseID, facts: facts, isVaried: isVaried, heldCalls: writer.heldCalls)
         // Another answer may say the same at once, and so in another order.
         if writer.plan.holdsBack { answer.isVaried = true }
+        self.hasContinuedReasoning = writer.plan.continuedText != nil
         answer.createdIndex = writer.createdIndex
         answer.carried = CarriedResponse(writer, sizeBefore: sizeBefore)
         if random.chance(settings.liePercent / 2) { answer.breakOrder(writer, options: options, &random) }

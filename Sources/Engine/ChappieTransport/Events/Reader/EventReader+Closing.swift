@@ -20,16 +20,18 @@ extension EventReader {
     }
 
     /// Returns whether a delta is output; one behind the text that has closed its slot is dropped where that text had
-    /// it, and ends the attempt otherwise, before it is delivered.
+    /// it, or waits for the end of the response, and ends the attempt otherwise, before it is delivered.
     mutating func isInTime(_ text: BorrowedText, in slot: ReplaySlot) -> Bool {
         guard self.machine.delivery.isBehindClosing(), !text.isEmpty else { return true }
         switch unsafe self.machine.delivery.late(text.utf8.span, in: slot) {
         case .isNew: return true
-        case .delivered: return false
+        case .delivered, .withheld: return false
         case .contradiction:
             self.fail(.contradictoryEvents(.itemContinued, at: slot))
-            return false
+        case .tooMuch:
+            self.fail(.outputTooLarge(limit: self.options.limits.outputByteCount))
         }
+        return false
     }
 
     /// Handles the texts of a finished item, which repeats all its texts: each kind of text is compared as a whole.
@@ -63,7 +65,9 @@ extension EventReader {
     ///
     /// - Returns: false when that ends the attempt.
     mutating func complete(_ summary: ResponseSummary, attempt: Int) -> Bool {
-        guard self.closeOutput(summary, attempt: attempt), self.closeCalls(summary) else { return false }
+        guard self.deliverWithheld(summary, attempt: attempt), self.closeOutput(summary, attempt: attempt),
+            self.closeCalls(summary)
+        else { return false }
         if self.machine.delivery.isOutOfOrder(), summary.output.allSatisfy(\.parts.isEmpty) {
             self.fail(.contradictoryEvents(.outOfOrder))
             return false
@@ -102,6 +106,29 @@ extension EventReader {
             guard self.end == nil else { return false }
         }
         return true
+    }
+
+    /// Delivers output that came behind the end of its item, where the list has an item with exactly all of its text;
+    /// returns false when that ends the attempt.
+    private mutating func deliverWithheld(_ summary: ResponseSummary, attempt: Int) -> Bool {
+        guard let slot = self.machine.delivery.withheldSlot() else { return true }
+        let kinds = Self.outputKinds.filter {
+            ReplaySlot($0, outputIndex: 0, partIndex: 0)?.kind.isConcatenated(with: slot.kind) ?? false
+        }
+        // The list of an end under another identifier may be another response's.
+        let items = self.machine.delivery.endsUnderAnotherName() ? [] : summary.output
+        for item in items where !item.isAside {
+            for kind in kinds {
+                let texts = unsafe self.parts(of: item, at: 0, ofKind: kind).map { unsafe $0.text.utf8 }
+                guard let bytes = unsafe self.machine.delivery.release(as: texts) else { continue }
+                unsafe bytes.withUnsafeBufferPointer {
+                    unsafe self.received(BorrowedText(validatedUTF8: $0), in: slot, attempt: attempt)
+                }
+                return self.end == nil
+            }
+        }
+        self.fail(.contradictoryEvents(.itemContinued, at: slot))
+        return false
     }
 
     /// Records that the response is complete; returns the calls that have not come before.
@@ -218,7 +245,9 @@ extension EventReader {
     ///
     /// A server may retract content there, so that another text is no contradiction.
     mutating func deliverRest(_ summary: ResponseSummary, attempt: Int) {
-        guard !self.machine.delivery.endsUnderAnotherName() else { return }
+        guard !self.machine.delivery.endsUnderAnotherName(), self.deliverWithheld(summary, attempt: attempt) else {
+            return
+        }
         for kind in Self.outputKinds {
             let parts = self.parts(of: summary, ofKind: kind)
             guard !parts.isEmpty else { continue }

@@ -42,9 +42,9 @@ extension EventReader {
 
     /// Returns the position behind an event that was read.
     ///
-    /// A half of a surrogate pair that waits was not passed on. While a call waits for the response's end the position
-    /// stays before it, because a turn that continued behind it would skip it. Behind `response.completed` there is no
-    /// position: the caller runs the call.
+    /// A half of a surrogate pair that waits was not passed on. While a call, or output behind the end of its item, waits
+    /// for the response's end the position stays before it, because a turn that continued behind it would skip it. Behind
+    /// `response.completed` there is no position: the caller runs the call.
     mutating func position(behind event: ResponseEvent) -> Delivery.Position {
         self.isWithheld = false
         self.machine.delivery.read(event.sequenceNumber)
@@ -52,6 +52,7 @@ extension EventReader {
             if case .completed = event.kind { return .unknown }
             return .held
         }
+        if self.machine.delivery.withheldSlot() != nil { return .held }
         return self.half == nil ? self.machine.delivery.position() : .unchanged
     }
 

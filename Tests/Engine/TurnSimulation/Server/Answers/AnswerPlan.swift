@@ -15,6 +15,8 @@ struct AnswerPlan: Sendable {
         let offset: Int
         /// The first event that has it.
         let until: Closing
+        /// Indicates whether deltas behind the end of its item have it, which only the end of the response confirms.
+        var isContinued = false
     }
 
     /// Another text of a part than its deltas say.
@@ -32,7 +34,9 @@ struct AnswerPlan: Sendable {
 
     /// Applies a style's lies to a response; some responses have no place for a lie.
     init(_ response: SimulatedResponse, style: AnswerStyle, _ random: inout SimulatedRandom) {
-        if style.lies.contains(.contradictingClosing) {
+        if style.continuesReasoning {
+            self.heldText = response.continuedReasoning()
+        } else if style.lies.contains(.contradictingClosing) {
             self.contradiction = Self.contradiction(of: response, style: style, &random)
         } else if style.lies.contains(.textOnlyInClosing) {
             self.heldText = Self.heldText(of: response, style: style, &random)
@@ -40,8 +44,11 @@ struct AnswerPlan: Sendable {
         if style.lies.contains(.callOnlyInCompleted) { self.firstHeldCall = Self.heldCall(of: response, &random) }
     }
 
-    /// Indicates whether some output comes later than in other answers.
-    var holdsBack: Bool { self.heldText != nil || self.firstHeldCall != nil }
+    /// The text that deltas behind the end of its item have.
+    var continuedText: HeldText? { self.heldText.flatMap { $0.isContinued ? $0 : nil } }
+
+    /// Indicates whether some output comes later than in other answers of the turn.
+    var holdsBack: Bool { self.heldText != nil && self.continuedText == nil || self.firstHeldCall != nil }
 
     /// Indicates whether the end of the response has to repeat its items.
     var needsOutput: Bool {
@@ -142,7 +149,38 @@ extension SimulatedResponse {
     }
 }
 
+// MARK: Reasoning that goes on behind the end of its item
+
+extension SimulatedResponse {
+    /// The second half of the last reasoning, if it is that of an item behind the first ones that others follow.
+    func continuedReasoning(behind itemCount: Int = 0) -> AnswerPlan.HeldText? {
+        guard let index = self.atoms.lastIndex(where: { $0.isReasoning && !$0.bytes.isEmpty }) else { return nil }
+        let (atom, later) = (self.atoms[index], self.atoms[(index + 1)...])
+        let offset = SimulatedText.boundary(after: atom.bytes.count / 2, in: atom.bytes)
+        guard atom.item >= itemCount, later.contains(where: { $0.item >= itemCount }),
+            !later.contains(where: { $0.item == atom.item }), (1..<atom.bytes.count).contains(offset)
+        else { return nil }
+        return AnswerPlan.HeldText(atom: index, offset: offset, until: .response, isContinued: true)
+    }
+
+    /// Ends reasoning where its item has ended, if the client gives the item back: it goes on in no other answer.
+    mutating func endReasoning(givenBack count: Int, behind earlierCount: Int) {
+        guard let held = self.continuedReasoning(behind: earlierCount), self.atoms[held.atom].item < count else {
+            return
+        }
+        self.atoms[held.atom].bytes.removeSubrange(held.offset...)
+    }
+}
+
 extension SimulatedResponse.Atom {
+    /// Indicates whether it is reasoning or its summary.
+    fileprivate var isReasoning: Bool {
+        switch self.content {
+        case .summary, .reasoning: true
+        case .text, .refusal, .call: false
+        }
+    }
+
     /// Indicates whether it is a call.
     var isCall: Bool {
         if case .call = self.content { true } else { false }

@@ -32,6 +32,8 @@ struct AnswerStyle: Sendable {
     var closesParts: Bool
     /// Indicates whether all items have the same index.
     var sharesIndices = false
+    /// Indicates whether reasoning goes on behind the end of its item.
+    var continuesReasoning = false
     /// Its unusual behaviours, which few servers have.
     var lies: Set<SimulatedFact> = []
 

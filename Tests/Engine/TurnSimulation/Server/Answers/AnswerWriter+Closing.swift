@@ -5,14 +5,22 @@ extension AnswerWriter {
     private mutating func text(of atom: SimulatedResponse.Atom, in closing: AnswerPlan.Closing) -> [UInt8] {
         guard let contradiction = self.plan.contradiction, contradiction.closing == closing,
             contradiction.item == atom.item, contradiction.part == atom.part
-        else { return self.response.bytes(item: atom.item, part: atom.part) }
+        else {
+            let bytes = self.response.bytes(item: atom.item, part: atom.part)
+            guard let held = self.plan.continuedText, closing != .response else { return bytes }
+            let other = self.response.atoms[held.atom]
+            return other.item == atom.item && other.part == atom.part
+                ? Array(bytes.dropLast(other.bytes.count - held.offset)) : bytes
+        }
         self.contradictionIndex = self.contradictionIndex ?? self.events.count - 1
         return contradiction.bytes
     }
 
     /// Returns whether the end of an atom's part stands in a later event than this one.
     private func isHeldBack(_ atom: SimulatedResponse.Atom, in closing: AnswerPlan.Closing) -> Bool {
-        guard let held = self.plan.heldText, held.until.rawValue > closing.rawValue else { return false }
+        guard let held = self.plan.heldText, !held.isContinued, held.until.rawValue > closing.rawValue else {
+            return false
+        }
         let other = self.response.atoms[held.atom]
         return other.item == atom.item && other.part == atom.part
     }
@@ -23,7 +31,7 @@ extension AnswerWriter {
         let atom = self.response.atoms[held.atom]
         guard atom.item == item ?? atom.item, atom.part == part ?? atom.part else { return }
         self.size.add(atom.bytes.count - held.offset, of: atom.content)
-        self.facts.append(.textOnlyInClosing)
+        self.facts.append(held.isContinued ? .continuedReasoning : .textOnlyInClosing)
     }
 
     // MARK: Parts and items
@@ -56,7 +64,9 @@ extension AnswerWriter {
 
     mutating func writeItemDone(_ atom: SimulatedResponse.Atom) {
         // An item whose end is known at the end of the response alone is not done before.
-        if let held = self.plan.heldText, held.until == .response, self.response.atoms[held.atom].item == atom.item {
+        if let held = self.plan.heldText, !held.isContinued, held.until == .response,
+            self.response.atoms[held.atom].item == atom.item
+        {
             return
         }
         self.begin("response.output_item.done")

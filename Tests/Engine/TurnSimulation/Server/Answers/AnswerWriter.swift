@@ -29,6 +29,8 @@ struct AnswerWriter {
     private(set) var number = 0
     private var announcedItems: Set<Int> = []
     private var announcedParts: Set<Int> = []
+    /// The end of the deltas of reasoning whose item has ended.
+    private var continuedEnd: Int?
 
     /// Writes a response of which so much was said before.
     init(_ response: SimulatedResponse, from size: ContentSize, style: AnswerStyle, random: SimulatedRandom) {
@@ -48,7 +50,10 @@ struct AnswerWriter {
         self.writeLifecycle("response.created")
         self.createdIndex = self.events.count - 1
         if self.random.chance(50) { self.writeLifecycle("response.in_progress") }
-        for (index, atom) in self.response.atoms.enumerated() { self.write(atom, at: index) }
+        for (index, atom) in self.response.atoms.enumerated() {
+            self.write(atom, at: index)
+            self.continueReasoning(behind: index)
+        }
         self.writeCompleted()
         if self.otherAgentEventCount > 0 { self.facts.append(.otherAgent) }
         guard let index = self.contradictionIndex else { return }
@@ -123,6 +128,21 @@ struct AnswerWriter {
         guard self.style.repeatsDone else { return }
         self.writeCallDone(call)
         self.facts.append(.repeatedItemDone)
+    }
+
+    /// Writes more of reasoning whose item has ended, and all of it behind the last output: only the end of the response
+    /// shows that it is the item's.
+    private mutating func continueReasoning(behind index: Int) {
+        guard let held = self.plan.continuedText, index > held.atom else { return }
+        let atom = self.response.atoms[held.atom]
+        var start = self.continuedEnd ?? held.offset
+        while start < atom.bytes.count, index == self.response.atoms.count - 1 || self.random.chance(50) {
+            let wanted = start + 1 + self.random.below(self.style.deltaSize * 2)
+            let end = SimulatedText.boundary(after: wanted, in: atom.bytes)
+            self.writeDelta(of: atom, atom.bytes[start..<end])
+            start = end
+        }
+        self.continuedEnd = start
     }
 
     // MARK: Structure
