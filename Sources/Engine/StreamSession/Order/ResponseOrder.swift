@@ -564,7 +564,7 @@ package struct ResponseOrder: Sendable {
     /// those of other agents in other places between them.
     private func freePlace(isAside: Bool = false) -> Int {
         if isAside { return max(Self.maximumIndex / 2, self.added.end()) }
-        var place = max(self.added.end(besides: self.asides), self.written.end(besides: self.asides))
+        var place = [self.added, self.done, self.written].map { $0.end(besides: self.asides) }.max() ?? 0
         while self.asides.contains(place) { place += 1 }
         return place
     }

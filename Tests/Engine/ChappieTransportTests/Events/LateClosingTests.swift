@@ -122,4 +122,24 @@ import Testing
             #expect(outcome.reasoning == "Hm t1")
         }
     }
+
+    /// Deltas have the message's identifier and no index, and its end has an index behind that of reasoning.
+    @Test(arguments: [[], ["added"], ["done"], ["added", "done"]], [[], [0], [1], [0, 1]])
+    func anEndAtAnotherIndexIsThatOfTheItemThatItNames(reasoning: [String], closings: [Int]) async {
+        let thought = #"{"type":"reasoning","id":"t","summary":[]}"#
+        let message = Item(id: "m", index: "", text: "Hello")
+        let begun = reasoning.map { #"{"type":"response.output_item.\#($0)","output_index":0,"item":\#(thought)}"# }
+        let end = #"{"type":"response.output_item.done","output_index":1,"item":\#(message.item(isWhole: true))}"#
+        for hasList in [true, false] {
+            let list = hasList ? #","output":[\#(thought),\#(message.item(isWhole: true))]"# : ""
+            let events =
+                [Event.created] + begun + message.begin.dropFirst() + closings.map { message.closings[$0] }
+                + [end, Event.completed("r", list)]
+            for cut in [nil, events.count - 2] {
+                let (outcome, _) = await Self.run(events, cut: cut)
+                #expect(outcome.error == nil, "\(events)")
+                #expect(outcome.text == "Hello", "\(events)")
+            }
+        }
+    }
 }
