@@ -194,6 +194,8 @@ class LyingServer:
 
         begun = False
         for step in self._steps(answer, request):
+            if step.get("kept"):
+                continue
             if "status" in step and not begun:
                 text = step.get("body", "{}").encode()
                 connection.sendall(b"HTTP/1.1 %d Error\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
