@@ -10,6 +10,8 @@ import json
 import re
 import signal
 
+import translation
+
 # The sentences. A failure names one of them.
 CRASH = "the process does not crash"
 HANG = "every turn ends within its budgets"
@@ -25,6 +27,8 @@ TOOLS = "a tool runs once for each call of a complete response, and for no other
 SAFETY = "replaySafety never claims less than was done"
 DELIVERED = "a diverged replay has the text that was delivered"
 TOLERANT = "what real servers do is tolerated, and what can be recovered is recovered"
+POLICY = "the policy limits the recovery: no second request with never, and no restart that was not asked for"
+VOID = "a restart says which text is void, and comes twice in a response at most"
 
 KINDS = {"textDelta": "text", "reasoningDelta": "reasoning", "refusalDelta": "refusal"}
 DELTAS = {
@@ -118,6 +122,7 @@ class Reading:
         self.terminal = None
         self.last_item_piece = 0   # behind it are pieces of the response's end
         self.has_output = self.is_renamed = False
+        self.is_exact = False     # nothing repeats the output, so that no white space can be trimmed
         self.note = ""
 
     # Building
@@ -495,7 +500,9 @@ def readings_of(events, note, carried=()):
 def readings(exchanges):
     """Returns every response that the answers of one round can represent."""
     result, earlier = [], {}
-    creates = [e for e in exchanges if e["request"]["kind"] == "create"]
+    creates = [e for e in exchanges if e["request"]["kind"] == "create" and "dialect" not in e]
+    for exchange in exchanges:
+        result += translated_readings(exchange) if "dialect" in exchange else []
     resumes = [e for e in exchanges if e["request"]["kind"] == "resume"]
     for exchange in creates:
         connection = exchange["connection"]
@@ -514,6 +521,18 @@ def readings(exchanges):
         if chain:
             result += chain_readings(own, chain, identity, f"answer {exchange['number']} and its resumptions",
                                      carried_items(exchange["request"]))
+    return result
+
+
+def translated_readings(exchange):
+    """Returns the responses that an answer in another dialect says."""
+    result = []
+    for events in translation.translations(exchange):
+        reading = Reading()
+        for event in events:
+            reading.take(event)
+        reading.is_exact, reading.note = True, f"answer {exchange['number']}"
+        result.append(reading)
     return result
 
 
@@ -549,24 +568,35 @@ def chain_readings(first, chain, identity, note, carried):
 # Judging
 
 
+def new_round():
+    return {"text": "", "reasoning": "", "refusal": "", "calls": [], "void": []}
+
+
 def rounds_of(received):
-    """Returns the consumer's output, divided at the calls of tools."""
-    rounds = [{"text": "", "reasoning": "", "refusal": "", "calls": []}]
+    """Returns the consumer's output, divided at the calls of tools; output before a restart is void."""
+    rounds = [new_round()]
     after_call = False
     for event in received:
         kind = event.get("type")
+        if kind == "restarted":
+            void = {name: rounds[-1][name] for name in KINDS.values()}
+            rounds[-1]["void"].append(dict(void, named=event.get("deliveredText")))
+            rounds[-1].update(dict.fromkeys(void, ""))
         if kind == "toolCallRequested":
             rounds[-1]["calls"].append((event.get("name"), canonical_arguments(event.get("arguments")),
                                         event.get("callID")))
         elif kind == "toolCallCompleted":
             after_call = True
+        elif after_call and kind == "diagnostic" and event.get("kind") in ("connected", "reconnecting"):
+            rounds.append(new_round())   # the next request, whose answer may have calls alone
+            after_call = False
         elif kind in KINDS:
             if after_call:
-                rounds.append({"text": "", "reasoning": "", "refusal": "", "calls": []})
+                rounds.append(new_round())
                 after_call = False
             rounds[-1][KINDS[kind]] += event.get("text", "")
     if after_call:
-        rounds.append({"text": "", "reasoning": "", "refusal": "", "calls": []})
+        rounds.append(new_round())
     return rounds
 
 
@@ -589,7 +619,7 @@ def has_calls(reading, handed, completed):
 
 def matches(reading, received):
     return all(received[kind] in reading.texts(kind)
-               or received[kind].rstrip() in {text.rstrip() for text in reading.texts(kind)}
+               or not reading.is_exact and received[kind].rstrip() in {text.rstrip() for text in reading.texts(kind)}
                for kind in ("text", "refusal")) and \
         received["reasoning"] in reading.texts("reasoning") | {reading.arrived("reasoning", closings=False)}
 
@@ -655,6 +685,44 @@ def judge_round(exchanges, received, completed, tag, handed=None):
     return judge_handed(fitting, handed, True)
 
 
+def judge_restarts(exchanges, received, is_allowed):
+    """What a restart makes void was the beginning of one response, and the restart names its text."""
+    failures = []
+    if received["void"] and not is_allowed:
+        failures.append(Failure(POLICY, "a restart without the policy for it"))
+    if len(received["void"]) > 2:
+        failures.append(Failure(VOID, f"{len(received['void'])} restarts"))
+    for void in received["void"]:
+        failures += judge_round(exchanges, void, False, None)
+        if void["named"] != void["text"]:
+            failures.append(Failure(VOID, f"restarted, and says {void['named']!r} of {void['text']!r}"))
+    return failures
+
+
+def judge_policy(exchanges, policy, tag):
+    """With never a request is not repeated; where no answer can be continued, resumeOnly compares none."""
+    if policy.get("recovery") == "never":
+        asked = collections.Counter(one.get("round", 0) for one in exchanges
+                                    if one["request"]["kind"] == "create" and "status" not in one)
+        if any(count > 1 for count in asked.values()):
+            return [Failure(POLICY, f"never, and the requests of each round were {dict(asked)}")]
+    can_continue = any(one["request"]["kind"] == "resume" for one in exchanges)
+    if policy.get("recovery") in ("never", "resumeOnly") and tag == "replay.diverged" and not can_continue:
+        return [Failure(POLICY, f"{policy['recovery']}, and an answer was compared with another one")]
+    return []
+
+
+def judge_runs(rounds, ran, completed):
+    """Checks the arguments with which tools were run, as the tools have noted them, against the requested calls."""
+    requested = collections.Counter(call[1] for one in rounds for call in one["calls"])
+    ran = collections.Counter(canonical_arguments(arguments) for arguments in ran)
+    # No tool need run with arguments that are no JSON.
+    required = collections.Counter(call[1] for one in rounds for call in one["calls"] if not translation.fault(call[1]))
+    if ran <= requested and (required <= ran or not completed):
+        return []
+    return [Failure(TOOLS, f"ran with {sorted(ran.elements())}, requested with {sorted(requested.elements())}")]
+
+
 def judge_handed(fitting, handed, completed):
     """Checks calls that a stream has delivered against the responses that its text fits."""
     if handed is None or any(has_calls(reading, handed, completed) for reading in fitting):
@@ -667,7 +735,8 @@ def judge_calls(exchanges, received, ended):
     """Checks calls of a round against its complete responses; `ended` when the turn ended there without running any."""
     if not received["calls"] and not ended:
         return []
-    sound = [r for r in readings(exchanges) if r.terminal == "completed" and not r.contradictions]
+    sound = [r for r in readings(exchanges) if r.terminal == "completed" and not r.contradictions
+             and matches(r, received)]
     requested = [call[:2] for call in received["calls"]]
     if any(requested == [call[:2] for call in r.calls()] for r in sound):
         return []
@@ -691,9 +760,11 @@ def judge(exchanges, outcome, permitted=None):
 
     exchanges: [{"number", "connection", "round", "request": {"kind": "create"|"resume", "id"?, "starting_after"?},
                  "sent": [{"event": object}|{"raw": text}, "late"?: true], "earlier"?: [identifiers],
+                 "dialect"?: "chat"|"messages", "whole"?: whether the body was sent to its end,
                  "seen"?: whether the server knows that the request has come}]
     outcome: {"events": [lines of --json], "exit": code, "seconds": s, "budget": s, "report"?: object,
-              "tools"?: whether the client runs calls, "calls"?: whether the stream hands finished calls over as raw}
+              "tools"?: whether the client runs calls, "calls"?: whether the stream hands finished calls over as raw,
+              "ran"?: [the arguments of each run of a tool], "policy"?: {"recovery"?, "divergence"?}}
     permitted: {"must"?: "complete"|"fail", "tag"?: text, "texts"?: [complete texts, of the last round]}
     """
     permitted = permitted or {}
@@ -712,6 +783,7 @@ def judge(exchanges, outcome, permitted=None):
     if repeated_calls(events):
         return [Failure(TOOLS, f"requested again: {repeated_calls(events)[:3]}, "
                                f"{len(repeated_calls(events))} times in all")]
+    policy = outcome.get("policy", {})
     completed = ends[0] == "completed"
     error = {} if completed else events[-1]
     tag = error.get("tag")
@@ -724,6 +796,10 @@ def judge(exchanges, outcome, permitted=None):
         is_complete = completed or number < last or bool(received["calls"])
         wrong = judge_round(mine, received, is_complete, tag, handed_over(events) if outcome.get("calls") else None)
         failures += wrong or judge_calls(mine, received, number < last or completed and outcome.get("tools"))
+        failures += judge_restarts(mine, received, policy.get("divergence") == "restart")
+    failures += judge_policy(exchanges, policy, tag)
+    if "ran" in outcome:
+        failures += judge_runs(rounds, outcome["ran"], completed)
     text = "".join(received["text"] for received in rounds)
     if completed and permitted.get("texts") is not None and not failures:
         if rounds[-1]["text"] not in permitted["texts"]:

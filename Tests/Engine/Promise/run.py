@@ -21,12 +21,13 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
 import time
 
-import lies
+import dialects
 import oracle
 import records
 import relay
@@ -36,6 +37,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 FOUND = HERE / "found"
 TIMEOUT = 6
 GRACE = 14
+RUNS = "runs"   # the file in which a tool notes its arguments, a line for each run
 
 
 def command(binary, script, url, folder):
@@ -46,12 +48,15 @@ def command(binary, script, url, folder):
               "--report", os.path.join(folder, "report.json")]
     if client.get("http"):
         result.append("--http-only")
-    if client.get("recovery"):
-        result += ["--recovery", client["recovery"]]
+    for option, name in (("--recovery", "recovery"), ("--on-divergence", "divergence"), ("--dialect", "dialect")):
+        if client.get(name):
+            result += [option, client[name]]
     if client.get("raw"):
         result += ["--raw", client["raw"]]
     if client.get("tools"):
-        result += ["--tool", "now=echo noon", "--approve", "always"]
+        note = shlex.quote(os.path.join(folder, RUNS))
+        noting = f"arguments=$(cat); printf '%s\\n' \"$arguments\" >> {note}"   # at once, as tools run side by side
+        result += ["--tool", f"now={noting}; echo noon", "--approve", "always"]
     if client.get("kept"):
         path = os.path.join(folder, "request.json")
         with open(path, "w") as file:
@@ -108,14 +113,18 @@ def run_client(binary, script, url):
             process.kill()
             output, errors = process.communicate()
         seconds = time.monotonic() - started
+        noted = pathlib.Path(folder, RUNS)
+        ran = noted.read_text(errors="replace").splitlines() if noted.exists() else []
     events = []
     for line in output.decode("utf-8", "replace").splitlines():
         try:
             events.append(json.loads(line))
         except ValueError:
             events.append({"type": "not JSON", "text": line})
+    client = script.get("client", {})
     return {"events": events, "exit": process.returncode, "seconds": seconds, "budget": TIMEOUT, "hung": hung,
-            "tools": bool(script.get("client", {}).get("tools")), "stderr": errors.decode("utf-8", "replace")}
+            "tools": bool(client.get("tools")), "ran": ran, "stderr": errors.decode("utf-8", "replace"),
+            "policy": {name: client[name] for name in ("recovery", "divergence") if client.get(name)}}
 
 
 def judged(exchanges, outcome, script):
@@ -224,7 +233,7 @@ def main():
         return 2
     scripts = [load(path) for path in options.script]
     if options.one is not None:
-        scripts.append(lies.make(options.one))
+        scripts.append(dialects.make(options.one))
         if options.minimise:
             failures = play(binary, scripts[-1])[2]
             if failures:
@@ -244,7 +253,7 @@ def main():
         scripts += [load(path) for path in sorted(FOUND.glob("*.json"))]
         seeds = seeds or ("1..200" if not options.found else None)
     first, last = (int(part) for part in seeds.split("..")) if seeds else (1, 0)
-    jobs = [lambda s=s: s for s in scripts] + [lambda n=n: lies.make(n) for n in range(first, last + 1)]
+    jobs = [lambda s=s: s for s in scripts] + [lambda n=n: dialects.make(n) for n in range(first, last + 1)]
     started, broken, runs, completed, failed = time.monotonic(), collections.Counter(), 0, 0, 0
 
     def one(job):

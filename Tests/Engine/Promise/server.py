@@ -10,11 +10,12 @@ With "after", events whose number is not above the request's starting_after are 
   {"event": object, "late"?: true, "kept"?: true}
                                      an event; late marks one of an earlier response, for the oracle alone; with kept
                                      it comes only on a WebSocket that has carried a response before
-  {"raw": text}                      any data in the place of an event
+  {"raw": text}                      any data in the place of an event; both with "unfinished" lack their empty line
   {"bytes": text}                    bytes of the HTTP body as they are; nothing on a WebSocket
   {"ping": text}                     a ping, or a comment
   {"wait": seconds}
-  {"cut": "end"|"reset"|"close", "code"?: n, "partial"?: event}   ends the connection, maybe inside an event
+  {"cut": "end"|"reset"|"close", "code"?: n, "partial"?: event, "share"?: x}   ends the connection, maybe inside an
+                                     event, of which that share is sent
   {"status": n, "body": text}        in the place of an answer (HTTP), or of the upgrade ("upgrade": n in the script)
 """
 
@@ -64,6 +65,19 @@ def text_of(event):
         return text
     except UnicodeEncodeError:   # half of a surrogate pair
         return json.dumps(event)
+
+
+def stream_event(step):
+    """The bytes of an event or of other data in an event stream."""
+    text = text_of(step["event"]) if "event" in step else step["raw"]
+    name = step["event"].get("type") if "event" in step else None
+    lines = ([f"event: {name}"] if name else []) + ["data: " + line for line in text.split("\n")]
+    return ("\n".join(lines) + ("" if step.get("unfinished") else "\n\n")).encode()
+
+
+def beginning(data, step):
+    """The part of an event that a cut lets through: never all of it."""
+    return data[:min(max(1, int(len(data) * step.get("share", 2 / 3))), len(data) - 1)]
 
 
 def frame(opcode, payload, final=True):
@@ -140,12 +154,19 @@ class LyingServer:
             value = json.loads(body or b"{}")
         except ValueError:
             value = {}
+        if "messages" in value:   # in the other dialects
+            return {"kind": "create"}, sum(self._has_calls(message) for message in value["messages"])
         rounds = [0]
         for item in value.get("input", []) if isinstance(value.get("input"), list) else []:
             if isinstance(item, dict) and item.get("type") == "function_call_output":
                 call = str(item.get("call_id", ""))
                 rounds.append(int(call.split("_")[1]) + 1 if call.count("_") >= 2 else 1)
         return {"kind": "create"}, max(rounds)
+
+    @staticmethod
+    def _has_calls(message):
+        content = message.get("content") if isinstance(message.get("content"), list) else []
+        return bool(message.get("tool_calls")) or any(part.get("type") == "tool_use" for part in content)
 
     def _take(self, request, round_number, connection):
         with self.lock:
@@ -182,6 +203,8 @@ class LyingServer:
             request, round_number = self._request(body)
         answer, exchange = self._take(request, round_number, number)
         exchange["transport"] = "http"
+        if self.script["client"].get("dialect", "responses") != "responses":
+            exchange["dialect"] = self.script["client"]["dialect"]
         if answer is None:
             connection.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n{}")
             return
@@ -198,6 +221,7 @@ class LyingServer:
                 continue
             if "status" in step and not begun:
                 text = step.get("body", "{}").encode()
+                exchange["status"] = step["status"]
                 connection.sendall(b"HTTP/1.1 %d Error\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
                                    % (step["status"], len(text)) + text)
                 return
@@ -206,11 +230,8 @@ class LyingServer:
                                    b"Transfer-Encoding: chunked\r\n\r\n")
                 begun = True
             if "event" in step or "raw" in step:
-                text = text_of(step["event"]) if "event" in step else step["raw"]
-                name = step["event"].get("type") if "event" in step else None
                 exchange["sent"].append({k: step[k] for k in ("event", "raw", "late") if k in step})
-                data = "\n".join("data: " + line for line in text.split("\n")) + "\n\n"
-                send(((f"event: {name}\n" if name else "") + data).encode())
+                send(stream_event(step))
             elif "bytes" in step:
                 send(step["bytes"].encode())
             elif "ping" in step:
@@ -219,9 +240,9 @@ class LyingServer:
                 time.sleep(step["wait"])
             elif "cut" in step:
                 if "partial" in step:
-                    data = ("data: " + json.dumps(step["partial"])).encode()
-                    send(data[:max(1, len(data) * 2 // 3)])
+                    send(beginning(stream_event({"event": step["partial"]}), step))
                 self._cut(connection, step["cut"])
+        exchange["whole"] = True
         connection.sendall(b"0\r\n\r\n")
 
     @staticmethod
@@ -299,8 +320,7 @@ class LyingServer:
                 return
             elif "cut" in step:
                 if "partial" in step:
-                    data = frame(1, json.dumps(step["partial"]).encode())
-                    connection.sendall(data[:max(1, len(data) * 2 // 3)])
+                    connection.sendall(beginning(frame(1, json.dumps(step["partial"]).encode()), step))
                 if step["cut"] == "close":
                     connection.sendall(frame(8, struct.pack(">H", step.get("code", 1011))))
                 self._cut(connection, step["cut"])
