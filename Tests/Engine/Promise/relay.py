@@ -15,6 +15,7 @@ import zlib
 
 STREAM = "text/event-stream"
 BOM = b"\xef\xbb\xbf"
+DIALECTS = {"/responses": "responses", "/chat/completions": "chat", "/messages": "messages"}
 
 
 class EventStream:
@@ -109,10 +110,13 @@ class Requests:
 
 
 class Answers:
-    """The answers of one connection; `take` gets the data of events, `upgraded` what follows a 101."""
+    """The answers of one connection; `take` gets the data of events, `upgraded` what follows a 101.
 
-    def __init__(self, take, upgraded):
-        self.take, self.upgraded = take, upgraded
+    `ended` is called at the end of a body that has its last chunk or its length.
+    """
+
+    def __init__(self, take, upgraded, ended=lambda: None):
+        self.take, self.upgraded, self.ended = take, upgraded, ended
         self.pending, self.body, self.rest = b"", None, None
 
     def feed(self, data):
@@ -159,6 +163,7 @@ class Answers:
             self.pending, self.given = rest[size + 2:], 0
             if size == 0:
                 self.body = None
+                self.ended()
             return True
         if self.rest == "end":
             self.body.feed(self.pending)
@@ -169,6 +174,7 @@ class Answers:
         self.rest -= len(part)
         if self.rest == 0:
             self.body = None
+            self.ended()
         return bool(self.pending)
 
     # A chunk may be larger than what comes at once: its events are there before its end is.
@@ -234,7 +240,7 @@ class Connection:
         self.relay, self.client, self.server, self.number = relay, client, server, number
         self.earlier, self.exchange = set(), None
         self.upward = Requests(self._requested)
-        self.downward = Answers(self._sent, self._upgraded)
+        self.downward = Answers(self._sent, self._upgraded, self._ended)
 
     def start(self):
         threading.Thread(target=self._pump, args=(self.client, self.server, "upward"), daemon=True).start()
@@ -272,8 +278,11 @@ class Connection:
     def _requested(self, line, body):
         method, target, _ = line.split(" ", 2)
         parts = urllib.parse.urlsplit(target)
-        if method == "POST" and parts.path.endswith("/responses"):
+        dialect = next((name for path, name in DIALECTS.items() if parts.path.endswith(path)), None)
+        if method == "POST" and dialect:
             self._begin({"kind": "create"}, "http")
+            if dialect != "responses":
+                self.exchange["dialect"] = dialect
         elif method == "GET" and "/responses/" in parts.path:
             request = {"kind": "resume", "id": urllib.parse.unquote(parts.path.rsplit("/", 1)[-1])}
             query = urllib.parse.parse_qs(parts.query)
@@ -285,6 +294,10 @@ class Connection:
         self.upward = Messages(lambda message: self._begin({"kind": "create"}, "websocket"))
         self.downward = Messages(self._sent, extensions)
         self.downward.feed(rest)
+
+    def _ended(self):
+        if self.exchange:
+            self.exchange["whole"] = True
 
     def _sent(self, data):
         if self.exchange is None:

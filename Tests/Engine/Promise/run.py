@@ -137,11 +137,12 @@ def judged(exchanges, outcome, script):
 
 
 def scenarios(binary):
-    """Each scenario over both transports, and with a response that is kept."""
+    """Each scenario over both transports, with a response that is kept, and in the other dialects."""
     listed = subprocess.run([binary, "serve", "--list-scenarios"], capture_output=True, text=True, check=True).stdout
     # A scenario begins its line with two blanks and its name; headings have none, and continued lines have more.
     for name in re.findall(r"^  (\S+)", listed, re.MULTILINE):
-        for kind, client in (("websocket", {}), ("http", {"http": True}), ("kept", {"kept": True})):
+        for kind, client in (("websocket", {}), ("http", {"http": True}), ("kept", {"kept": True}),
+                             ("chat", {"dialect": "chat"}), ("messages", {"dialect": "messages"})):
             yield {"name": f"{name}/{kind}", "kind": "scenario", "scenario": name, "client": client}
 
 
