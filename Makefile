@@ -272,7 +272,7 @@ torture: install ## Cut real sockets at every byte of sessions; 10 minutes
 # The build that is tested, so that nothing else has to be built.
 torture-sample: install ### The same at a sample of the bytes, in a minute and a half at most
 	swift build $(BUILD_FLAGS) --product torture
-	"$$(swift build --show-bin-path)/torture" --fresh --sample 2% --stall-stride 12 --time-limit 90 \
+	"$$(swift build --show-bin-path)/torture" --fresh --sample 1.4% --stall-stride 12 --time-limit 90 \
 		--resume .build/torture-sample-state.json --record .build/torture-sample-records.jsonl --record-every 8
 	$(JUDGE) .build/torture-sample-records.jsonl
 

@@ -45,7 +45,7 @@ def no_number(text):
     raise ValueError(f"{text} is no JSON")
 
 
-def sent_on(connection, is_websocket):
+def sent_on(connection, is_websocket, ended=lambda: None):
     """Returns the events among all bytes of a connection, and whether all bytes could be read."""
     sent = []
     take = (lambda data: None) if is_websocket else (lambda data: sent.append(event_of(data)))
@@ -55,7 +55,7 @@ def sent_on(connection, is_websocket):
             relay.Messages(lambda data: sent.append(event_of(data)), extensions).feed(rest)
 
     try:
-        relay.Answers(take, upgraded).feed(connection)
+        relay.Answers(take, upgraded, ended).feed(connection)
     except (ValueError, IndexError, zlib.error):
         return sent, False   # a client need not agree about what follows
     return sent, True
@@ -70,9 +70,9 @@ def sent_in_stream(content):
 def exchange_of(record, number, earlier):
     """Returns the record of an answer for the oracle. `earlier`: the identifiers of each connection, which grow."""
     is_websocket = record["transport"] == "websocket"
-    is_readable = True
+    is_readable, ends = True, []
     if "bytes" in record:
-        sent, is_readable = sent_on(base64.b64decode(record["bytes"]), is_websocket)
+        sent, is_readable = sent_on(base64.b64decode(record["bytes"]), is_websocket, lambda: ends.append(True))
     elif "stream" in record:
         sent = sent_in_stream(base64.b64decode(record["stream"]))
     else:
@@ -86,6 +86,8 @@ def exchange_of(record, number, earlier):
     result = {"number": number, "connection": record["connection"], "round": 0, "request": request,
               "transport": record["transport"], "earlier": [], "sent": sent, "readable": is_readable,
               "seen": record.get("seen", True)}
+    if record.get("dialect", "responses") != "responses":
+        result.update(dialect=record["dialect"], whole=bool(ends))
     if is_websocket:
         known = earlier.setdefault(record["connection"], set())
         result["earlier"] = sorted(known)
@@ -99,7 +101,8 @@ def outcome_of(turn, hands_over_calls):
     if turn.get("abandoned") and not ended:
         events.append({"type": "error", "tag": "abandoned"})   # the consumer has gone, and needs no end
     code = 0 if events and events[-1].get("type") == "completed" else 1
-    return {"events": events, "exit": code, "seconds": 0, "budget": 0, "calls": hands_over_calls}
+    policy = {"divergence": "restart"} if turn.get("restarts") else {}
+    return {"events": events, "exit": code, "seconds": 0, "budget": 0, "calls": hands_over_calls, "policy": policy}
 
 
 def carries_interleaved(exchanges):

@@ -37,6 +37,8 @@ package struct PromiseRecord: Sendable {
         package var sent: Sent
         /// Indicates whether the server knows that the request has come.
         package var isRequestSeen = true
+        /// The API of the answer.
+        package var dialect = ChappieDialect.responses
 
         /// An answer.
         package init(connection: Int, isWebSocket: Bool, request: Request, sent: Sent) {
@@ -57,6 +59,8 @@ package struct PromiseRecord: Sendable {
         package var error: (any Error)?
         /// Indicates whether the consumer went away, so that the turn needs no end.
         package var isAbandoned = false
+        /// Indicates whether the consumer has allowed that another answer replaces the delivered one.
+        package var restarts = false
 
         /// Creates a turn without sent or received data.
         package init() {}
@@ -88,7 +92,7 @@ package struct PromiseRecord: Sendable {
         if let error = turn.error { received.append(self.object(error)) }
         let exchanges = turn.exchanges.map(self.object)
         return "{\"exchanges\":[\(exchanges.joined(separator: ","))],\"received\":[\(received.joined(separator: ","))]"
-            + ",\"abandoned\":\(turn.isAbandoned)}"
+            + ",\"abandoned\":\(turn.isAbandoned),\"restarts\":\(turn.restarts)}"
     }
 
     private static func object(_ exchange: Exchange) -> String {
@@ -109,6 +113,7 @@ package struct PromiseRecord: Sendable {
             }
         let transport = exchange.isWebSocket ? "websocket" : "http"
         return "{\"connection\":\(exchange.connection),\"transport\":\"\(transport)\","
+            + "\"dialect\":\(self.quoted(exchange.dialect.rawValue)),"
             + "\"request\":\(request),\"seen\":\(exchange.isRequestSeen),\(sent)}"
     }
 

@@ -16,6 +16,8 @@ struct ClientTurn: Sendable {
     var run: Int?
     /// Indicates whether a silent server is given up after a few hundred milliseconds.
     var isImpatient = false
+    /// Indicates whether an answer that differs from what was delivered replaces it.
+    var restarts = false
     /// Indicates whether every event is kept.
     var isRecorded = false
 
@@ -47,6 +49,7 @@ struct ClientTurn: Sendable {
         if let run { configuration.additionalFields = [(ReplayServer.runField, String(run))] }
         configuration.dialect = self.dialect
         configuration.policy = self.wire.isWebSocket ? .default : .httpSSEOnly
+        if self.restarts { configuration.policy.divergence = .restarts }
         configuration.reconnectDelay = .milliseconds(1)
         configuration.rateLimitBackoff = ChappieRateLimitBackoffPolicy(initialDelay: .zero)
         configuration.reportsDiagnostics = true

@@ -13,6 +13,8 @@ struct Transcript: Sendable {
         case raw(type: String, payload: String)
         /// The next attempt begins.
         case reconnected
+        /// Output so far is void; its text.
+        case restarted(String)
         /// The end.
         case completed
     }
@@ -42,9 +44,10 @@ struct Transcript: Sendable {
         case .completed: self.entries.append(.completed)
         case .diagnostic(let diagnostic):
             if diagnostic.kind == .reconnecting || diagnostic.kind == .fellBack { self.entries.append(.reconnected) }
+        case .restarted(let text): self.entries.append(.restarted(text))
         case .usageLimits: break
-        case .toolCallRequested, .approvalRequested, .toolCallCompleted, .restarted:
-            preconditionFailure("the engine runs no tools, and restarts no answer without a policy for it")
+        case .toolCallRequested, .approvalRequested, .toolCallCompleted:
+            preconditionFailure("the engine runs no tools")
         }
     }
 
@@ -54,6 +57,15 @@ struct Transcript: Sendable {
     /// The entries before the first reconnection.
     var beforeReconnection: ArraySlice<Entry> {
         self.entries.prefix { if case .reconnected = $0 { false } else { true } }
+    }
+
+    /// The entries around the only restart, and its text; nil without one, or with several.
+    var restart: (before: ArraySlice<Entry>, text: String, behind: ArraySlice<Entry>)? {
+        let places = self.entries.indices.filter { if case .restarted = self.entries[$0] { true } else { false } }
+        guard places.count == 1, let place = places.first, case .restarted(let text) = self.entries[place] else {
+            return nil
+        }
+        return (self.entries[..<place], text, self.entries[(place + 1)...])
     }
 }
 

@@ -108,6 +108,7 @@ struct Verdict {
 
     private mutating func judgeOrder() {
         var isComplete = false
+        var restartCount = 0
         var executions: [ResponseOutput.Call: Int] = [:]
         for entry in self.transcript.entries {
             if isComplete { self.fault(.other, "something came after the end") }
@@ -115,12 +116,14 @@ struct Verdict {
             case .completed: isComplete = true
             case .output(_, let text): if text.isEmpty { self.fault(.other, "an empty delta") }
             case .raw(_, let payload): if let call = self.call(payload) { executions[call, default: 0] += 1 }
+            case .restarted: restartCount += 1
             case .reconnected: break
             }
         }
         if isComplete == (self.transcript.error != nil) {
             self.fault(.other, "neither completed nor failed, or both: \(self.errorText)")
         }
+        if restartCount > (self.replay == .restarting ? 1 : 0) { self.fault(.other, "\(restartCount) restarts") }
         for (call, count) in executions where count > 1 {
             self.fault(.doubleExecution, "tool \(call.name) ran \(count) times")
         }
@@ -155,13 +158,14 @@ struct Verdict {
         }
     }
 
-    /// Everything that was delivered is everything of a response.
+    /// Everything that was delivered, behind a restart if there is one, is everything of a response.
     private mutating func judgeWhole(_ output: ResponseOutput, _ name: String) {
+        let entries = self.transcript.restart?.behind ?? self.transcript.entries[...]
         for channel in OutputChannel.allCases {
-            let delivered = self.transcript.entries.bytes(channel)
+            let delivered = entries.bytes(channel)
             self.compare(delivered, with: output.bytes(channel), "\(channel.rawValue) of \(name)")
         }
-        let calls = self.transcript.entries.rawPayloads.compactMap(self.call)
+        let calls = entries.rawPayloads.compactMap(self.call)
         if calls.count < output.calls.count {
             self.fault(.gap, "\(calls.count) tool calls of \(output.calls.count) of \(name)")
         } else if calls != output.calls {
@@ -206,7 +210,13 @@ struct Verdict {
             delivered.isBeginning(of: self.second) || isContradicted && self.second.isBeginning(of: delivered)
         let isWhole = delivered.isBeginningByChannel(of: self.second)
         let mayContinue = isBeginning || isWhole || isContradicted && delivered.agreesByChannel(with: self.second)
-        if isContradicted, mayContinue, self.divergedText == nil {
+        if let restart = self.transcript.restart {
+            self.ending = .diverged
+            if isBeginning { self.fault(.other, "restarted, though the second answer repeats what came before") }
+            self.judgeVoid(restart.text, restart.before, delivered: delivered)
+            self.judgeWhole(self.second, "the second answer")
+            if self.transcript.error != nil { self.fault(.other, "failed: \(self.errorText)") }
+        } else if isContradicted, mayContinue, self.divergedText == nil {
             self.judgeContradiction(isWhole ? self.second : delivered)
         } else if self.transcript.error == nil {
             self.ending = .recovered
@@ -215,10 +225,10 @@ struct Verdict {
             if self.replay == .identical, self.transcript.entries.rawPayloads != self.second.raw {
                 self.fault(.other, "the raw events are not the answer's")
             }
-        } else if let text = self.divergedText {
+        } else if let text = self.divergedText, self.replay != .restarting {
             self.ending = .diverged
             if isBeginning { self.fault(.other, "diverged, though the second answer repeats what came before") }
-            self.judgeDivergence(text, delivered: delivered)
+            self.judgeVoid(text, self.transcript.entries[...], delivered: delivered)
         } else {
             self.fault(.other, "failed: \(self.errorText)")
         }
@@ -239,9 +249,10 @@ struct Verdict {
         return whole.prefix(byteCounts: counts, callCount: calls.count)
     }
 
-    /// Judges that only output before the cut was delivered, and that the error reports it.
-    private mutating func judgeDivergence(_ text: String, delivered: ResponseOutput) {
-        let entries = self.transcript.entries
+    /// Judges that only output before the cut was delivered, and that the error or the restart reports it.
+    private mutating func judgeVoid(
+        _ text: String, _ entries: ArraySlice<Transcript.Entry>, delivered: ResponseOutput
+    ) {
         for channel in OutputChannel.allCases {
             self.compare(entries.bytes(channel), with: delivered.bytes(channel), "\(channel.rawValue) before the cut")
         }
@@ -249,7 +260,7 @@ struct Verdict {
             self.fault(.mixture, "a tool was called though the response diverged")
         }
         if !text.utf8.elementsEqual(delivered.bytes(.text)) {
-            self.fault(.other, "the error names another text than the one that was delivered")
+            self.fault(.other, "another text is named than the one that was delivered")
         }
     }
 }

@@ -3,6 +3,7 @@
 // Owned by the main task; the workers share the queue of plays and the table, behind locks.
 import ChappieTransport
 import Foundation
+import ResponseEvents
 import StreamTransport
 
 /// All plays of the corpus.
@@ -54,7 +55,8 @@ struct CorpusRun {
 
     /// Every wire whole; the cuts without compression, which says the same events.
     private func plays(of stream: CorpusStream) -> [CorpusPlay] {
-        self.options.wires.filter { stream.dialect == .responses || !$0.isWebSocket }.flatMap { wire in
+        let wires = self.options.wires.filter { $0.dialect == .responses }
+        return wires.filter { stream.dialect == .responses || !$0.isWebSocket }.flatMap { wire in
             [CorpusPlay(stream: stream, wire: wire)]
                 + (wire.isCompressed ? [] : stream.cuts.map { CorpusPlay(stream: stream, wire: wire, cut: $0) })
         }

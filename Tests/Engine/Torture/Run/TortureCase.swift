@@ -1,6 +1,8 @@
 // The cases of a run: names, and one value for each.
 //
 // Immutable values without an owner.
+import ChappieTransport
+import ResponseEvents
 
 /// The wire form of an answer.
 enum Wire: String, CaseIterable, Codable, Sendable {
@@ -12,6 +14,10 @@ enum Wire: String, CaseIterable, Codable, Sendable {
     case eventStream = "sse"
     /// The same with the content coding gzip.
     case eventStreamGzip = "sse-gzip"
+    /// A chat completion as an event stream.
+    case chatCompletions = "chat"
+    /// A message of Anthropic's Messages as an event stream.
+    case messages
 
     /// Indicates whether it is a WebSocket.
     var isWebSocket: Bool { self == .webSocket || self == .webSocketDeflate }
@@ -20,7 +26,24 @@ enum Wire: String, CaseIterable, Codable, Sendable {
     var isCompressed: Bool { self == .webSocketDeflate || self == .eventStreamGzip }
 
     /// The wire of the client's fallback.
-    var fallback: Wire { self.isCompressed ? .eventStreamGzip : .eventStream }
+    var fallback: Wire {
+        self.dialect == .responses ? self.isCompressed ? .eventStreamGzip : .eventStream : self
+    }
+
+    /// The API of the answer.
+    var dialect: ChappieDialect {
+        switch self {
+        case .webSocket, .webSocketDeflate, .eventStream, .eventStreamGzip: .responses
+        case .chatCompletions: .chatCompletions
+        case .messages: .messages
+        }
+    }
+
+    /// The second answers: the other dialects have no closing events that could contradict.
+    var replays: [Replay] {
+        self.dialect == .responses
+            ? [.identical, .rechunked, .diverging, .contradicting] : [.identical, .rechunked, .diverging, .restarting]
+    }
 }
 
 /// The fault of the connection at the offset.
@@ -46,6 +69,8 @@ enum Replay: String, CaseIterable, Codable, Sendable {
     case diverging = "divergence"
     /// The same response, whose closing events differ from its deltas; so may the first answer's.
     case contradicting = "contradiction"
+    /// Another response, for a client that begins again with it.
+    case restarting = "restart"
 }
 
 /// One row of the plan: all offsets of it are run.
@@ -77,7 +102,8 @@ struct TortureCase: Hashable, Sendable {
     init?(name: String) {
         let parts = name.split(separator: "/").map(String.init)
         guard parts.count == 5, let wire = Wire(rawValue: parts[1]), let cut = Cut(rawValue: parts[2]),
-            let replay = Replay(rawValue: parts[3]), let offset = Int(parts[4]), offset >= 0
+            let replay = Replay(rawValue: parts[3]), wire.replays.contains(replay), let offset = Int(parts[4]),
+            offset >= 0
         else { return nil }
         self.init(Combination(session: parts[0], wire: wire, cut: cut, replay: replay), offset: offset)
     }

@@ -17,10 +17,11 @@ struct TortureOptions: Sendable {
           --stride K           run every K-th offset
           --stall-stride K     let the server fall silent at every K-th of those (default 8)
           --sessions a,b       only these sessions
-          --wires a,b          only these of ws, ws-deflate, sse, sse-gzip
+          --wires a,b          only these of ws, ws-deflate, sse, sse-gzip, chat, messages
           --cuts a,b           only these of fin, rst, stall
           --replays a,b        only these of identical, other-chunks, divergence,
-                               contradiction
+                               contradiction (not of chat and messages), restart (of
+                               these alone)
           --case S/W/C/R/N     run this one case, and say what was seen
           --jobs J             runs at once (default 24); four times as many wait for silent servers
           --seed S             another choice of second answers (default 1)

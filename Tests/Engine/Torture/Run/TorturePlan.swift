@@ -47,7 +47,7 @@ struct TorturePlan: Sendable {
                 self.offsetCounts["\(session.name)/\(wire.rawValue)"] = first.bytes.count + 1
                 self.fingerprint += " \(session.name)/\(wire.rawValue)/\(first.bytes.count)"
                 for cut in options.cuts {
-                    for replay in options.replays {
+                    for replay in options.replays where wire.replays.contains(replay) {
                         let combination = Combination(session: session.name, wire: wire, cut: cut, replay: replay)
                         part.pieces += Self.pieces(combination, byteCount: first.bytes.count, options)
                     }

@@ -3,6 +3,7 @@
 // The runner belongs to the main task. What workers share is behind a lock.
 import Foundation
 import PromiseRecord
+import ResponseEvents
 import StreamTransport
 
 /// Runs everything.
@@ -138,7 +139,8 @@ final class TortureRunner: Sendable {
         let run = server.add(script)
         let turn = self.turns.begin(torture.name)
         let client = ClientTurn(
-            port: server.port, wire: torture.combination.wire, run: run, isImpatient: torture.combination.cut.isStall,
+            port: server.port, wire: torture.combination.wire, dialect: torture.combination.wire.dialect, run: run,
+            isImpatient: torture.combination.cut.isStall, restarts: torture.combination.replay == .restarting,
             isRecorded: script.isRecorded)
         let transcript = await client.transcript { self.turns.note($0, of: turn) }
         let isHanging = self.turns.end(turn)
@@ -253,7 +255,12 @@ extension PromiseRecord {
     /// One run; the client delivers every event that no delta carries.
     fileprivate init(_ torture: TortureCase, _ transcript: Transcript, _ observation: ReplayServer.Observation) {
         var turn = Turn()
-        turn.exchanges = observation.exchanges
+        turn.restarts = torture.combination.replay == .restarting
+        turn.exchanges = observation.exchanges.map { exchange in
+            var exchange = exchange
+            exchange.dialect = torture.combination.wire.dialect
+            return exchange
+        }
         turn.received = transcript.events ?? []
         turn.error = transcript.error
         self.init(name: torture.name, turns: [turn], handsOverCalls: true)

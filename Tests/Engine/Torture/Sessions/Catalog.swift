@@ -3,6 +3,7 @@
 // Made once at the start; immutable then.
 import ChappieTestServer
 import Foundation
+import ResponseEvents
 
 /// The answers of all sessions.
 struct Catalog: Sendable {
@@ -47,7 +48,7 @@ struct Catalog: Sendable {
             switch combination.replay {
             case .identical: answers.first
             case .rechunked: answers.rechunked[number % answers.rechunked.count]
-            case .diverging: answers.diverging[number % answers.diverging.count]
+            case .diverging, .restarting: answers.diverging[number % answers.diverging.count]
             case .contradicting:
                 // Behind a first answer that contradicts itself, the second one may be sound.
                 number % 4 == 0 ? answers.first : answers.contradicting[number % answers.contradicting.count]
@@ -86,11 +87,14 @@ struct Catalog: Sendable {
             }
             for wire in Wire.allCases {
                 var answers = Answers(first: try await Self.render(session.lines, wire))
-                for (number, lines) in rechunked.enumerated() {
+                // What only a custom tool or a closing event says has no form in the other dialects.
+                let isResponses = wire.dialect == .responses
+                guard isResponses || !answers.first.output.pieces.isEmpty else { continue }
+                for (number, lines) in rechunked.prefix(isResponses ? .max : Self.rechunkedCount).enumerated() {
                     answers.rechunked.append(try await Self.render(lines, wire, form: number + 1))
                 }
                 for lines in diverging { answers.diverging.append(try await Self.render(lines, wire)) }
-                for (number, lines) in contradicting.enumerated() {
+                for (number, lines) in contradicting.enumerated() where isResponses {
                     answers.contradicting.append(try await Self.render(lines, wire, form: number + 1))
                 }
                 self.answers[Key(session: session.name, wire: wire)] = answers
@@ -114,14 +118,14 @@ struct Catalog: Sendable {
 
     /// Lets the test server send a response to the client through a relay, and checks what the client makes of it.
     private static func render(_ lines: [String], _ wire: Wire, form: Int = 0) async throws -> RenderedAnswer {
-        let output = ResponseOutput(lines: lines)
+        var output = ResponseOutput(lines: lines, dialect: wire.dialect)
         var configuration = self.configuration(lines, wire, form: form)
         // A client that finds the contradiction leaves; what was written at once is recorded all the same.
         if output.isContradicted { configuration.writeMode = .batched }
         let server = try ChappieTestServer(configuration: configuration)
         defer { server.stop() }
         let relay = try RecordingRelay(to: server.port)
-        let transcript = await ClientTurn(port: relay.port, wire: wire).transcript()
+        let transcript = await ClientTurn(port: relay.port, wire: wire, dialect: wire.dialect).transcript()
         var bytes = await withCheckedContinuation { continuation in
             Thread { continuation.resume(returning: relay.finish()) }.start()
         }
@@ -130,6 +134,7 @@ struct Catalog: Sendable {
         if wire.isWebSocket, closing.starts(with: [0x88, 0x02, 0x03]), [0xE8, 0xE9].contains(closing.last) {
             bytes.removeLast(4)
         }
+        if wire.dialect != .responses { output.take(rawEvents: transcript.entries.rawPayloads) }
         guard let rendered = RenderedAnswer(bytes, wire: wire, output: output) else {
             throw Failure(description: "the test server's answer on \(wire.rawValue) cannot be read")
         }
@@ -138,6 +143,7 @@ struct Catalog: Sendable {
             output.isContradicted
             ? transcript.isContradicted && transcript.entries.rawPayloads.starts(with: output.raw)
             : transcript.error == nil && transcript.entries.rawPayloads == output.raw
+                && output.raw.compactMap { output.callOfEvent[$0] } == output.calls
         guard isRight, isEndRight else {
             throw Failure(
                 description: "an uncut answer on \(wire.rawValue) does not arrive as it was sent, "

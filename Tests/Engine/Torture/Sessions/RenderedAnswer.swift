@@ -44,8 +44,9 @@ struct RenderedAnswer: Sendable {
 
     private static func start(ofLast wire: Wire, in bytes: [UInt8]) -> (earliest: Int, latest: Int)? {
         guard bytes.suffix(5).elementsEqual("0\r\n\r\n".utf8) else { return nil }
-        if wire == .eventStream {
-            guard let brace = bytes.lastIndex(of: UInt8(ascii: "}")) else { return nil }
+        if !wire.isCompressed {
+            let mark = wire == .chatCompletions ? UInt8(ascii: "]") : UInt8(ascii: "}")
+            guard let brace = bytes.lastIndex(of: mark) else { return nil }
             // Two line ends, each of one byte or two, perhaps with a chunk's frame between any two bytes.
             return (brace + 3, bytes.count - 5)
         }

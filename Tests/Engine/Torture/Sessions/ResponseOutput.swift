@@ -1,6 +1,8 @@
 // A response's required output, read from its events without any of the client's code.
 //
 // Immutable values, made once for each rendering.
+import ChappieTransport
+import ResponseEvents
 
 /// Kinds of output that a consumer concatenates.
 enum OutputChannel: String, CaseIterable, Sendable {
@@ -32,6 +34,8 @@ struct ResponseOutput: Sendable {
         var name: String
         /// The arguments or the input, byte for byte.
         var arguments: [UInt8]
+        /// Indicates whether the tool takes any text instead of JSON.
+        var isCustom: Bool
     }
 
     /// Output in the order in which it is delivered.
@@ -70,6 +74,50 @@ struct ResponseOutput: Sendable {
     /// Reads the events of a response.
     init(lines: [String]) {
         for line in lines { self.add(line) }
+    }
+
+    /// Reads what a dialect can say of a response: the calls of functions come with its end, and a message has no
+    /// refusals apart from its text.
+    init(lines: [String], dialect: ChappieDialect) {
+        self.init(lines: lines)
+        guard dialect != .responses else { return }
+        var calls: [Call] = []
+        var items: [Int] = []
+        let item = { (outputIndex: Int) in
+            // Items that a message does not have count for nothing.
+            if !items.contains(outputIndex) { items.append(outputIndex) }
+            return items.firstIndex(of: outputIndex) ?? 0
+        }
+        let all = self.pieces
+        self = Self(pieces: [])
+        for piece in all {
+            switch piece {
+            case .bytes(let channel, let slot, let bytes):
+                let isText = dialect == .messages && channel == .refusal
+                let index = dialect == .messages ? item(slot.outputIndex) : channel == .reasoning ? 0 : 1
+                let place = Slot(type: isText ? "text" : channel.rawValue, outputIndex: index, partIndex: 0)
+                self.append(isText ? .text : channel, place, bytes)
+            case .call(var call) where !call.isCustom:
+                call.outputIndex = dialect == .messages ? item(call.outputIndex) : 2 + calls.count
+                calls.append(call)
+            case .call: break
+            }
+        }
+        self.pieces += calls.map(Piece.call)
+    }
+
+    /// Takes the raw events of an uncut stream, which are the server's chunks and, made by the client, the finished calls.
+    mutating func take(rawEvents payloads: [String]) {
+        self.raw = payloads
+        var rest = self.calls[...]
+        for payload in payloads {
+            guard let event = JSONText.object(payload), event["type"] as? String == "response.output_item.done",
+                var call = Self.call(event)
+            else { continue }
+            // The client counts the items of such an answer itself.
+            if let next = rest.popFirst() { call.outputIndex = next.outputIndex }
+            self.callOfEvent[payload] = call
+        }
     }
 
     /// Creates the output of some pieces.
@@ -204,7 +252,7 @@ struct ResponseOutput: Sendable {
         else { return nil }
         return Call(
             outputIndex: event["output_index"] as? Int ?? 0, name: item["name"] as? String ?? "",
-            arguments: Array(text.utf8))
+            arguments: Array(text.utf8), isCustom: type == "custom_tool_call")
     }
 }
 
