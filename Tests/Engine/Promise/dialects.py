@@ -102,16 +102,19 @@ class Chat(Told):
 
     # What lies change
 
+    def first(self, step):
+        return next(choice for choice in step["event"]["choices"] if choice["index"] == 0)
+
     def set_text(self, step, text):
-        delta = step["event"]["choices"][0]["delta"]
+        delta = self.first(step)["delta"]
         name = "refusal" if "refusal" in delta else "content"
         delta[name] = [{"type": "text", "text": text}] if isinstance(delta[name], list) else text
 
     def set_index(self, step, index):
-        step["event"]["choices"][0]["delta"]["tool_calls"][0]["index"] = index
+        self.first(step)["delta"]["tool_calls"][0]["index"] = index
 
     def set_reason(self, step, reason):
-        step["event"]["choices"][0]["finish_reason"] = reason
+        self.first(step)["finish_reason"] = reason
 
     REASONS = ("length", "content_filter", "abort")
 
@@ -255,7 +258,7 @@ def second_choice(rng, t):
     if not isinstance(t, Chat):
         return
     for step in t.parts("begin", "text", "finish"):
-        other = copy.deepcopy(step["event"]["choices"][0])
+        other = copy.deepcopy(t.first(step))
         other.update(index=1, delta={"content": "choice "} if step["part"] == "text" else {})
         if rng.random() < 0.5:
             step["event"]["choices"].insert(rng.randint(0, 1), other)
@@ -343,7 +346,7 @@ def other_reason(rng, t):
 def limit_of_the_model(rng, t):
     """A gateway says that an answer is whole whose model says that it was cut."""
     if isinstance(t, Chat):
-        t.parts("finish")[0]["event"]["choices"][0]["native_finish_reason"] = "length"
+        t.first(t.parts("finish")[0])["native_finish_reason"] = "length"
 
 
 def wrong_index(rng, t):
@@ -382,7 +385,7 @@ def bent(rng, t, those, notes):
         before = copy.deepcopy(t.steps)
         try:
             lie(rng, t)
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+        except (AttributeError, IndexError, KeyError, StopIteration, TypeError, ValueError):
             t.steps = before   # there is nothing that this lie could be told about
         if t.steps != before:
             notes.append(f"{t.name}:{lie.__name__}")
