@@ -1,4 +1,4 @@
-"""Reads answers in Chat Completions and Messages as the responses that say the same (Guarantees.md, "Dialects").
+"""Reads answers in Chat Completions and Messages as the responses that say the same (ReadingResponses.md, "Other dialects").
 
 Each answer becomes events of the Responses API, which `oracle.py` reads. Where the wire leaves a choice, such as the
 call that a piece under a foreign index belongs to, each choice is a translation. Nothing here knows how the client
