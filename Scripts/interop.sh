@@ -58,6 +58,7 @@ readonly cases=(
 readonly model_cases=(
     stream-transformers-text stream-transformers-parallel stream-transformers-tools stream-transformers-length
     stream-transformers-killed
+    stream-transformers-chat stream-transformers-chat-tools stream-transformers-chat-killed
 )
 
 readonly environments=(
@@ -783,20 +784,27 @@ stream-transformers-parallel() {
 
 # Two calls in one answer, behind a text that the server sends again after them, under its identifier.
 stream-transformers-tools() {
-    local expected='Let me look.It is 12:00 in UTC and 13:00 in Oslo, ⌚ så klokka er ett.' repeated result
+    local repeated
     start_transformers
     curl --silent --no-buffer --max-time 60 "$base_url/responses" --header 'Content-Type: application/json' \
         --data "{\"model\":\"$scratch/models/caller\",\"input\":\"What time is it?\",\"stream\":true}" >"$work/curl"
     repeated=$(grep 'response.output_item.done' "$work/curl" | grep --count '"type":"message"')
+    run_transformers_tools
+    printf '%d calls, the message %d times on the wire\n' "$(wc -l <"$work/runs")" "$repeated"
+}
+
+# Usage: run_transformers_tools [OPTION]...
+run_transformers_tools() {
+    local expected='Let me look.It is 12:00 in UTC and 13:00 in Oslo, ⌚ så klokka er ett.' result
     printf '%s' "$expected" >"$work/wanted"
     # shellcheck disable=SC2016 # The tool's shell.
-    ask_with_chappie caller "What time is it?" "$work/stream.json" --approve always --tool \
+    ask_with_chappie caller "What time is it?" "$work/stream.json" "$@" --approve always --tool \
         'clock=zone=$(cat); echo "$zone" >>'"$work/runs"'; case $zone in *UTC*) printf 12:00 ;; *) printf 13:00 ;; esac'
     result=$(text_equals "$work/wanted" <"$work/stream.json") || {
         printf '%s\n' "$result"
         return 1
     }
-    printf '%s, %d calls, the message %d times on the wire\n' "$result" "$(wc -l <"$work/runs")" "$repeated"
+    printf '%s\n' "$result"
     [[ $(sort "$work/runs") == $'{"zone": "Europe/Oslo"}\n{"zone": "UTC"}' ]]
 }
 
@@ -809,12 +817,14 @@ stream-transformers-length() {
     text_equals "$work/wanted" <"$work/stream.json"
 }
 
-# The server is killed in the middle, and loads the model anew.
-stream-transformers-killed() {
+stream-transformers-killed() { run_transformers_killed; }
+
+# The server is killed in the middle, and loads the model anew. Usage: run_transformers_killed [OPTION]...
+run_transformers_killed() {
     local client status=0 before
     start_transformers
     ask_with_curl talker "$prompt" "$work/wanted"
-    ask_with_chappie talker "$prompt" "$work/stream.json" --http-only --max-reconnects 10 \
+    ask_with_chappie talker "$prompt" "$work/stream.json" --http-only --max-reconnects 10 "$@" \
         --report "$work/report.json" &
     client=$!
     kill_in_mid_answer
@@ -823,6 +833,21 @@ stream-transformers-killed() {
     expect_recovery text_equals "$work/wanted"
     ((status == 0))
 }
+
+# The same in Chat Completions: the greedy model says the same in each dialect.
+stream-transformers-chat() {
+    start_transformers
+    ask_with_curl talker "$prompt" "$work/wanted"
+    ask_with_chappie talker "$prompt" "$work/stream.json" --dialect chat
+    text_equals "$work/wanted" <"$work/stream.json"
+}
+
+stream-transformers-chat-tools() {
+    start_transformers
+    run_transformers_tools --dialect chat
+}
+
+stream-transformers-chat-killed() { run_transformers_killed --dialect chat; }
 
 # MARK: Running
 
