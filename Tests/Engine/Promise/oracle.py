@@ -99,6 +99,7 @@ class Item:
         self.type = self.agent = None
         self.announced = self.done = False
         self.slots = {}
+        self.closed = {}   # what closing texts have added, of which deltas may come too late
         self.in_output = False
         self.call = None
 
@@ -181,6 +182,7 @@ class Reading:
                 self.contradictions.append(
                     f"{place} says {text!r}, the output so far was {item.slots.get(key, '')!r}")
         else:
+            item.closed[key] = item.closed.get(key, "") + suffix
             self._add(item, key, suffix, True)
 
     def _close_item(self, item, value, place):
@@ -230,7 +232,11 @@ class Reading:
                 item = self._new(event.get("item_id"), event.get("output_index"))
             elif item.done:
                 self.contradictions.append(f"output {event['delta']!r} of an item that is done")
-            self._add(item, self._key(event, DELTAS[kind]), event["delta"], False)
+            key = self._key(event, DELTAS[kind])
+            if not item.done and item.closed.get(key, "").startswith(event["delta"]):
+                item.closed[key] = item.closed[key][len(event["delta"]):]   # the closing text had it
+                return
+            self._add(item, key, event["delta"], False)
         elif kind in CLOSINGS:
             slot, field = CLOSINGS[kind]
             self._close(self._item(event), self._key(event, slot), event.get(field), kind)

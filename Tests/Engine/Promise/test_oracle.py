@@ -123,6 +123,14 @@ class OracleTests(unittest.TestCase):
         self.refuse(oracle.TYPED, [exchange(t)], outcome("ax0 ", error="stream.ended-early"), permitted)
         self.accept([exchange(t)], outcome("ax0 ", error="event.contradictory"), permitted)
 
+    def test_delta_behind_the_closing_text_that_had_it(self):
+        t = told()
+        delta = t.events("response.output_text.delta")[-1]
+        t.steps.remove(delta)
+        t.steps.insert(t.position(t.events("response.output_text.done")[0]) + 1, delta)
+        self.accept([exchange(t)], outcome("ax0 ", "ax1 ", "ax2 "))
+        self.refuse(oracle.REPEATED, [exchange(t)], outcome("ax0 ", "ax1 ", "ax2 ", "ax2 "))
+
     def test_trimmed_end(self):
         t = told()
         lies.trimmed(None, t)
