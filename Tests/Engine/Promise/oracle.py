@@ -691,12 +691,12 @@ def judge_round(exchanges, received, completed, tag, handed=None):
     return judge_handed(fitting, handed, True)
 
 
-def judge_restarts(exchanges, received, is_allowed):
+def judge_restarts(exchanges, received, policy):
     """What a restart makes void was the beginning of one response, and the restart names its text."""
     failures = []
-    if received["void"] and not is_allowed:
+    if received["void"] and policy.get("divergence") != "restart":
         failures.append(Failure(POLICY, "a restart without the policy for it"))
-    if len(received["void"]) > 2:
+    if len(received["void"]) > policy.get("restarts", 2):
         failures.append(Failure(VOID, f"{len(received['void'])} restarts"))
     for void in received["void"]:
         failures += judge_round(exchanges, void, False, None)
@@ -770,7 +770,8 @@ def judge(exchanges, outcome, permitted=None):
                  "seen"?: whether the server knows that the request has come}]
     outcome: {"events": [lines of --json], "exit": code, "seconds": s, "budget": s, "report"?: object,
               "tools"?: whether the client runs calls, "calls"?: whether the stream hands finished calls over as raw,
-              "ran"?: [the arguments of each run of a tool], "policy"?: {"recovery"?, "divergence"?}}
+              "ran"?: [the arguments of each run of a tool],
+              "policy"?: {"recovery"?, "divergence"?, "restarts"?: how many are allowed}}
     permitted: {"must"?: "complete"|"fail", "tag"?: text, "texts"?: [complete texts, of the last round]}
     """
     permitted = permitted or {}
@@ -802,7 +803,7 @@ def judge(exchanges, outcome, permitted=None):
         is_complete = completed or number < last or bool(received["calls"])
         wrong = judge_round(mine, received, is_complete, tag, handed_over(events) if outcome.get("calls") else None)
         failures += wrong or judge_calls(mine, received, number < last or completed and outcome.get("tools"))
-        failures += judge_restarts(mine, received, policy.get("divergence") == "restart")
+        failures += judge_restarts(mine, received, policy)
     failures += judge_policy(exchanges, policy, tag)
     if "ran" in outcome:
         failures += judge_runs(rounds, outcome["ran"], completed)

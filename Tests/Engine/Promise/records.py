@@ -101,7 +101,7 @@ def outcome_of(turn, hands_over_calls):
     if turn.get("abandoned") and not ended:
         events.append({"type": "error", "tag": "abandoned"})   # the consumer has gone, and needs no end
     code = 0 if events and events[-1].get("type") == "completed" else 1
-    policy = {"divergence": "restart"} if turn.get("restarts") else {}
+    policy = {"divergence": "restart", "restarts": turn["restarts"]} if turn.get("restarts") else {}
     return {"events": events, "exit": code, "seconds": 0, "budget": 0, "calls": hands_over_calls, "policy": policy}
 
 

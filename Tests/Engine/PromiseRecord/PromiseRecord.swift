@@ -59,8 +59,8 @@ package struct PromiseRecord: Sendable {
         package var error: (any Error)?
         /// Indicates whether the consumer went away, so that the turn needs no end.
         package var isAbandoned = false
-        /// Indicates whether the consumer has allowed that another answer replaces the delivered one.
-        package var restarts = false
+        /// The number of times that another answer may replace the delivered one.
+        package var maximumRestartCount = 0
 
         /// Creates a turn without sent or received data.
         package init() {}
@@ -92,7 +92,7 @@ package struct PromiseRecord: Sendable {
         if let error = turn.error { received.append(self.object(error)) }
         let exchanges = turn.exchanges.map(self.object)
         return "{\"exchanges\":[\(exchanges.joined(separator: ","))],\"received\":[\(received.joined(separator: ","))]"
-            + ",\"abandoned\":\(turn.isAbandoned),\"restarts\":\(turn.restarts)}"
+            + ",\"abandoned\":\(turn.isAbandoned),\"restarts\":\(turn.maximumRestartCount)}"
     }
 
     private static func object(_ exchange: Exchange) -> String {

@@ -255,7 +255,7 @@ extension PromiseRecord {
     /// One run; the client delivers every event that no delta carries.
     fileprivate init(_ torture: TortureCase, _ transcript: Transcript, _ observation: ReplayServer.Observation) {
         var turn = Turn()
-        turn.restarts = torture.combination.replay == .restarting
+        turn.maximumRestartCount = torture.combination.replay == .restarting ? 2 : 0
         turn.exchanges = observation.exchanges.map { exchange in
             var exchange = exchange
             exchange.dialect = torture.combination.wire.dialect

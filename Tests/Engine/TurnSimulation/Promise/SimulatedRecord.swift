@@ -14,8 +14,10 @@ struct SimulatedRecord {
     /// The messages of connections on which the newest turn has sent no request, by connection.
     private var earlyMessages: [Int: [[UInt8]]] = [:]
 
-    mutating func beginTurn() {
-        self.turns.append(PromiseRecord.Turn())
+    mutating func beginTurn(under policy: ChappieStreamingTransportPolicy) {
+        var turn = PromiseRecord.Turn()
+        turn.maximumRestartCount = policy.divergence == .restarts ? policy.maxRestarts : 0
+        self.turns.append(turn)
         self.openExchanges = [:]
     }
 

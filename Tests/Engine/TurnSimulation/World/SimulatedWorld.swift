@@ -82,7 +82,7 @@ final class SimulatedWorld: @unchecked Sendable {
 
     func beginTurn() {
         self.stepsOfTurn = 0
-        self.record?.beginTurn()
+        self.record?.beginTurn(under: self.settings.configuration.policy)
     }
 
     func log(_ line: @autoclosure () -> String) {
