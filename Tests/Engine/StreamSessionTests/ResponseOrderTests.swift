@@ -399,6 +399,27 @@ import Testing
         }
     }
 
+    /// The earlier response has one index for all its items, each announced under a name of its own.
+    @Test func namesTellResponsesApartWhereIndicesAreShared() {
+        var earlier = ResponseOrder()
+        _ = earlier.created(responseID: "z")
+        for name: UInt64 in [7, 8] {
+            _ = earlier.itemAdded(0, name: name)
+            _ = earlier.delta(in: .text(0), name: name)
+            _ = earlier.itemDone(0, name: name)
+        }
+        _ = earlier.terminal(responseID: "z")
+        var order = ResponseOrder(previousResponseID: "z", earlier: earlier.asEarlier(countsByOne: false))
+        #expect(order.created(responseID: "a") == .fine)
+        for name: UInt64 in [7, 8] {
+            #expect(order.delta(in: .text(0), name: name) == .foreign)
+            #expect(order.closing(of: .text(0), name: name) == .foreign)
+        }
+        // A server may give the items of all responses the same names.
+        #expect(order.itemAdded(0, name: 7) == .fine)
+        #expect(order.delta(in: .text(0), name: 7) == .fine)
+    }
+
     /// A gateway does not announce the message behind what it announces (reported: BerriAI/litellm issue 41185).
     @Test func unannouncedTextWithANewNameIsThisResponses() {
         var order = ResponseOrder(previousResponseID: "z", earlier: Self.earlier(7))

@@ -146,11 +146,10 @@ package struct ResponseOrder: Sendable {
         // A successor that was awaited and has not come has no habits.
         guard self.phase != .beginning else { return self.earlier }
         let announcesItems = !self.added.isEmpty && !self.hasSeen(.itemNotAdded)
-        let isOdd = self.areIndicesShared || !announcesItems || self.hasSeen(.itemIDChanged)
+        let namesItems = !self.itemNames.isEmpty && announcesItems && !self.hasSeen(.itemIDChanged)
         let habits = EarlierResponses.Habits(
-            announcesItems: self.hasOutput ? announcesItems : nil,
-            namesItems: self.hasOutput ? !self.itemNames.isEmpty && !isOdd : nil, countsByOne: countsByOne,
-            createsResponses: self.wasCreated)
+            announcesItems: self.hasOutput ? announcesItems : nil, namesItems: self.hasOutput ? namesItems : nil,
+            countsByOne: countsByOne, createsResponses: self.wasCreated)
         var earlier = self.earlier
         earlier.add(self.itemNames.all, habits: habits, endID: self.endID)
         return earlier
