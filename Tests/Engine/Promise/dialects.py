@@ -177,7 +177,7 @@ class Messages(Told):
     def set_reason(self, step, reason):
         step["event"]["delta"]["stop_reason"] = reason
 
-    REASONS = ("max_tokens", "refusal", "pause_turn", "novel")
+    REASONS = ("max_tokens", "refusal", "novel")
 
     def error(self):
         kind = self.rng.choice(["overloaded_error", "api_error", "invalid_request_error"])

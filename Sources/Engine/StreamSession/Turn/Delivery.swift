@@ -242,8 +242,10 @@ package struct Delivery: ~Copyable, Sendable {
         let isClosed = !self.ledger.closed.isEmpty && self.ledger.isClosed(self.own(slot, name: name))
         self.endBeforeDelta = isClosed ? .slot : nil
         let verdict = self.order.delta(in: slot, name: name, shape: shape, isBehindClosing: isClosed)
-        guard verdict == .violation(.itemContinued), slot.kind != .toolCall,
-            self.order.hasOwner(self.own(slot, name: name), named: name)
+        let own = self.own(slot, name: name)
+        // The text of other agents is not compared with a list.
+        guard verdict == .violation(.itemContinued), slot.kind != .toolCall, self.order.hasOwner(own, named: name),
+            !self.order.isAside(own.outputIndex)
         else { return verdict }
         self.endBeforeDelta = .item
         return .fine

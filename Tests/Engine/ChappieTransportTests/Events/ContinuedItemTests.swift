@@ -190,4 +190,14 @@ import Testing
         #expect(outcome.reasoning == (limit == 11 ? "Think twice" : "Thi"))
         #expect((outcome.error == nil) == (limit == 11))
     }
+
+    /// The text of other agents is passed on as it comes, and is in no list that is compared.
+    @Test func textOfAnotherAgentBehindItsEndIsRefused() async {
+        let agent = #"{"id":"m","type":"message","agent":{"agent_name":"/root/a"},"content":[]}"#
+        let events =
+            ["added", "done"].map { #"{"type":"response.output_item.\#($0)","output_index":1,"item":\#(agent)}"# }
+            + [Self.delta("late", "m", at: 1), Event.completed("r", #","output":[\#(agent)]"#)]
+        let (outcome, _) = await Self.run([.socket([Event.created] + events)])
+        #expect(outcome.outcomes == ["event.contradictory", "completed"])
+    }
 }
