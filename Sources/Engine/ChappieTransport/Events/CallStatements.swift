@@ -144,8 +144,11 @@ struct CallStatements {
         let whole = unsafe Array(text.utf8)
         if self.drafts[outputIndex] == nil, let number = self.numbersByPosition[outputIndex]?[0] {
             // The item was finished before its arguments: some servers do not keep to the order. The content of another
-            // item at the same place is not known before it is finished.
-            guard itemName != 0, itemName == self.finishedCalls[number].itemName else { return .same }
+            // item at the same place is not known before it is finished; without a name, it may be this one's.
+            guard itemName != 0, itemName == self.finishedCalls[number].itemName else {
+                if itemName == 0, !whole.isEmpty { self.update(outputIndex) { $0.text = whole } }
+                return .same
+            }
             let members = CallMembers(
                 kind: kind, name: name ?? "", payload: String(decoding: whole, as: UTF8.self))
             return self.finished(number, isStatedBy: members, isPlaceShared: isPlaceShared)
@@ -181,7 +184,7 @@ struct CallStatements {
         let known = draft.flatMap { $0.completes(item, isPlaceShared: isPlaceShared) ? $0.whole : nil }
         let members = own.completed(by: known)
         // Arguments were written at its position, and no evidence says for which call.
-        let areUnclear = members.payload.isEmpty && draft?.text.isEmpty == false
+        let areUnclear = members.payload.isEmpty && draft?.hasArguments == true
         let isAllowed = !areUnclear && (isPlaceShared || draft?.allows(own) ?? true)
         let call = members.call
         let place =
@@ -395,6 +398,11 @@ extension CallStatements.Draft {
 
     /// Indicates whether the call is finished, and its deltas, if it has any, are comparable.
     fileprivate var isWhole: Bool { self.isFinished && (!self.isMixed || self.text.isEmpty) }
+
+    /// Indicates whether the deltas, or the announcement, have arguments or input.
+    fileprivate var hasArguments: Bool {
+        !self.text.isEmpty || !["", "{}"].contains(self.members.payload)
+    }
 
     /// The size of what is kept of the call.
     fileprivate var byteCount: Int { self.text.count + (self.json?.count ?? 0) }

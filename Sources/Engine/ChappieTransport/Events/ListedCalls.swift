@@ -20,7 +20,8 @@ struct ListedCalls {
     private var named: Set<Int> = []
 
     /// Pairs calls by their `call_id`; then, of the others, by the identifiers of their items, where these differ, by their
-    /// content, and last by their position in the output, where the item does not name a call of `drafts`.
+    /// content, and last, where the item does not name a call of `drafts`, by their position in the output; in their order
+    /// where none has a `call_id` and these are all calls that are left, none of them with arguments.
     init(_ list: [ItemSummary], among calls: [Call], besides drafts: ListedDrafts) {
         var byCallID: [ExactText: Int] = [:]
         for (index, call) in calls.enumerated() { if let callID = call.call.key { byCallID[callID] = index } }
@@ -50,7 +51,16 @@ struct ListedCalls {
         self.pair(unpaired, with: Dictionary(grouping: others) { calls[$0].call.content }, of: &rest) {
             CallMembers(list[$0]).call.content
         }
-        let unnamed = unpaired.filter { !drafts.isNamed($0) }
+        let unnamed = unpaired.filter { self.known[$0] == nil && !drafts.isNamed($0) }
+        // Only the list has arguments, and one without other items shifts the positions.
+        if unnamed.count == rest.count, unnamed.allSatisfy({ list[$0].callID == nil }),
+            rest.allSatisfy({ ["", "{}"].contains(calls[$0].call.payload) })
+        {
+            let inOrder = rest.sorted { (calls[$0].outputIndex, $0) < (calls[$1].outputIndex, $1) }
+            for (place, index) in zip(unnamed, inOrder) { self.known[place] = index }
+            self.named.formUnion(unnamed)
+            return
+        }
         self.pair(unnamed, with: Dictionary(grouping: others) { calls[$0].outputIndex }, of: &rest) { $0 }
     }
 

@@ -184,6 +184,49 @@ private enum Loss: CaseIterable {
         }
     }
 
+    /// The list has no identifiers, and may leave the reasoning out, which shifts its positions.
+    @Test(arguments: [[0, 1, 2], [0, 0, 0], []], [true, false])
+    func argumentsOfAListWithoutIdentifiersAreThoseInItsOrder(indices: [Int], hasReasoning: Bool) async {
+        func index(_ place: Int) -> String { indices.isEmpty ? "" : #""output_index":\#(indices[place]),"# }
+        func event(_ type: String, _ place: Int, _ item: String) -> String {
+            #"{"type":"response.output_item.\#(type)",\#(index(place))"item":\#(item)}"#
+        }
+        let reasoning = #"{"id":"rs","type":"reasoning","summary":[]}"#
+        let call = { (place: Int) in
+            #"{"id":"fc_\#(place)","type":"function_call","call_id":"c_\#(place)","name":"f","arguments":""}"#
+        }
+        let events =
+            ["added", "done"].map { event($0, 0, reasoning) }
+            + [1, 2].flatMap { place in ["added", "done"].map { event($0, place, call(place)) } }
+        let listed = [1, 2].map { #"{"type":"function_call","name":"f","arguments":"{\"n\":\#($0)}"}"# }
+        let list = ((hasReasoning ? [reasoning] : []) + listed).joined(separator: ",")
+        let end = Event.completed("r", #","output":[\#(list)]"#)
+        let (outcome, response) = await TurnFixture([.socket([Event.created("r")] + events + [end])])
+            .complete(conversation([WireItem.question]) { $0.runsCalls = true })
+        #expect(outcome.error == nil)
+        #expect(response?.calls.map { "\($0.callID) \($0.payload)" } == [#"c_1 {"n":1}"#, #"c_2 {"n":2}"#])
+    }
+
+    /// Nothing says whose they are, and the call has none: no tool runs without the arguments that were sent.
+    @Test(arguments: [true, false]) func argumentsWithoutAnItemAreNotLeftOut(areAnnounced: Bool) async {
+        let whole = #""call_id":"c","name":"f","arguments":"""#
+        let events =
+            areAnnounced
+            ? [
+                #"{"type":"response.output_item.added","item":{"type":"reasoning","summary":[]}}"#,
+                #"{"type":"response.output_item.added","item":{"type":"function_call","arguments":"{\"n\":1}"}}"#,
+                #"{"type":"response.output_item.done","item":{"type":"function_call",\#(whole)}}"#,
+            ]
+            : [
+                #"{"type":"response.output_item.done","item":{"id":"fc","type":"function_call",\#(whole)}}"#,
+                #"{"type":"response.function_call_arguments.done","arguments":"{\"n\":1}"}"#,
+            ]
+        let (outcome, response) = await TurnFixture([.socket([Event.created("r")] + events + [Event.completed("r")])])
+            .complete(conversation([WireItem.question]) { $0.runsCalls = true })
+        #expect(outcome.transportFailure?.code == .contradictoryEvents)
+        #expect(response == nil)
+    }
+
     @Test(arguments: [false, true])
     func namespaceInOnePlaceIsThatOfTheCall(itemEndsFirst: Bool) async {
         await Self.table(.namespace, value: "dice", longer: "dices", other: "coins") {
