@@ -105,6 +105,11 @@ struct ItemNames: Sendable {
     /// Returns whether the item at a place was announced under its name.
     func isNamed(_ place: Int) -> Bool { self.items[place]?.isAnnounced == true }
 
+    /// Returns whether the item at a place was announced under a name, and has ended since.
+    func isOver(_ name: UInt64, at place: Int) -> Bool {
+        self.items[place].map { $0.isAnnounced && $0.name == name && !$0.isOpen } ?? false
+    }
+
     /// Records the announcement of an item at a place, which another one may have had before; `name` is 0 when it has
     /// none, and `isRoot` is false when it is another agent's.
     mutating func begin(_ name: UInt64, at place: Int, kind: ItemKind, isRoot: Bool) {

@@ -209,6 +209,11 @@ package struct ResponseOrder: Sendable {
     /// Returns whether an item belongs to an agent other than the root.
     package func isAside(_ outputIndex: Int) -> Bool { self.asides.contains(outputIndex) }
 
+    /// Returns whether the item with a name belongs to an agent other than the root.
+    package func isAside(named name: UInt64) -> Bool {
+        self.itemNames.place(of: name).map { self.asides.contains($0) } ?? false
+    }
+
     /// The number of items that are done, from the first on without a gap.
     ///
     /// It is 0 when items cannot be told apart by their indices, because some share one: such items cannot be given
@@ -399,7 +404,7 @@ package struct ResponseOrder: Sendable {
             _ = order.written.insert(place)
             guard !order.takesTurns(name, in: slot, at: place) else { return .violation(.itemsInterleaved) }
             guard !order.begunAgain.contains(place) else { return .violation(.responseRestarted) }
-            guard !order.done.contains(place) else { return order.continued(place) }
+            guard !order.done.contains(place) else { return order.continued(place, name) }
             return order.added.contains(place) ? .fine : order.tolerate(.itemNotAdded)
         }
         if case .fine = verdict, place == slot.outputIndex, !self.isAside(place), !isBehindClosing {
@@ -577,11 +582,13 @@ package struct ResponseOrder: Sendable {
         name != 0 && self.earlier.namesItems && !self.earlier.contains(name)
     }
 
-    /// Judges output of an item that is done: where items are added and indices identify them, it cannot be another
-    /// one's.
-    private mutating func continued(_ outputIndex: Int) -> Verdict {
+    /// Judges output of an item that is done: where items are added, and indices or names identify them, it cannot be
+    /// another one's.
+    private mutating func continued(_ outputIndex: Int, _ name: UInt64) -> Verdict {
         let areIndicesShared = self.hasSeen(.itemAddedAgain) || self.hasSeen(.itemDoneAgain)
-        let mayBeAnother = areIndicesShared || !self.added.contains(outputIndex)
+        let mayBeAnother =
+            areIndicesShared && !self.itemNames.isOver(name, at: outputIndex)
+            || !self.added.contains(outputIndex)
         return mayBeAnother ? self.tolerate(.itemContinued) : .violation(.itemContinued)
     }
 

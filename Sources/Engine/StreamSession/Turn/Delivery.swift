@@ -181,6 +181,9 @@ package struct Delivery: ~Copyable, Sendable {
     /// Returns whether an item belongs to an agent other than the root, so that its text is not the response's.
     package mutating func isAside(_ outputIndex: Int) -> Bool { self.order.isAside(outputIndex) }
 
+    /// Returns whether the item with a name belongs to an agent other than the root.
+    package mutating func isAside(named name: UInt64) -> Bool { self.order.isAside(named: name) }
+
     /// Returns whether an item was announced that is not done.
     package mutating func hasOpenItem() -> Bool { self.order.hasOpenItem }
 

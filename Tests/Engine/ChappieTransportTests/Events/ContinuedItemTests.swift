@@ -200,4 +200,21 @@ import Testing
         let (outcome, _) = await Self.run([.socket([Event.created] + events)])
         #expect(outcome.outcomes == ["event.contradictory", "completed"])
     }
+
+    /// Another item is announced at the index that the deltas behind the end have, as by Ollama.
+    @Test func reasoningGoesOnWhereAnotherItemHasItsIndex() async {
+        let list = [Self.item("t", "Think twice"), Self.item("m", "Hello"), Self.call]
+        let call = Self.call.replacing(#""{}""#, with: #""""#)
+        let added = { (item: String) in #"{"type":"response.output_item.added","output_index":1,"item":\#(item)}"# }
+        let events = [
+            Event.created, Self.added("t", at: 0), Self.delta("Thi", "t", at: 0), Event.done(Self.item("t", "Thi")),
+            Self.added("m", at: 1), Self.delta("Hello", "m", at: 1), Self.delta("nk", "t", at: 1),
+            Event.done(Self.item("m", "Hello"), at: 1), added(call), Event.done(Self.call, at: 1),
+            Self.delta(" twice", "t", at: 1), Event.completed("r", #","output":[\#(list.joined(separator: ","))]"#),
+        ]
+        let (outcome, response) = await Self.run([.socket(events)])
+        #expect(outcome.error == nil)
+        #expect(outcome.reasoning == "Think twice" && outcome.text == "Hello")
+        #expect(response?.calls.count == 1)
+    }
 }

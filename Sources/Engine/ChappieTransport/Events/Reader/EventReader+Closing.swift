@@ -188,10 +188,14 @@ extension EventReader {
         let text: BorrowedText
     }
 
-    private func parts(of summary: ResponseSummary, ofKind kind: ResponseEvent.DeltaKind) -> [EndPart] {
-        summary.output.enumerated().flatMap { index, item in
-            item.isAside ? [] : self.parts(of: item, at: index, ofKind: kind)
+    /// Returns the texts of the root's items; a list may leave the agents of the others out.
+    private mutating func parts(of summary: ResponseSummary, ofKind kind: ResponseEvent.DeltaKind) -> [EndPart] {
+        var parts: [EndPart] = []
+        for (index, item) in summary.output.enumerated()
+        where !item.isAside && !self.machine.delivery.isAside(named: item.fingerprint) {
+            parts += self.parts(of: item, at: index, ofKind: kind)
         }
+        return parts
     }
 
     private func parts(

@@ -88,4 +88,23 @@ import Testing
         #expect(outcome.error != nil)
         #expect(response == nil)
     }
+
+    /// A gateway may rebuild the list without the agents of its items.
+    @Test func textOfAnotherAgentIsNotTheRootsInAListWithoutAgents() async {
+        func item(_ id: String, _ agent: String = "") -> String {
+            let content = #"[{"type":"output_text","text":"\#(id)."}]"#
+            return #"{"id":"\#(id)","type":"message","role":"assistant",\#(agent)"content":\#(content)}"#
+        }
+        let agent = #""agent":{"agent_name":"/root/sub"},"#
+        let items = [item("a"), item("b", agent)]
+        let events =
+            items.enumerated().flatMap { place, item in
+                ["added", "done"].map {
+                    #"{"type":"response.output_item.\#($0)","output_index":\#(place),"item":\#(item)}"#
+                }
+            } + [Event.completed("r", #","output":[\#(item("a")),\#(item("b"))]"#)]
+        let outcome = await TurnFixture([.socket([Event.created("r")] + events)]) { $0.rawEvents = .none }.run()
+        #expect(outcome.error == nil)
+        #expect(outcome.text == "a.")
+    }
 }
