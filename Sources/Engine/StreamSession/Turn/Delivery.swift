@@ -245,11 +245,10 @@ package struct Delivery: ~Copyable, Sendable {
         let isClosed = !self.ledger.closed.isEmpty && self.ledger.isClosed(self.own(slot, name: name))
         self.endBeforeDelta = isClosed ? .slot : nil
         let verdict = self.order.delta(in: slot, name: name, shape: shape, isBehindClosing: isClosed)
-        let own = self.own(slot, name: name)
+        guard verdict == .violation(.itemContinued), slot.kind != .toolCall else { return verdict }
         // The text of other agents is not compared with a list.
-        guard verdict == .violation(.itemContinued), slot.kind != .toolCall, self.order.hasOwner(own, named: name),
-            !self.order.isAside(own.outputIndex)
-        else { return verdict }
+        let own = self.own(slot, name: name)
+        guard self.order.hasOwner(own, named: name), !self.order.isAside(own.outputIndex) else { return verdict }
         self.endBeforeDelta = .item
         return .fine
     }
