@@ -27,7 +27,14 @@ extension ResponseEventOracle {
     func partDone(_ event: JSONNode, _ closing: Closing) -> EventFacts {
         let found: (kind: String, text: String)? =
             switch closing {
-            case .text(let kind, let member): event.member(member)?.text.map { (kind, $0) }
+            case .text(let kind, let member):
+                if let text = event.member(member)?.text {
+                    (kind, text)
+                } else if kind == "functionArguments", event.member("name")?.text != nil {
+                    (kind, "")
+                } else {
+                    nil
+                }
             case .contentPart: event.member("part").flatMap(self.contentText)
             case .summaryPart: event.member("part").flatMap(self.summaryText)
             }
