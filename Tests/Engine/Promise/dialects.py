@@ -100,7 +100,7 @@ class Chat(Told):
                 self.chunk("arguments", {"tool_calls": [piece]})
         return None
 
-    # What lies change
+    # The members that lies change
 
     def first(self, step):
         return next(choice for choice in step["event"]["choices"] if choice["index"] == 0)
@@ -166,7 +166,7 @@ class Messages(Told):
             self.append(part, {"type": "content_block_delta", "index": index, "delta": delta})
         self.append("block-end", {"type": "content_block_stop", "index": index})
 
-    # What lies change
+    # The members that lies change
 
     def set_text(self, step, text):
         step["event"]["delta"]["text"] = text
@@ -195,7 +195,7 @@ def told_in(api, rng, name):
     return TELLINGS[api](name, rng).tell([lies.words(rng, name, 3)])
 
 
-# What real servers do
+# Oddities of real servers
 
 
 def pings(rng, t):
@@ -447,7 +447,7 @@ def made_in(dialect, rng, script):
             else:
                 first = told("x" if again == "other" else name, {"longer": -1, "shorter": 2}.get(again, 0))
                 cut(rng, bent(rng, first, tolerated, notes))
-            # What is delivered once is not taken back, but for a restart.
+            # Delivered text is not taken back, but for a restart.
             must = must and (again not in ("other", "shorter") or client.get("divergence") == "restart") \
                 and "recovery" not in client
             script["answers"].append(lies.answer(rng, first))

@@ -692,7 +692,7 @@ def judge_round(exchanges, received, completed, tag, handed=None):
 
 
 def judge_restarts(exchanges, received, policy):
-    """What a restart makes void was the beginning of one response, and the restart names its text."""
+    """The output that a restart voids was the beginning of one response, and the restart names its text."""
     failures = []
     if received["void"] and policy.get("divergence") != "restart":
         failures.append(Failure(POLICY, "a restart without the policy for it"))

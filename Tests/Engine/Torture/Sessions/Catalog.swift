@@ -87,7 +87,7 @@ struct Catalog: Sendable {
             }
             for wire in Wire.allCases {
                 var answers = Answers(first: try await Self.render(session.lines, wire))
-                // What only a custom tool or a closing event says has no form in the other dialects.
+                // Custom tools and closing events have no form in the other dialects.
                 let isResponses = wire.dialect == .responses
                 guard isResponses || !answers.first.output.pieces.isEmpty else { continue }
                 for (number, lines) in rechunked.prefix(isResponses ? .max : Self.rechunkedCount).enumerated() {
