@@ -83,12 +83,12 @@ package final class MessagesDecoder: DialectDecoder {
             if isResponses { return .otherAPI(.responses) }
             if case .otherAPI(let dialect)? = UntypedEvent(data) { return .otherAPI(dialect) }
             // An error, in one of its forms.
-            if written == nil || written?.elementsEqual("error".utf8) == true || nodes.member("error", of: 0) != nil {
+            guard let written, !written.elementsEqual("error".utf8), nodes.member("error", of: 0) == nil else {
                 return .other
             }
-            let name = nodes.text(of: "type", in: 0).map { BorrowedText(validatedUTF8: nodes[$0].content) }
-            if let name, case .error? = UntypedEvent(data, ofUnknownType: name) { return .other }
-            self.eventType = written.map { String(decoding: $0, as: UTF8.self) } ?? ""
+            let name = BorrowedText(validatedUTF8: written.assumingMemoryBound(to: UInt8.self))
+            if case .error? = UntypedEvent(data, ofUnknownType: name) { return .other }
+            self.eventType = String(decoding: name.utf8, as: UTF8.self)
             return .event(TranslatedEvents(), isSurfaced: false)
         }
         self.eventType = word.rawValue
