@@ -20,6 +20,9 @@ struct CallMembers {
     /// Indicates whether the model is still writing the call.
     var isInProgress = false
 
+    /// Indicates whether there are arguments or input; an empty object is none.
+    var hasArguments: Bool { !["", "{}"].contains(self.payload) }
+
     private static var texts: [WritableKeyPath<Self, String>] { [\.callID, \.name, \.namespace, \.payload] }
 
     /// Returns the statement with the members that it leaves out, as far as other statements have them.

@@ -144,13 +144,18 @@ struct CallStatements {
         let whole = unsafe Array(text.utf8)
         if self.drafts[outputIndex] == nil, let number = self.numbersByPosition[outputIndex]?[0] {
             // The item was finished before its arguments: some servers do not keep to the order. The content of another
-            // item at the same place is not known before it is finished; without a name, it may be this one's.
-            guard itemName != 0, itemName == self.finishedCalls[number].itemName else {
-                if itemName == 0, !whole.isEmpty { self.update(outputIndex) { $0.text = whole } }
-                return .same
-            }
+            // item at the same place is not known before it is finished.
+            let finished = self.finishedCalls[number]
             let members = CallMembers(
                 kind: kind, name: name ?? "", payload: String(decoding: whole, as: UTF8.self))
+            guard itemName != 0, itemName == finished.itemName else {
+                let isRepeated = kind.content(of: finished.call.payload) == kind.content(of: members.payload)
+                // Without a name they may be this call's: the end of the response contradicts arguments of no call.
+                if itemName == 0, members.hasArguments, !isRepeated {
+                    self.update(outputIndex) { $0 = Draft(members: CallMembers(kind: kind), text: whole) }
+                }
+                return .same
+            }
             return self.finished(number, isStatedBy: members, isPlaceShared: isPlaceShared)
         }
         var isSame = true
@@ -239,7 +244,7 @@ struct CallStatements {
             let place = finished == nil ? drafts.outputIndex(of: index) : nil
             if let place { stated.insert(place) }
             let draft = place.flatMap { self.drafts[$0] }
-            let isPlaceShared = isPlaceShared && !pairs.isNamed(index)
+            let isPlaceShared = isPlaceShared && !pairs.isCertain(index)
             guard self.allows(item, finished, draft, isPlaceShared: isPlaceShared) else { return index }
         }
         return self.placeWithOtherCalls(than: listed) ?? self.draftLeftOut(of: list, listed, drafts)
@@ -401,7 +406,7 @@ extension CallStatements.Draft {
 
     /// Indicates whether the deltas, or the announcement, have arguments or input.
     fileprivate var hasArguments: Bool {
-        !self.text.isEmpty || !["", "{}"].contains(self.members.payload)
+        !self.text.isEmpty || self.members.hasArguments
     }
 
     /// The size of what is kept of the call.
@@ -451,9 +456,9 @@ extension CallStatements.Draft {
     fileprivate func allows(_ whole: [UInt8], _ kind: FinishedCall.Kind) -> Bool {
         guard !whole.isEmpty else { return true }
         // Announced arguments that are an empty object are none, as the deltas have them.
-        let announced = Array(self.members.payload.utf8)
+        let announced = self.members.hasArguments ? Array(self.members.payload.utf8) : []
         return (self.isMixed || self.text.isCompleted(by: whole, as: kind, isClosed: self.hasClosingText))
-            && (announced == Array("{}".utf8) || announced.isCompleted(by: whole, as: kind, isClosed: false))
+            && announced.isCompleted(by: whole, as: kind, isClosed: false)
     }
 }
 

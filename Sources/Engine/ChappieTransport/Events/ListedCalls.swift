@@ -16,8 +16,8 @@ struct ListedCalls {
 
     /// The indices of the paired calls, by the positions of the items in the list.
     private(set) var known: [Int: Int] = [:]
-    /// The positions of the items that are paired by an identifier.
-    private var named: Set<Int> = []
+    /// The positions of the items that are paired by an identifier, or in the order of all that are left.
+    private var certain: Set<Int> = []
 
     /// Pairs calls by their `call_id`; then, of the others, by the identifiers of their items, where these differ, by their
     /// content, and last, where the item does not name a call of `drafts`, by their position in the output; in their order
@@ -32,7 +32,7 @@ struct ListedCalls {
             if let callID { listed.insert(callID) }
             if let index = callID.flatMap({ byCallID[$0] }) {
                 self.known[place] = index
-                self.named.insert(place)
+                self.certain.insert(place)
             } else {
                 unpaired.append(place)
             }
@@ -47,25 +47,26 @@ struct ListedCalls {
             name != 0 && calls.count == 1 && items[name]?.count == 1
         }
         self.pair(unpaired, with: own, of: &rest) { list[$0].fingerprint }
-        self.named.formUnion(self.known.keys)
+        self.certain.formUnion(self.known.keys)
         self.pair(unpaired, with: Dictionary(grouping: others) { calls[$0].call.content }, of: &rest) {
             CallMembers(list[$0]).call.content
         }
         let unnamed = unpaired.filter { self.known[$0] == nil && !drafts.isNamed($0) }
-        // Only the list has arguments, and one without other items shifts the positions.
+        // A list without other items shifts the positions, and a tool would run with the arguments of another call.
         if unnamed.count == rest.count, unnamed.allSatisfy({ list[$0].callID == nil }),
-            rest.allSatisfy({ ["", "{}"].contains(calls[$0].call.payload) })
+            !rest.contains(where: { CallMembers(calls[$0].call).hasArguments })
         {
             let inOrder = rest.sorted { (calls[$0].outputIndex, $0) < (calls[$1].outputIndex, $1) }
             for (place, index) in zip(unnamed, inOrder) { self.known[place] = index }
-            self.named.formUnion(unnamed)
+            self.certain.formUnion(unnamed)
             return
         }
         self.pair(unnamed, with: Dictionary(grouping: others) { calls[$0].outputIndex }, of: &rest) { $0 }
     }
 
-    /// Returns whether an item of the list is paired by an identifier.
-    func isNamed(_ place: Int) -> Bool { self.named.contains(place) }
+    /// Returns whether an item of the list is paired by more than its content or its position, so that it states the call
+    /// where positions are shared, too.
+    func isCertain(_ place: Int) -> Bool { self.certain.contains(place) }
 
     private mutating func pair<Key: Hashable>(
         _ places: [Int], with groups: [Key: [Int]], of rest: inout Set<Int>, by key: (Int) -> Key

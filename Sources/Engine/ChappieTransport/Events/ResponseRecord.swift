@@ -141,7 +141,7 @@ struct ResponseRecord {
             if item.isCall {
                 if let place = pairs.known[index] {
                     calls[place].outputIndex = index
-                    if !isPlaceShared || pairs.isNamed(index) { calls[place].complete(with: CallMembers(item)) }
+                    if !isPlaceShared || pairs.isCertain(index) { calls[place].complete(with: CallMembers(item)) }
                     // A call that the end marks as unfinished does not run.
                     if item.status == "incomplete" {
                         calls[place].json = json

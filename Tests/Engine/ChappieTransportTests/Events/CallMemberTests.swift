@@ -207,7 +207,7 @@ private enum Loss: CaseIterable {
         #expect(response?.calls.map { "\($0.callID) \($0.payload)" } == [#"c_1 {"n":1}"#, #"c_2 {"n":2}"#])
     }
 
-    /// Nothing says whose they are, and the call has none: no tool runs without the arguments that were sent.
+    /// The call has no arguments of its own, and no tool runs without the arguments that were sent.
     @Test(arguments: [true, false]) func argumentsWithoutAnItemAreNotLeftOut(areAnnounced: Bool) async {
         let whole = #""call_id":"c","name":"f","arguments":"""#
         let events =
@@ -225,6 +225,25 @@ private enum Loss: CaseIterable {
             .complete(conversation([WireItem.question]) { $0.runsCalls = true })
         #expect(outcome.transportFailure?.code == .contradictoryEvents)
         #expect(response == nil)
+    }
+
+    /// Arguments without an identifier behind the end of their item repeat those of the item, also before another call at
+    /// its index that has none.
+    @Test(arguments: [("function_call", "arguments", #"{\"n\":1}"#), ("custom_tool_call", "input", "abc")])
+    func repeatedArgumentsWithoutAnItemAddNothing(type: String, member: String, payload: String) async {
+        let stem = type == "function_call" ? "function_call_arguments" : "custom_tool_call_input"
+        func done(_ id: String, _ payload: String) -> String {
+            Event.done(#"{"type":"\#(type)","call_id":"\#(id)","name":"f","\#(member)":"\#(payload)"}"#)
+        }
+        let events = [
+            Event.created("r"), done("c", payload),
+            #"{"type":"response.\#(stem).done","output_index":0,"\#(member)":"\#(payload)"}"#, done("d", ""),
+            Event.completed("r"),
+        ]
+        let (outcome, response) = await TurnFixture([.socket(events)])
+            .complete(conversation([WireItem.question]) { $0.runsCalls = true })
+        #expect(outcome.error == nil)
+        #expect(response?.calls.map(\.callID) == ["c", "d"])
     }
 
     @Test(arguments: [false, true])
