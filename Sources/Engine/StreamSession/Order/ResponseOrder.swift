@@ -564,8 +564,10 @@ package struct ResponseOrder: Sendable {
         return own
     }
 
-    /// Returns a place that no item has: of the root's items it depends on the root's items alone, because a replay may have
-    /// those of other agents in other places between them.
+    /// Returns a place that no item has.
+    ///
+    /// That of a root's item depends on the root's items alone, because a replay may have those of other agents elsewhere. An
+    /// item of another agent is placed behind the indices that servers use.
     private func freePlace(isAside: Bool = false) -> Int {
         if isAside { return max(Self.maximumIndex / 2, self.added.end()) }
         var place = [self.added, self.done, self.written].map { $0.end(besides: self.asides) }.max() ?? 0

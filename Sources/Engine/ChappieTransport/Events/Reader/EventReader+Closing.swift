@@ -116,8 +116,8 @@ extension EventReader {
             ReplaySlot($0, outputIndex: 0, partIndex: 0)?.kind.isConcatenated(with: slot.kind) ?? false
         }
         // The list of an end under another identifier may be another response's.
-        let items = self.machine.delivery.endsUnderAnotherName() ? [] : summary.output
-        for item in items where !item.isAside {
+        let items = self.machine.delivery.endsUnderAnotherName() ? [] : self.rootItems(of: summary)
+        for (_, item) in items {
             for kind in kinds {
                 let texts = unsafe self.parts(of: item, at: 0, ofKind: kind).map { unsafe $0.text.utf8 }
                 guard let bytes = unsafe self.machine.delivery.release(as: texts) else { continue }
@@ -188,14 +188,18 @@ extension EventReader {
         let text: BorrowedText
     }
 
-    /// Returns the texts of the root's items; a list may leave the agents of the others out.
-    private mutating func parts(of summary: ResponseSummary, ofKind kind: ResponseEvent.DeltaKind) -> [EndPart] {
-        var parts: [EndPart] = []
+    /// Returns the root's items with their positions in a list, which may leave the agents of the others out.
+    private mutating func rootItems(of summary: ResponseSummary) -> [(index: Int, item: ItemSummary)] {
+        var items: [(index: Int, item: ItemSummary)] = []
         for (index, item) in summary.output.enumerated()
         where !item.isAside && !self.machine.delivery.isAside(named: item.fingerprint) {
-            parts += self.parts(of: item, at: index, ofKind: kind)
+            items.append((index, item))
         }
-        return parts
+        return items
+    }
+
+    private mutating func parts(of summary: ResponseSummary, ofKind kind: ResponseEvent.DeltaKind) -> [EndPart] {
+        self.rootItems(of: summary).flatMap { self.parts(of: $0.item, at: $0.index, ofKind: kind) }
     }
 
     private func parts(
