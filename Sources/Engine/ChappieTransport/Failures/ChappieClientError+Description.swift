@@ -73,7 +73,8 @@ extension ChappieClientError: LocalizedError {
         case .missingToolHandler: "The model called a tool that is not registered."
         case .toolApprovalDenied: "A tool call was denied."
         case .toolExecutionFailed: "A tool failed."
-        case .toolLoopLimitExceeded(let limit): "The model called tools more often than the limit of \(limit) allows."
+        case .toolLoopLimitExceeded(let limit):
+            "The model called tools, or asked to go on, more often than the limit of \(limit) allows."
         case .responseTerminalFailure(let response): response.problem
         case .streamingTransportReplayDiverged:
             "The server's answer contradicts output that was delivered before."

@@ -22,7 +22,7 @@ public enum ChappieClientError: Error, Sendable, Equatable {
     case toolApprovalDenied(String, String)
     /// A tool failed; with the tool and the message.
     case toolExecutionFailed(String, String)
-    /// The model called tools more often than the limit allows.
+    /// The model called tools, or asked to go on, more often than the limit allows.
     case toolLoopLimitExceeded(Int)
     /// The response failed or is incomplete, and a retry does not help.
     case responseTerminalFailure(ChappieResponse)

@@ -138,7 +138,7 @@ private let caseRows: [Row] = [
         "See the tool's own message.", unsafe: secret),
     Row(
         .toolLoopLimitExceeded(64), "tool.loop-limit", .validation, .none, .report,
-        "The model called tools more often than the limit of 64 allows.", whole),
+        "The model called tools, or asked to go on, more often than the limit of 64 allows.", whole),
     Row(
         response("server_error"), "response.failed", .server, later, .none, "The response failed at the server.", again,
         unsafe: secret),
