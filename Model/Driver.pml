@@ -38,7 +38,7 @@ inline forgetTurn() {
     usedRetries[0] = 0; usedRetries[1] = 0; usedProbable[0] = 0; usedProbable[1] = 0; usedThrottle = 0;
     refusedCredential = 0; failedHedge = 0; isProven[0] = 0; isProven[1] = 0; mayHaveSent = 0;
     text[0] = 0; text[1] = 0; text[2] = 0; textCount = 0; textCame = 0; tool = 0; toolCame = 0; isVerifying = 0;
-    isNamed = 0; nextNumber = 0; trackedResponse = 0;
+    restartCount = 0; isResumption = 0; isNamed = 0; nextNumber = 0; trackedResponse = 0;
     isKept = 0
 }
 
@@ -47,6 +47,7 @@ inline forgetGhosts() {
     attemptCount = 0; verdict = open_; keptResponse = 0;
     requestOfStep = 0; requestUnrefused = 0; isBadAnswer = 0; sawDefinite = 0; httpAnswered = 0; webSocketFailures = 0;
     seenText[0] = 0; seenText[1] = 0; seenText[2] = 0; seenTextCount = 0; seenTool = 0; seenResponse = 0;
+    seenRestarts = 0;
     recovery = verify; prefersHTTP = 0; fallsBack = 0; isResumable = 0
 }
 
@@ -89,7 +90,7 @@ inline perform() {
         toConsumer = action;
         pending = 0
     fi;
-    reading = (toConsumer == 0 -> 0 :
+    reading = (toConsumer == 0 && !isRestart -> 0 :
         (connection[HTTP].phase == streaming -> connection[HTTP].response : connection[WEBSOCKET].response));
     assert(verdict != condemned || sawDefinite || (webSocketFailures > PROBABLE_RETRIES && httpAnswered));
     if
@@ -127,6 +128,10 @@ end:
                 verdictOfOutput = 0; symbol = 0;
                 isBusy = 1
             }
+            if
+            :: isRestart -> consumer!restart, firstAgain, secondAgain, reading
+            :: else
+            fi;
             if
             :: toConsumer != 0 -> consumer!toConsumer, deliveredFirst, deliveredSecond, reading
             :: toConsumer == 0 && toServer != 0 -> requests!sendsOver, toServer

@@ -326,6 +326,17 @@ proctype Consumer() {
             d_step {
                 assert(!hasCancelled || (what == fail && one == cancelled));
                 if
+                :: what == restart ->
+                    // Another answer comes from its first symbol, in place of one on which no program has acted.
+                    assert(seenTool == 0);
+                    assert(isBadAnswer || (HAS_SEEN && response != seenResponse));
+                    seenRestarts++;
+                    assert(seenRestarts <= RESTARTS);
+                    seenText[0] = 0; seenText[1] = 0; seenText[2] = 0; seenTextCount = 0;
+                    take(one);
+                    take(two);
+                    checkPrefix();
+                    seenResponse = response
                 :: what == deliver ->
                     take(one);
                     take(two);
@@ -338,13 +349,17 @@ proctype Consumer() {
                     // Who answers with the same response again is never said to have answered with another.
                     assert(one != diverged || isBadAnswer || (HAS_SEEN && response != seenResponse))
                 fi;
-                ended = (what != deliver);
+                if
+                :: what == restart -> isRestart = 0; firstAgain = 0; secondAgain = 0
+                :: else ->
+                    ended = (what != deliver);
+                    toConsumer = 0; deliveredFirst = 0; deliveredSecond = 0; reading = 0
+                fi;
                 if
                 :: ended -> forgetGhosts()
                 :: else
                 fi;
-                what = 0; one = 0; two = 0; response = 0;
-                toConsumer = 0; deliveredFirst = 0; deliveredSecond = 0; reading = 0
+                what = 0; one = 0; two = 0; response = 0
             }
         }
     :: ended -> break

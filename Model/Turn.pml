@@ -4,6 +4,7 @@
 //   BEGIN=n        how turns begin: 0 with a WebSocket, 1 over HTTP, 2 over HTTP with a response that can be resumed
 //   RECOVERY=name  one policy alone: verify, resumeOnly or neverAgain
 //   RETRIES=n      retries on each transport
+//   RESTARTS=n     how often another answer may replace the delivered one; 0: a divergence ends the turn
 //   LIVENESS       nothing that ends a turn from outside or changes nothing: any cycle left is a livelock
 //   MUTATE_...     the machine without one of its rules; a check must then fail
 
@@ -11,6 +12,9 @@
 
 #ifndef RETRIES
 #define RETRIES 2
+#endif
+#ifndef RESTARTS
+#define RESTARTS 0
 #endif
 #define PROBABLE_RETRIES 1
 #define THROTTLE_RETRIES 1
@@ -51,7 +55,7 @@ mtype = {
 }
 // Actions.
 mtype = {
-    ignore, open, openHedge, release, park, send, receive, deliver, wait, refreshCredential, finish, fail
+    ignore, open, openHedge, release, park, send, receive, deliver, restart, wait, refreshCredential, finish, fail
 }
 // Recovery steps. None is for a policy that forbids to go on.
 mtype = { first, again, resume, verifyAgain, none }
@@ -80,7 +84,7 @@ mtype = { closed, opening, streaming, parked }
 chan inputs = [0] of { mtype, byte, mtype, byte, byte, byte }
 // Transport, what is asked for.
 chan requests = [0] of { byte, mtype }
-// deliver, finish or fail; symbol or kind of end; second symbol; the response that is being read.
+// deliver, restart, finish or fail; symbol or kind of end; second symbol; the response that is being read.
 chan consumer = [0] of { mtype, byte, byte, byte }
 
 // An input that is being put together; reset when the turn has it.
@@ -129,6 +133,7 @@ byte webSocketFailures
 byte seenText[TEXT_LENGTH]
 byte seenTextCount
 byte seenTool
+byte seenRestarts
 // The response that was read when something was delivered last.
 byte seenResponse
 

@@ -42,7 +42,15 @@ byte tool
 bit toolCame
 bit isVerifying
 
+// How often another answer has replaced the delivered one; and whether one does in this step, with this text of its own
+// that was compared before it differed.
+byte restartCount
+bit isRestart
+byte firstAgain
+byte secondAgain
+
 // Where the response can be taken up again.
+bit isResumption
 bit isNamed
 byte nextNumber
 byte trackedResponse
@@ -144,10 +152,56 @@ inline admit() {
     fi
 }
 
+// Handles an answer that is not the delivered one: it replaces that one, or ends the turn. A program may have acted on a
+// delivered call, and a resumed response is the delivered one.
+inline diverge() {
+    if
+#ifdef MUTATE_RESTARTS_WITHOUT_END
+    :: tool == 0 && !isResumption && RESTARTS > 0 ->
+#elif defined(MUTATE_RESTARTS_BEHIND_A_CALL)
+    :: restartCount < RESTARTS && !isResumption ->
+#else
+    :: restartCount < RESTARTS && tool == 0 && !isResumption ->
+#endif
+        restartCount++;
+        isRestart = 1;
+        isVerifying = 0;
+        firstAgain = (textCame > 0 -> text[0] : 0);
+        secondAgain = (textCame > 1 -> text[1] : 0);
+#ifndef MUTATE_RESTART_KEEPS_TEXT
+        textCount = textCame;
+        text[2] = 0;
+        if
+        :: textCame < 2 -> text[1] = 0
+        :: else
+        fi;
+        if
+        :: textCame < 1 -> text[0] = 0
+        :: else
+        fi
+#endif
+    :: else -> endWithFailure(diverged)
+    fi
+}
+
+// One symbol, which another answer may have in place of a delivered one.
+inline admitOrRestart() {
+    admit();
+    if
+    :: verdictOfOutput == diverged ->
+        diverge();
+        if
+        :: isRestart -> admit()
+        :: else
+        fi
+    :: else
+    fi
+}
+
 // A delta of one or two symbols: what has come before is withheld, the rest is delivered.
 inline admitOutput(one, two) {
     symbol = one;
-    admit();
+    admitOrRestart();
     if
     :: verdictOfOutput == deliver -> deliveredFirst = symbol
     :: else
@@ -155,7 +209,7 @@ inline admitOutput(one, two) {
     if
     :: verdictOfOutput != diverged && two != 0 ->
         symbol = two;
-        admit();
+        admitOrRestart();
         if
         :: verdictOfOutput == deliver && deliveredFirst != 0 -> deliveredSecond = symbol
         :: verdictOfOutput == deliver && deliveredFirst == 0 -> deliveredFirst = symbol
@@ -166,8 +220,7 @@ inline admitOutput(one, two) {
     if
     :: verdictOfOutput == diverged ->
         deliveredFirst = 0;
-        deliveredSecond = 0;
-        endWithFailure(diverged)
+        deliveredSecond = 0
     :: verdictOfOutput != diverged && deliveredFirst != 0 -> action = deliver
     :: else
     fi
@@ -247,6 +300,7 @@ inline openAttempt(number, kind, asked) {
     upgradeIsOver = 0;
     lentExchange = 0;
     eventsInExchange = 0;
+    isResumption = (asked == resume);
     recoveryStep = asked;
     if
     :: asked == again || asked == verifyAgain ->
@@ -511,7 +565,15 @@ inline completedBy(number, place) {
         checkNumber(place, 0);
         if
 #ifndef MUTATE_COMPLETES_SHORT
-        :: action == receive && isVerifying -> endWithFailure(diverged)
+        :: action == receive && isVerifying ->
+            action = ignore;
+            diverge();
+            if
+            :: isRestart ->
+                state = finishedCompleted;
+                action = finish
+            :: else
+            fi
         :: action == receive && !isVerifying ->
 #else
         :: action == receive ->

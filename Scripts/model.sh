@@ -19,6 +19,9 @@ readonly cases=(
     "http-ends holds cycles -DBEGIN=1 -DLIVENESS"
     "resumable holds states -DBEGIN=2"
     "resumable-ends holds cycles -DBEGIN=2 -DLIVENESS"
+    "restarts holds states -DBEGIN=1 -DRECOVERY=verify -DRESTARTS=2"
+    "restarts-resumable holds states -DBEGIN=2 -DRECOVERY=verify -DRESTARTS=2"
+    "restarts-end holds cycles -DBEGIN=1 -DRECOVERY=verify -DRESTARTS=2 -DLIVENESS"
     "no-comparison breaks states -DBEGIN=1 -DMUTATE_NO_COMPARISON"
     "no-token breaks states -DBEGIN=0 -DMUTATE_NO_TOKEN"
     "no-stale-check breaks states -DBEGIN=1 -DMUTATE_NO_STALE_CHECK"
@@ -34,6 +37,9 @@ readonly cases=(
     "replaces-after-events breaks states -DBEGIN=0 -DMUTATE_REPLACES_AFTER_EVENTS"
     "lends-again breaks cycles -DBEGIN=0 -DLIVENESS -DMUTATE_LENDS_AGAIN"
     "no-cancel breaks states -DBEGIN=1 -DMUTATE_NO_CANCEL"
+    "restart-keeps-text breaks states -DBEGIN=1 -DRECOVERY=verify -DRESTARTS=1 -DMUTATE_RESTART_KEEPS_TEXT"
+    "restarts-behind-a-call breaks states -DBEGIN=1 -DRECOVERY=verify -DRESTARTS=1 -DMUTATE_RESTARTS_BEHIND_A_CALL"
+    "restarts-without-end breaks states -DBEGIN=1 -DRECOVERY=verify -DRESTARTS=1 -DMUTATE_RESTARTS_WITHOUT_END"
     "delivers-after-the-end breaks states -DBEGIN=1 -DMUTATE_DELIVERS_AFTER_THE_END"
 )
 
@@ -103,7 +109,7 @@ judge() {
 # Fails when a statement of the processes was executed in none of the complete searches.
 check_coverage() {
     local name processes=0 unreached
-    for name in websocket http resumable; do
+    for name in websocket http resumable restarts; do
         [[ -f $scratch/$name/passed ]] || return 0
         processes=$((processes + 1))
         awk '/^unreached in/ { process = $NF } / state [0-9]+, / { sub(/^.* state /, ""); print process ": " $0 }' \
