@@ -97,6 +97,8 @@ for ((part = 0; part < server_count; part++)); do
     if ((result != 0)); then
         printf 'autobahn.sh: a client ended with status %d; the end of its output:\n' "$result" >&2
         tail -n 20 "$output/$part/client.log" >&2
+        printf 'and of its server:\n' >&2
+        tail -n 20 "$output/$part/server.log" >&2
         status=1
     fi
 done

@@ -132,7 +132,7 @@ serve() {
 
 # Prints a port that nothing listens on.
 free_port() {
-    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+    python3 "$programs/free_port.py"
 }
 
 compare() {

@@ -17,6 +17,8 @@ import sys
 import time
 import urllib.parse
 
+from free_port import free_port
+
 # Groups 1 to 7 are frames, text and the close; 9 is large and many messages; 10 fragments; 12 and 13 compression.
 SMALL_GROUPS = [f"{group}.*" for group in (1, 2, 3, 4, 5, 6, 7, 10)]
 LARGE_GROUPS = [f"9.{part}.*" for part in range(1, 9)]
@@ -51,9 +53,7 @@ def patterns(selection):
 
 def write_specification(arguments):
     """Writes the fuzzing server's configuration for a free port and prints its URL."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        url = f"{arguments.scheme}://127.0.0.1:{probe.getsockname()[1]}"
+    url = f"{arguments.scheme}://127.0.0.1:{free_port()}"
     specification = {
         "url": url,
         "outdir": str(arguments.output / "reports"),
@@ -75,10 +75,8 @@ def await_server(url, seconds):
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         try:
-            with socket.create_connection((address.hostname, address.port), timeout=1) as connection:
-                # A socket may be connected to itself, where the system gives it the port that nothing listens at yet.
-                if connection.getsockname() != connection.getpeername():
-                    return 0
+            with socket.create_connection((address.hostname, address.port), timeout=1):
+                return 0
         except OSError:
             pass
         time.sleep(0.1)
