@@ -120,10 +120,15 @@ extension SimulatedServer.Answer {
     private mutating func insertUnlisted(_ json: String, behind index: Int, _ random: inout SimulatedRandom) {
         guard let place = self.placeOfLie(behind: index, &random) else { return }
         self.insert(json, at: place, size: self.events[place - 1].size)
-        // The engine may leave the response here, and ask for another one.
+        self.unlistedBehind = self.events[..<place].compactMap(\.number).last
+        self.refuteEnd(doubtedFrom: place)
+    }
+
+    /// The end does not have all output that has come: the engine may leave the response before, and ask for another one.
+    mutating func refuteEnd(doubtedFrom place: Int = 0) {
+        guard let last = self.events.indices.last else { return }
         self.events.doubt(from: place)
-        let last = self.events.count - 1
-        self.events.refute(from: last, .connection, size: self.events[last - 1].size)
+        self.events.refute(from: last, .connection, size: last > 0 ? self.events[last - 1].size : self.sizeBefore)
         self.facts.append(.continuedItem)
     }
 

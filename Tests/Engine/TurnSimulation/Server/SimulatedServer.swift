@@ -15,6 +15,8 @@ struct SimulatedServer {
         let heldCalls: [Int: [UInt8]]
         /// Indicates whether all items have the same index.
         let sharesIndices: Bool
+        /// The number behind which output has come once that its end does not have; nil for none.
+        var unlistedBehind: Int?
     }
 
     /// One answer, before faults are applied.
@@ -32,6 +34,8 @@ struct SimulatedServer {
         var isContradictory = false
         /// Calls that stand in the end of the response alone, as a consumer gets them.
         var heldCalls: [Int: [UInt8]] = [:]
+        /// The number behind which output comes that the end does not have; nil for none.
+        var unlistedBehind: Int?
         /// The position of the event of another API that states the reason to end; nil for a response of Responses.
         var finishIndex: Int?
         /// The position of `response.created` among the events of a new response.
@@ -120,6 +124,7 @@ struct SimulatedServer {
         answer.createdIndex = writer.createdIndex
         answer.carried = CarriedResponse(writer, sizeBefore: sizeBefore)
         if random.chance(settings.liePercent / 2) { answer.breakOrder(writer, options: options, &random) }
+        self.kept[style.responseID]?.unlistedBehind = answer.unlistedBehind
         answer.tellLies(
             isResumable: isKept && settings.resumes, percent: settings.liePercent,
             options: options, &random)
@@ -179,6 +184,8 @@ struct SimulatedServer {
             self.kept[responseID] = nil
             return .gone(status: random.pick([400, 404]))
         }
+        // It is unknown whether the client has the event without a number behind this one.
+        if let number, number == kept.unlistedBehind { return .gone(status: 404) }
         let first = kept.events.firstIndex { event in event.number.map { $0 > number ?? -1 } ?? false }
         let start = first ?? kept.events.count
         let sizeBefore = start == 0 ? ContentSize() : kept.events[start - 1].size
@@ -190,6 +197,7 @@ struct SimulatedServer {
             answer.events.doubt()
             answer.facts.append(.sharedIndices)
         }
+        if let number, let unlisted = kept.unlistedBehind, number > unlisted { answer.refuteEnd() }
         guard random.chance(settings.faultPercent) else {
             answer.tellLiesOfResumption(percent: settings.liePercent, options: options, &random)
             return .answer(answer)
