@@ -288,7 +288,7 @@ stream_from() {
         printf 'chappie stream: exit %d %s\n' "$status" "$(tail -n 1 "$work/stream.json")"
         return 1
     fi
-    result=$(compare chappie-stream <"$work/stream.json") || {
+    result=$(compare chappie-stream-completed <"$work/stream.json") || {
         printf '%s\n' "$result"
         return 1
     }
@@ -621,7 +621,7 @@ stream_through_killed_agentic() {
     kill_in_mid_answer
     start_agentic "$(sed -E 's|.*:([0-9]+)/v1|\1|' <<<"$base_url")"
     wait "$client" || status=$?
-    expect_recovery compare chappie-stream
+    expect_recovery compare chappie-stream-completed
     ((status == 0 && before < 115))
 }
 
@@ -668,7 +668,7 @@ stream-wireproxy-fallback() {
     start_wireproxy responses "${base_url%/v1}"
     timeout 60 "$CHAPPIE" stream --json --base-url "$base_url" --api-key sk-fake --model scripted "$prompt" \
         >"$work/stream.json"
-    compare chappie-stream <"$work/stream.json"
+    compare chappie-stream-completed <"$work/stream.json"
     expect_text_in_one_piece
     expect_transports http
 }
@@ -717,6 +717,8 @@ stream-wireproxy-messages-of-responses-tools() { run_wireproxy_tools messages re
 
 # MARK: chappie stream against transformers serve, with models that are made on the spot
 
+readonly talker=$scratch/models/talker caller=$scratch/models/caller
+
 # Makes the models once for all cases.
 make_models() {
     [[ -x $peers/transformers/bin/python ]] || return 0
@@ -724,55 +726,71 @@ make_models() {
         >"$scratch/models.log" 2>&1 || tail -n 5 "$scratch/models.log" >&2
 }
 
-# Usage: start_transformers [PORT]
+# The second time in a case at the port of the first.
 start_transformers() {
-    local port=${1:-$(free_port)}
+    model_port=${model_port:-$(free_port)}
     HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 HOME=$work start transformers "$(environment transformers)/bin/transformers" \
-        serve --host 127.0.0.1 --port "$port" --device cpu
-    base_url=http://127.0.0.1:$port/v1
-    await_gateway "http://127.0.0.1:$port/health" transformers
+        serve --host 127.0.0.1 --port "$model_port" --device cpu
+    base_url=http://127.0.0.1:$model_port/v1
+    await_gateway "http://127.0.0.1:$model_port/health" transformers
 }
 
-# Writes what curl shows of a model's text to a file. Usage: ask_with_curl MODEL PROMPT FILE [MEMBERS]
+# Writes what curl shows of an answer's text to a file. Usage: post_with_curl PATH BODY END FILE
+post_with_curl() {
+    curl --silent --show-error --no-buffer --max-time 60 "$base_url/$1" --header 'Content-Type: application/json' \
+        --data "$2" | python3 "$programs/event_stream_text.py" "$3" >"$4"
+    [[ -s $4 ]]
+}
+
+# Usage: ask_with_curl MODEL PROMPT FILE [MEMBERS]
 ask_with_curl() {
-    curl --silent --show-error --no-buffer --max-time 60 "$base_url/responses" \
-        --header 'Content-Type: application/json' \
-        --data "{\"model\":\"$scratch/models/$1\",\"input\":\"$2\",\"stream\":true${4:+,$4}}" |
-        python3 "$programs/event_stream_text.py" >"$3"
-    [[ -s $3 ]]
+    post_with_curl responses "{\"model\":\"$1\",\"input\":\"$2\",\"stream\":true${4:+,$4}}" response.completed "$3"
 }
 
-# Usage: ask_with_chappie MODEL PROMPT FILE [OPTION]...
+# The same in Chat Completions, where END is the reason of the end. Usage: ask_chat_with_curl END MODEL PROMPT FILE [MEMBERS]
+ask_chat_with_curl() {
+    local messages="[{\"role\":\"user\",\"content\":\"$3\"}]"
+    post_with_curl chat/completions "{\"model\":\"$2\",\"messages\":$messages,\"stream\":true${5:+,$5}}" "$1" "$4"
+}
+
+# The end is that of the kinds of text_of.py. Usage: ask_with_chappie completed|incomplete MODEL PROMPT FILE [OPTION]...
 ask_with_chappie() {
-    timeout 120 "$CHAPPIE" stream --json --base-url "$base_url" --api-key sk-fake --model "$scratch/models/$1" \
-        "${@:4}" "$2" >"$3"
+    local status=0 wanted=0
+    # A response that is cut off is a failure.
+    [[ $1 == completed ]] || wanted=69
+    timeout 120 "$CHAPPIE" stream --json --base-url "$base_url" --api-key sk-fake --model "$2" "${@:5}" "$3" >"$4" ||
+        status=$?
+    ((status == wanted)) || {
+        printf 'chappie stream: exit %d %s\n' "$status" "$(tail -n 1 "$4")"
+        return 1
+    }
 }
 
-# Compares what `chappie stream --json` printed with a file. Usage: text_equals FILE
+# Compares what `chappie stream --json` printed with a file. Usage: text_equals completed|incomplete FILE
 text_equals() {
-    python3 "$programs/text_of.py" chappie-stream "$1"
+    python3 "$programs/text_of.py" "chappie-stream-$1" "$2"
 }
 
 # The model is greedy, so that the second answer is the first one's like.
 stream-transformers-text() {
     start_transformers
-    ask_with_curl talker "$prompt" "$work/wanted"
-    ask_with_chappie talker "$prompt" "$work/stream.json"
-    text_equals "$work/wanted" <"$work/stream.json"
+    ask_with_curl "$talker" "$prompt" "$work/wanted"
+    ask_with_chappie completed "$talker" "$prompt" "$work/stream.json"
+    text_equals completed "$work/wanted" <"$work/stream.json"
 }
 
 stream-transformers-parallel() {
     local topics=(sea ship harbour bottle) topic job jobs=() result different
     start_transformers
     for topic in "${topics[@]}"; do
-        ask_with_curl talker "Tell me about the $topic." "$work/$topic.wanted" &
+        ask_with_curl "$talker" "Tell me about the $topic." "$work/$topic.wanted" &
         jobs+=($!)
-        ask_with_chappie talker "Tell me about the $topic." "$work/$topic.json" &
+        ask_with_chappie completed "$talker" "Tell me about the $topic." "$work/$topic.json" &
         jobs+=($!)
     done
     for job in "${jobs[@]}"; do wait "$job"; done
     for topic in "${topics[@]}"; do
-        result=$(text_equals "$work/$topic.wanted" <"$work/$topic.json") || {
+        result=$(text_equals completed "$work/$topic.wanted" <"$work/$topic.json") || {
             printf '%s: %s\n' "$topic" "$result"
             return 1
         }
@@ -787,7 +805,7 @@ stream-transformers-tools() {
     local repeated
     start_transformers
     curl --silent --no-buffer --max-time 60 "$base_url/responses" --header 'Content-Type: application/json' \
-        --data "{\"model\":\"$scratch/models/caller\",\"input\":\"What time is it?\",\"stream\":true}" >"$work/curl"
+        --data "{\"model\":\"$caller\",\"input\":\"What time is it?\",\"stream\":true}" >"$work/curl"
     repeated=$(grep 'response.output_item.done' "$work/curl" | grep --count '"type":"message"')
     run_transformers_tools
     printf '%d calls, the message %d times on the wire\n' "$(wc -l <"$work/runs")" "$repeated"
@@ -798,9 +816,9 @@ run_transformers_tools() {
     local expected='Let me look.It is 12:00 in UTC and 13:00 in Oslo, ⌚ så klokka er ett.' result
     printf '%s' "$expected" >"$work/wanted"
     # shellcheck disable=SC2016 # The tool's shell.
-    ask_with_chappie caller "What time is it?" "$work/stream.json" "$@" --approve always --tool \
+    ask_with_chappie completed "$caller" "What time is it?" "$work/stream.json" "$@" --approve always --tool \
         'clock=zone=$(cat); echo "$zone" >>'"$work/runs"'; case $zone in *UTC*) printf 12:00 ;; *) printf 13:00 ;; esac'
-    result=$(text_equals "$work/wanted" <"$work/stream.json") || {
+    result=$(text_equals completed "$work/wanted" <"$work/stream.json") || {
         printf '%s\n' "$result"
         return 1
     }
@@ -811,35 +829,38 @@ run_transformers_tools() {
 # An answer that the limit of tokens cuts off.
 stream-transformers-length() {
     start_transformers
-    ask_with_curl talker "$prompt" "$work/wanted" '"max_output_tokens":40'
+    ask_with_curl "$talker" "$prompt" "$work/wanted" '"max_output_tokens":40'
     printf '{"max_output_tokens":40}' >"$work/request.json"
-    ask_with_chappie talker "$prompt" "$work/stream.json" --request "$work/request.json" --recovery never
-    text_equals "$work/wanted" <"$work/stream.json"
+    ask_with_chappie completed "$talker" "$prompt" "$work/stream.json" --request "$work/request.json" --recovery never
+    text_equals completed "$work/wanted" <"$work/stream.json"
 }
 
-stream-transformers-killed() { run_transformers_killed; }
-
-# The server is killed in the middle, and loads the model anew. Usage: run_transformers_killed [OPTION]...
-run_transformers_killed() {
-    local client status=0 before
-    start_transformers
-    ask_with_curl talker "$prompt" "$work/wanted"
-    ask_with_chappie talker "$prompt" "$work/stream.json" --http-only --max-reconnects 10 "$@" \
+# Kills a server in the middle of an answer whose text is in $work/wanted, and starts it again.
+# Usage: run_killed START_COMMAND completed|incomplete MODEL [OPTION]...
+run_killed() {
+    local client before
+    ask_with_chappie "$2" "$3" "$prompt" "$work/stream.json" --http-only --max-reconnects 10 "${@:4}" \
         --report "$work/report.json" &
     client=$!
     kill_in_mid_answer
-    start_transformers "$(sed -E 's|.*:([0-9]+)/v1|\1|' <<<"$base_url")"
-    wait "$client" || status=$?
-    expect_recovery text_equals "$work/wanted"
-    ((status == 0))
+    "$1"
+    wait "$client"
+    expect_recovery text_equals "$2" "$work/wanted"
 }
 
-# The same in Chat Completions: the greedy model says the same in each dialect.
+# The server loads the model anew.
+stream-transformers-killed() {
+    start_transformers
+    ask_with_curl "$talker" "$prompt" "$work/wanted"
+    run_killed start_transformers completed "$talker"
+}
+
+# The answer goes on until the model's own limit of tokens. Only Chat Completions says that it is cut off there.
 stream-transformers-chat() {
     start_transformers
-    ask_with_curl talker "$prompt" "$work/wanted"
-    ask_with_chappie talker "$prompt" "$work/stream.json" --dialect chat
-    text_equals "$work/wanted" <"$work/stream.json"
+    ask_chat_with_curl length "$talker" "$prompt" "$work/wanted"
+    ask_with_chappie incomplete "$talker" "$prompt" "$work/stream.json" --dialect chat
+    text_equals incomplete "$work/wanted" <"$work/stream.json"
 }
 
 stream-transformers-chat-tools() {
@@ -847,7 +868,11 @@ stream-transformers-chat-tools() {
     run_transformers_tools --dialect chat
 }
 
-stream-transformers-chat-killed() { run_transformers_killed --dialect chat; }
+stream-transformers-chat-killed() {
+    start_transformers
+    ask_chat_with_curl length "$talker" "$prompt" "$work/wanted"
+    run_killed start_transformers incomplete "$talker" --dialect chat
+}
 
 # MARK: Running
 

@@ -1,13 +1,14 @@
 """Reads a program's output from standard input, takes the answer's text out of it, and compares it byte for byte.
 
-Usage: text_of.py plain|chappie-stream|chappie-sse|codex EXPECTED_FILE
+Usage: text_of.py KIND EXPECTED_FILE
 
-    plain           the output is the text
-    chappie-stream  the lines of `chappie stream --json`; the last must say that the response completed
-    chappie-sse     the lines of `chappie sse`, which carry Responses events
-    codex           the lines of `codex exec --json`; the last message counts
+    plain                      the output is the text
+    chappie-stream-completed   the lines of `chappie stream --json`; the last must say that the response completed
+    chappie-stream-incomplete  the same of a response that the server has cut off, which the last line must say
+    chappie-sse                the lines of `chappie sse`, which carry Responses events
+    codex                      the lines of `codex exec --json`; the last message counts
 
-Prints what was compared. Exit 1 when the texts differ or the response did not complete.
+Prints what was compared. Exit 1 when the texts differ or the response ended otherwise.
 """
 
 import json
@@ -24,11 +25,11 @@ def text_of_plain(output):
     return output, ""
 
 
-def text_of_chappie_stream(output):
-    """Returns all text deltas in order, and their transport."""
+def text_of_chappie_stream(output, end):
+    """Returns all text deltas in order, and their transport. The end is the type of the last line, or its error."""
     lines = [json.loads(line) for line in output.splitlines()]
-    if not lines or lines[-1]["type"] != "completed":
-        raise Mismatch(f"the last line is not 'completed' but {lines[-1:]}")
+    if not lines or end not in (lines[-1]["type"], lines[-1].get("tag")):
+        raise Mismatch(f"the last line is not {end!r} but {lines[-1:]}")
     transports = [line["transport"] for line in lines if line.get("kind") == "connected" and "transport" in line]
     detours = [line["kind"] for line in lines if line.get("kind") in ("reconnecting", "fellBack", "sequenceGap")]
     detail = ", ".join(transports + detours)
@@ -58,7 +59,8 @@ def text_of_codex(output):
 
 KINDS = {
     "plain": text_of_plain,
-    "chappie-stream": text_of_chappie_stream,
+    "chappie-stream-completed": lambda output: text_of_chappie_stream(output, "completed"),
+    "chappie-stream-incomplete": lambda output: text_of_chappie_stream(output, "response.incomplete"),
     "chappie-sse": text_of_chappie_sse,
     "codex": text_of_codex,
 }
