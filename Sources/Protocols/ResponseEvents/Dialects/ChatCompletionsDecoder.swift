@@ -212,13 +212,16 @@ extension ChatCompletionsDecoder {
             }
         }
         if let refusal = nodes.text(of: "refusal", in: delta) { try self.write(refusal: nodes[refusal].content) }
+        let pieceCount = self.pieceCount
         if let calls = nodes.member("tool_calls", of: delta), nodes[calls].kind == csj_kind_array {
             for call in nodes.children(of: calls) where nodes[call].kind == csj_kind_object {
                 try self.read(call: call, function: nodes.member("function", of: call), nodes)
             }
         }
-        // The form before tools, with one call.
-        if let function = nodes.member("function_call", of: delta), nodes[function].kind == csj_kind_object {
+        // The form before tools, with one call. llama-cpp-python writes the same piece in both (recorded).
+        if self.pieceCount == pieceCount, let function = nodes.member("function_call", of: delta),
+            nodes[function].kind == csj_kind_object
+        {
             try self.read(call: nil, function: function, nodes)
         }
         return self.events.outputCount > before

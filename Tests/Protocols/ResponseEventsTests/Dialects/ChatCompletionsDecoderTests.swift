@@ -163,6 +163,25 @@ import Testing
         #expect(answer.calls == ["call_0_c1 f {}"])
     }
 
+    /// llama-cpp-python 0.3.36 writes each piece of a call twice, with the name and the identifier in all of them.
+    @Test func functionCallMemberBesideToolCallsIsIgnored() throws {
+        func piece(_ arguments: String) -> String {
+            let function = #"{"name":"f","arguments":"\#(arguments)"}"#
+            let call = #"{"index":0,"id":"i","type":"function","function":\#(function)}"#
+            return chunk(#"{"role":null,"content":null,"function_call":\#(function),"tool_calls":[\#(call)]}"#)
+        }
+        let nothing = #"{"role":"assistant","content":null,"function_call":null,"tool_calls":null}"#
+        let pieces = [chunk(nothing), piece("{"), piece(#"\"a\":"#), piece("1}")]
+        let answer = try DialectAnswer(pieces + [chunk(nothing, finish: "tool_calls"), Self.done])
+        #expect(answer.calls == [#"i f {"a":1}"#])
+    }
+
+    @Test(arguments: ["null", "[]"]) func functionCallMemberBesideNoToolCallsIsRead(_ calls: String) throws {
+        let piece = chunk(#"{"tool_calls":\#(calls),"function_call":{"name":"f","arguments":"{}"}}"#)
+        let answer = try DialectAnswer([piece, chunk("{}", finish: "function_call"), Self.done])
+        #expect(answer.calls == ["call_0_c1 f {}"])
+    }
+
     @Test func callWithoutANameIsLeftOut() throws {
         let answer = try DialectAnswer([callChunk("0", id: #""i""#, arguments: #""{}""#), Self.calls, Self.done])
         #expect(answer.calls.isEmpty)
