@@ -362,7 +362,7 @@ interop: install ## Run client and server against other people's programs
 	@swift build $(BUILD_FLAGS) --package-path Examples --scratch-path .build
 	@Scripts/interop.sh
 
-interop-model: install ### Stream from a real model, made on the spot and served by transformers; installs torch
+interop-model: install ### Stream from real models, made on the spot and served by transformers and llama-cpp-python; installs torch
 	@Scripts/install.sh interop
 	@swift build $(BUILD_FLAGS) --product chappie
 	@Scripts/interop.sh --models

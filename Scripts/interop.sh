@@ -3,7 +3,8 @@
 # example ModelContext as well.
 # Usage: Scripts/interop.sh [--models | CASE]...      (default: all but those of --models; --list names them)
 #
-# --models is the cases with a real model, made on the spot; what serves it is a download of hundreds of megabytes.
+# --models is the cases with a real model, made on the spot; what serves it is a download of hundreds of megabytes, or
+# compiled.
 #
 # CHAPPIE names the executable, CHAPPIE_PEERS_DIR where the other programs are kept; they are fetched on the first run.
 set -euo pipefail
@@ -59,15 +60,19 @@ readonly model_cases=(
     stream-transformers-text stream-transformers-parallel stream-transformers-tools stream-transformers-length
     stream-transformers-killed
     stream-transformers-chat stream-transformers-chat-tools stream-transformers-chat-killed
+    stream-llamacpp-chat stream-llamacpp-chat-length stream-llamacpp-chat-call stream-llamacpp-chat-interrupted
+    stream-llamacpp-chat-killed
 )
 
 readonly environments=(
-    openai anthropic openresponses codex litellm aiohttp websockets picows agentic wireproxy transformers sse-starlette mcp
+    openai anthropic openresponses codex litellm aiohttp websockets picows agentic wireproxy transformers llamacpp
+    sse-starlette mcp
 )
 
 # MARK: Programs
 
-# Prints the folder of a peer's virtual environment and makes it when its pinned versions are not in it yet.
+# Prints the folder of a peer's virtual environment and makes it when its pinned versions are not in it yet, which takes
+# long where there is something to compile.
 environment() {
     local name=$1
     local wanted=$programs/peers/$name.txt folder=$peers/$name
@@ -76,7 +81,7 @@ environment() {
         rm -rf "$folder"
         mkdir -p "$peers"
         python3 -m venv "$folder" &&
-            timeout 900 "$folder/bin/pip" install --quiet --disable-pip-version-check --requirement "$wanted" >&2 &&
+            timeout 1800 "$folder/bin/pip" install --quiet --disable-pip-version-check --requirement "$wanted" >&2 &&
             cp "$wanted" "$folder/installed.txt" ||
             return 1
     fi
@@ -580,20 +585,26 @@ stream-agentic-tools-sse() {
     stream_tools scripted httpSSE
 }
 
-# Kills the server behind 20 deltas of the answer; `before` is how many the client has had then.
-kill_in_mid_answer() {
-    # The client, in the background, may not have made the file yet.
+# Waits for 20 deltas of an answer that streams in the background; `before` is how many the client has had then.
+await_mid_answer() {
+    # The client may not have made the file yet.
     : >>"$work/stream.json"
     for ((i = 0; i < 1000; i++)); do
-        (($(grep --count '"textDelta"' "$work/stream.json") < 20)) || break
+        before=$(grep --count '"textDelta"' "$work/stream.json") || true
+        ((before < 20)) || break
         sleep 0.02
     done
+}
+
+# Kills the server in the middle of an answer; `before` is how many deltas the client has had then.
+kill_in_mid_answer() {
+    await_mid_answer
     kill -KILL "$server_process"
     wait "$server_process" || true
     before=$(grep --count '"textDelta"' "$work/stream.json")
 }
 
-# Expects the whole text behind a kill, by a command that compares it, and a replay that was verified.
+# Expects the whole text behind a cut, by a command that compares it, and a replay that was verified.
 # Usage: expect_recovery COMMAND [ARGUMENT]...
 expect_recovery() {
     local result
@@ -601,7 +612,7 @@ expect_recovery() {
         printf '%s\n' "$result"
         return 1
     }
-    printf '%s; killed behind %d deltas, %s\n' "$result" "$before" \
+    printf '%s; cut behind %d deltas, %s\n' "$result" "$before" \
         "$(grep -E '"verifiedReplayByteCount"' "$work/report.json" | tr -d ' ",')"
     ((before >= 20))
     grep --quiet '"reconnecting"' "$work/stream.json"
@@ -874,6 +885,88 @@ stream-transformers-chat-killed() {
     run_killed start_transformers incomplete "$talker" --dialect chat
 }
 
+# MARK: chappie stream against llama-cpp-python's server, with a model that is made on the spot
+
+# The server is greedy only when it is asked to be.
+readonly greedy='"temperature":0'
+
+# Makes the model, which recites the answer, once for all cases.
+make_reciter() {
+    [[ -x $peers/llamacpp/bin/python ]] || return 0
+    "$peers/llamacpp/bin/python" "$programs/reciting_model.py" "$answer" "$scratch/reciter.gguf" \
+        >"$scratch/reciter.log" 2>&1 || tail -n 5 "$scratch/reciter.log" >&2
+}
+
+# The second time in a case at the port of the first.
+start_llamacpp() {
+    model_port=${model_port:-$(free_port)}
+    HOME=$work start llamacpp "$(environment llamacpp)/bin/python" -m llama_cpp.server --model "$scratch/reciter.gguf" \
+        --model_alias reciter --n_threads 1 --n_threads_batch 1 --host 127.0.0.1 --port "$model_port"
+    base_url=http://127.0.0.1:$model_port/v1
+    await_gateway "$base_url/models" llamacpp
+}
+
+# Writes the request of ask_reciter. Usage: write_request [MEMBERS]
+write_request() {
+    printf '{%s%s}' "$greedy" "${1:+,$1}" >"$work/request.json"
+}
+
+# Usage: ask_reciter completed|incomplete [OPTION]...
+ask_reciter() {
+    ask_with_chappie "$1" reciter "$prompt" "$work/stream.json" --dialect chat --request "$work/request.json" "${@:2}"
+}
+
+# The answer is known, and curl gets it too. Some letters come in several tokens.
+stream-llamacpp-chat() {
+    start_llamacpp
+    ask_chat_with_curl stop reciter "$prompt" "$work/wanted" "$greedy"
+    cmp "$work/wanted" "$answer"
+    write_request
+    ask_reciter completed
+    text_equals completed "$answer" <"$work/stream.json"
+}
+
+stream-llamacpp-chat-length() {
+    start_llamacpp
+    ask_chat_with_curl length reciter "$prompt" "$work/wanted" "$greedy"',"max_tokens":40'
+    write_request '"max_output_tokens":40'
+    ask_reciter incomplete
+    text_equals incomplete "$work/wanted" <"$work/stream.json"
+}
+
+# A call that the request demands comes in the form before tools as well. The server refuses the request behind it, in
+# which the message with the call has null as its content.
+stream-llamacpp-chat-call() {
+    local schema='{"type":"object","properties":{"zone":{"const":"UTC"}},"required":["zone"],"additionalProperties":false}'
+    start_llamacpp
+    write_request '"tools":[{"type":"function","name":"clock","parameters":'"$schema"'}],
+        "tool_choice":{"type":"function","name":"clock"}'
+    ask_reciter incomplete --max-reconnects 0 --approve always --tool "clock=cat >>$work/runs; echo 12:00"
+    [[ $(tr -d ' ' <"$work/runs") == '{"zone":"UTC"}' ]]
+    [[ $(tail -n 1 "$work/stream.json") == *'"tag":"http.500"'* ]]
+    printf 'ran with %s; the server refuses the next request\n' "$(cat "$work/runs")"
+}
+
+# Another request interrupts an answer: the server writes [DONE] without a reason, and breaks the connection.
+stream-llamacpp-chat-interrupted() {
+    local client before
+    start_llamacpp
+    write_request
+    ask_reciter completed --report "$work/report.json" &
+    client=$!
+    await_mid_answer
+    ask_chat_with_curl length reciter "$prompt" "$work/other" "$greedy"',"max_tokens":1'
+    wait "$client"
+    expect_recovery text_equals completed "$answer"
+}
+
+stream-llamacpp-chat-killed() {
+    start_llamacpp
+    write_request
+    cp "$answer" "$work/wanted"
+    run_killed start_llamacpp completed reciter --dialect chat --request "$work/request.json"
+}
+
 # MARK: Running
 
 # shellcheck disable=SC2317 # Called by the trap.
@@ -920,7 +1013,7 @@ case ${1:-} in
         exit 0
         ;;
     -h | --help)
-        sed -n '2,8s/^# \{0,1\}//p' "$0"
+        sed -n '2,9s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
 esac
@@ -948,6 +1041,7 @@ for stack in "${litellm_stacks[@]}"; do
     if [[ "${chosen[*]} " == *"-litellm-$stack-"* ]]; then start_litellm "$stack"; fi
 done
 if [[ "${chosen[*]} " == *"-transformers-"* ]]; then make_models; fi
+if [[ "${chosen[*]} " == *"-llamacpp-"* ]]; then make_reciter; fi
 for name in "${chosen[@]}"; do run_case "$name"; done
 printf '%d passed, %d failed\n' "$passed" "$failed"
 ((failed == 0))
