@@ -21,7 +21,7 @@ struct ListedCalls {
 
     /// Pairs calls by their `call_id`; then, of the others, by the identifiers of their items, where these differ, by their
     /// content, and last, where the item does not name a call of `drafts`, by their position in the output; in their order
-    /// where none has a `call_id` and these are all calls that are left, none of them with arguments.
+    /// where these are all calls that are left, none of them with arguments, and the names of the tools agree.
     init(_ list: [ItemSummary], among calls: [Call], besides drafts: ListedDrafts) {
         var byCallID: [ExactText: Int] = [:]
         for (index, call) in calls.enumerated() { if let callID = call.call.key { byCallID[callID] = index } }
@@ -53,11 +53,13 @@ struct ListedCalls {
         }
         let unnamed = unpaired.filter { self.known[$0] == nil && !drafts.isNamed($0) }
         // A list without other items shifts the positions, and a tool would run with the arguments of another call.
-        if unnamed.count == rest.count, unnamed.allSatisfy({ list[$0].callID == nil }),
-            !rest.contains(where: { CallMembers(calls[$0].call).hasArguments })
-        {
-            let inOrder = rest.sorted { (calls[$0].outputIndex, $0) < (calls[$1].outputIndex, $1) }
-            for (place, index) in zip(unnamed, inOrder) { self.known[place] = index }
+        let inOrder = zip(unnamed, rest.sorted { (calls[$0].outputIndex, $0) < (calls[$1].outputIndex, $1) })
+        let areAll = inOrder.allSatisfy { place, index in
+            let call = CallMembers(calls[index].call)
+            return !call.hasArguments && call.namesAgree(with: CallMembers(list[place]))
+        }
+        if unnamed.count == rest.count, areAll {
+            for (place, index) in inOrder { self.known[place] = index }
             self.certain.formUnion(unnamed)
             return
         }

@@ -184,9 +184,13 @@ private enum Loss: CaseIterable {
         }
     }
 
-    /// The list has no identifiers, and may leave the reasoning out, which shifts its positions.
-    @Test(arguments: [[0, 1, 2], [0, 0, 0], []], [true, false])
-    func argumentsOfAListWithoutIdentifiersAreThoseInItsOrder(indices: [Int], hasReasoning: Bool) async {
+    /// The list has no identifiers, or others, and may leave the reasoning out, which shifts its positions.
+    @Test(
+        arguments: [[0, 1, 2], [0, 0, 0], []],
+        [(hasReasoning: true, hasIDs: false), (true, true), (false, false), (false, true)])
+    func argumentsOfAListWithoutTheIdentifiersAreThoseInItsOrder(
+        indices: [Int], listing: (hasReasoning: Bool, hasIDs: Bool)
+    ) async {
         func index(_ place: Int) -> String { indices.isEmpty ? "" : #""output_index":\#(indices[place]),"# }
         func event(_ type: String, _ place: Int, _ item: String) -> String {
             #"{"type":"response.output_item.\#(type)",\#(index(place))"item":\#(item)}"#
@@ -198,8 +202,11 @@ private enum Loss: CaseIterable {
         let events =
             ["added", "done"].map { event($0, 0, reasoning) }
             + [1, 2].flatMap { place in ["added", "done"].map { event($0, place, call(place)) } }
-        let listed = [1, 2].map { #"{"type":"function_call","name":"f","arguments":"{\"n\":\#($0)}"}"# }
-        let list = ((hasReasoning ? [reasoning] : []) + listed).joined(separator: ",")
+        let listed = [1, 2].map { place in
+            let identifiers = listing.hasIDs ? #""id":"l\#(place)","call_id":"lc\#(place)","# : ""
+            return #"{"type":"function_call",\#(identifiers)"name":"f","arguments":"{\"n\":\#(place)}"}"#
+        }
+        let list = ((listing.hasReasoning ? [reasoning] : []) + listed).joined(separator: ",")
         let end = Event.completed("r", #","output":[\#(list)]"#)
         let (outcome, response) = await TurnFixture([.socket([Event.created("r")] + events + [end])])
             .complete(conversation([WireItem.question]) { $0.runsCalls = true })
