@@ -592,6 +592,20 @@ import Testing
         #expect(order.mentioned(responseID: "b") == .violation(.responseRestarted))
     }
 
+    /// A server that creates no response may still name one, in events that are neither output nor an end.
+    @Test func anotherResponseThatIsNamedBehindOutputIsNoneOfTheSameAnswer() {
+        for first in ["a", nil] {
+            var order = ResponseOrder()
+            #expect(order.mentioned(responseID: "late") == .fine)
+            #expect(order.mentioned(responseID: first) == .fine)
+            #expect(order.delta(in: .text(0), name: 7) == .tolerated(.itemNotAdded))
+            let named = first ?? "late"
+            #expect(order.mentioned(responseID: named) == .fine)
+            #expect(order.mentioned(responseID: nil) == .fine)
+            #expect(order.mentioned(responseID: "b") == .violation(.responseRestarted))
+        }
+    }
+
     @Test func repeatedBeginningAfterOutputIsARestart() {
         var order = Self.begun()
         order.rewound()

@@ -85,6 +85,8 @@ package struct ResponseOrder: Sendable {
     private var phase: Phase = .beginning
     /// The identifier that the response was created with; nil when the server sent none.
     private var responseID: String?
+    /// The identifier that other events had last before it was created.
+    private var mentionedID: String?
     /// Indicates whether the response is fetched again under its identifier.
     private var isResumed = false
     private var hasOutput = false
@@ -298,7 +300,11 @@ package struct ResponseOrder: Sendable {
         self.stopRunning()
         guard !self.isPrevious(responseID) else { return .foreign }
         switch self.phase {
-        case .beginning: return self.isResumed ? self.judge(responseID) : .fine
+        case .beginning:
+            if self.isResumed { return self.judge(responseID) }
+            defer { self.mentionedID = responseID ?? self.mentionedID }
+            guard self.hasOutput, let responseID, let known = self.mentionedID else { return .fine }
+            return responseID.utf8.elementsEqual(known.utf8) ? .fine : .violation(.responseRestarted)
         case .reading:
             let verdict = self.judge(responseID)
             // A server that changes identifiers does so from the beginning on.
