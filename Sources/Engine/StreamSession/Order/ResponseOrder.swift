@@ -185,6 +185,14 @@ package struct ResponseOrder: Sendable {
         self.added.contains(outputIndex) || name != 0 && !self.hasAnnounced
     }
 
+    /// Returns the kind that the item at a place was announced as; nil when it was not announced.
+    package func kind(at outputIndex: Int) -> ItemKind? { self.itemNames.kind(at: outputIndex) }
+
+    /// Returns whether the server has announced items, and none that the output of a slot can belong to.
+    package func isUnannounced(_ slot: ReplaySlot) -> Bool {
+        self.hasAnnounced && self.kind(at: slot.outputIndex) != slot.kind.item
+    }
+
     /// Returns whether the output of a slot belongs to an item that was announced under a name, or under the given one.
     package func hasOwner(_ slot: ReplaySlot, named name: UInt64? = nil) -> Bool {
         guard self.itemNames.isOwner(of: slot.kind, at: slot.outputIndex) else { return false }

@@ -1,19 +1,22 @@
 // Compares the closing events of a response with its output.
 
 extension ReplayLedger {
-    /// Begins an item with the index of an earlier one: earlier output at that index does not belong to it.
+    /// Begins an item with the index of an earlier one: earlier output of its kind at that index does not belong to it.
     ///
     /// Texts that close the earlier item may still come (reported: theopenco/llmgateway pull request 2908).
-    package mutating func beginItem(_ outputIndex: Int) {
+    package mutating func beginItem(_ outputIndex: Int, of itemKind: ItemKind) {
         let (index, hasOverflown) = outputIndex.addingReportingOverflow(self.settledItemCount)
         guard !hasOverflown else { return }
-        for kind in ReplaySlot.Kind.allCases {
+        for kind in ReplaySlot.Kind.allCases where kind.item == itemKind {
             let item = ReplaySlot(kind, outputIndex: index)
             let before = self.openOutput(ofItem: item) ?? self.closingTexts[item]?.before
             self.closingTexts[item] = before.map { ClosingTexts(before: $0) }
+            self.channels[kind].beginItem(index)
         }
-        self.channels.forEach { $0.beginItem(index) }
-        for slot in self.closed.removeValue(forKey: index) ?? [] { self.supplied[slot] = nil }
+        for slot in self.closed[index] ?? [] where slot.kind.item == itemKind {
+            self.closed[index]?.remove(slot)
+            self.supplied[slot] = nil
+        }
     }
 
     /// Returns the output of an item behind all of it that texts have closed; nil when there is none.
@@ -197,7 +200,12 @@ extension ReplayLedger {
     /// Servers number parts, and items without identifiers, differently in closing events and in deltas. Where an item was
     /// announced at the named index, or the text names its item, it is the newest slot's only if it has all output that is
     /// open there: then the deltas named another item (gateways give them the response's identifier, or the index 0).
-    package mutating func place(of text: Span<UInt8>, in slot: ReplaySlot, isKnown: Bool) -> ReplaySlot {
+    ///
+    /// Where one of both items was not announced, by a server that announces its items, a text that has been closed before is
+    /// that text once more.
+    package mutating func place(
+        of text: Span<UInt8>, in slot: ReplaySlot, isKnown: Bool, isUnannounced: Bool = false
+    ) -> ReplaySlot {
         let channel = self.channels[slot.kind]
         guard !text.isEmpty, let named = slot.shifted(by: self.settledItemCount) else { return slot }
         if let known = self.closingTexts[named.item]?.aliases[named] {
@@ -207,8 +215,10 @@ extension ReplayLedger {
             !channel.hasOutput(of: named)
         else { return slot }
         let open = self.openOutput(ofItem: newest)
-        guard open != nil || !self.hasClosed(newest) else { return slot }
-        if !self.hasClosed(newest), !isKnown || newest.outputIndex == named.outputIndex {
+        if open == nil, self.hasClosed(newest) {
+            let last = self.closingTexts[newest.item]?.closed?.last ?? 0..<0
+            guard isUnannounced, last.count == text.count, channel.begins(text, with: last) else { return slot }
+        } else if !self.hasClosed(newest), !isKnown || newest.outputIndex == named.outputIndex {
             guard self.isLike(text, newest) else { return slot }
         } else {
             guard let open, channel.begins(text, with: open) else { return slot }

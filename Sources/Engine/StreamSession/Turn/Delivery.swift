@@ -152,9 +152,10 @@ package struct Delivery: ~Copyable, Sendable {
 
     // MARK: Items
 
-    /// Begins an item: where it has the index of an earlier one, the output so far belongs to that one.
+    /// Begins an item: where it has the index of an earlier one, the output of its kind so far belongs to that one.
     mutating func begin(item outputIndex: Int) {
-        if self.order.areIndicesShared { self.ledger.beginItem(outputIndex) }
+        guard self.order.areIndicesShared, let kind = self.order.kind(at: outputIndex) else { return }
+        self.ledger.beginItem(outputIndex, of: kind)
     }
 
     /// Records that an item is finished; returns whether it can be given back to the server as input.
@@ -288,7 +289,10 @@ package struct Delivery: ~Copyable, Sendable {
         {
             return slot
         }
-        return self.ledger.place(of: text, in: slot, isKnown: self.order.isKnown(name, at: slot.outputIndex))
+        let isUnannounced = [slot, self.ledger.openSlot(of: slot.kind) ?? slot].contains(
+            where: self.order.isUnannounced)
+        return self.ledger.place(
+            of: text, in: slot, isKnown: self.order.isKnown(name, at: slot.outputIndex), isUnannounced: isUnannounced)
     }
 
     /// Compares all closing texts of a kind, in order, with the kind's output.

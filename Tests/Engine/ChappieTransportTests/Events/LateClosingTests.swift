@@ -142,4 +142,62 @@ import Testing
             }
         }
     }
+
+    /// A text that was closed is closed once more, by an event that is of no announced item: it has no identifier, the
+    /// response's or an unknown one, and another index, or those of an item that can have no text.
+    @Test(
+        arguments: [
+            #""output_index":1,"#, #""output_index":7,"item_id":"","#, #""output_index":1,"item_id":"r","#,
+            #""output_index":1,"item_id":"z","#, #""output_index":0,"item_id":"f","#,
+            #""output_index":1,"item_id":"f","#,
+        ], ["output_text.done", "content_part.done"])
+    func aTextThatIsClosedAgainOutsideOfAnItemAddsNothing(place: String, type: String) async {
+        let message = Item(id: "m", index: #""output_index":0,"#, text: "Hello")
+        let call = Item(id: "f", index: #""output_index":1,"#, text: "")
+        let text = type == "output_text.done" ? #""text":"Hello""# : #""part":{"type":"output_text","text":"Hello"}"#
+        let again = #"{"type":"response.\#(type)",\#(place)\#(text)}"#
+        let list = #","output":[\#(message.item(isWhole: true)),\#(call.item(isWhole: true))]"#
+        for hasList in [true, false] {
+            let end = Event.completed("r", hasList ? list : "")
+            let behindAll = [Event.created] + message.events([0, 1, 2]) + call.events([0]) + [again, end]
+            let behindText =
+                [Event.created] + message.events([0]) + [again] + message.closings.dropFirst() + call.events([0])
+            for events in [behindAll, behindText + [end]] {
+                for cut in [nil, events.count - 2] {
+                    let (outcome, calls) = await Self.run(events, cut: cut)
+                    #expect(outcome.error == nil, "\(events)")
+                    #expect(outcome.text == "Hello", "\(events)")
+                    #expect(calls == 1, "\(events)")
+                }
+            }
+        }
+    }
+
+    /// The message was announced without an identifier, or under another one than its events have, and its closing events
+    /// come behind an item of another kind at the same index.
+    @Test(arguments: [nil, "a"], [("t", #""output_index":0,"#), ("t", ""), ("f", #""output_index":0,"#), ("f", "")])
+    func lateClosingEventsOfAMessageWithAnotherIdentifierAddNothing(
+        announced: String?, following: (id: String, index: String)
+    ) async {
+        let (next, index) = following
+        let message = Item(id: "m", index: index, text: "Hello")
+        let other = Item(id: next, index: index, text: "Hm")
+        let identifier = announced.map { #""id":"\#($0)","# } ?? ""
+        let added =
+            #"{"type":"response.output_item.added",\#(index)"item":{\#(identifier)"type":"message","role":"assistant","#
+            + #""content":[]}}"#
+        let list = #","output":[\#(message.item(isWhole: true)),\#(other.item(isWhole: true))]"#
+        for (choice, hasList) in Self.choices.flatMap({ [($0, true), ($0, false)] }) {
+            let events =
+                [Event.created, added] + message.begin.dropFirst() + choice.inTime.map { message.closings[$0] }
+                + other.events(next == "f" ? [0] : [0, 1, 2]) + choice.late.map { message.closings[$0] }
+                + [Event.completed("r", hasList ? list : "")]
+            for cut in [nil, events.count - 2] {
+                let (outcome, calls) = await Self.run(events, cut: cut)
+                #expect(outcome.error == nil, "\(events)")
+                #expect(outcome.text == "Hello", "\(events)")
+                #expect(calls == (next == "f" ? 1 : 0), "\(events)")
+            }
+        }
+    }
 }

@@ -154,7 +154,7 @@ import Testing
         #expect(Self.late(&open, " world") == .isNew)
         #expect(Self.late(&open, " world", .text(1)) == .isNew)
         // Another item has the index from here on.
-        ledger.beginItem(0)
+        ledger.beginItem(0, of: .message)
         #expect(Self.late(&ledger, " world") == .isNew)
         #expect(ledger.close(Array("new".utf8).span, in: .text(0)) == .rest(from: 0))
         #expect(ledger.admit("new", in: .text(0)) == .deliver(from: 0))
@@ -215,7 +215,7 @@ import Testing
         #expect(Self.place(ledger, "Hello", .text(3, part: 1)) == .text(3))
         #expect(Self.place(ledger, "Hello", .text(3, part: 2)) == .text(3, part: 2))
         // The earlier output belongs to another item.
-        ledger.beginItem(3)
+        ledger.beginItem(3, of: .message)
         #expect(Self.place(ledger, "Hello", .text(3, part: 1)) == .text(3, part: 1))
         ledger.beginReplay()
         #expect(Self.place(ledger, "Hello", .text(3, part: 1)) == .text(3, part: 1))
@@ -337,7 +337,7 @@ import Testing
 
     @Test func anItemThatTakesAnIndexOverIsHeldAgainstItself() {
         var ledger = Self.ledger(("one", .text(0)))
-        ledger.beginItem(0)
+        ledger.beginItem(0, of: .message)
         #expect(Self.close(ledger, "two") == .rest(from: 0))
         #expect(ledger.admit("two", in: .text(0)) == .deliver(from: 0))
         #expect(Self.close(ledger, "two") == .whole)
@@ -349,7 +349,7 @@ import Testing
     @Test(arguments: ["three ", "\u{85}"])
     func partsOfItemsThatShareAnIndexAreComparedInTheOrderOfTheItems(_ text: String) {
         var ledger = Self.ledger(("one ", .text(0)), ("two ", .text(0, part: 1)))
-        ledger.beginItem(0)
+        ledger.beginItem(0, of: .message)
         #expect(ledger.admit(text, in: .text(0)) == .deliver(from: 0))
         #expect(ledger.admit("\r\n", in: .text(0, part: 1)) == .deliver(from: 0))
         #expect(Self.close(ledger, all: ["one ", "two ", text, "\r\n"]) == .whole)
@@ -359,7 +359,7 @@ import Testing
 
     @Test func restOfAnItemThatSharesAnIndexFollowsItsNewestPart() {
         var ledger = Self.ledger(("one ", .text(0)), ("two ", .text(0, part: 1)))
-        ledger.beginItem(0)
+        ledger.beginItem(0, of: .message)
         #expect(ledger.admit("thr", in: .text(0)) == .deliver(from: 0))
         #expect(Self.close(ledger, all: ["one ", "two ", "three"]) == .rest(from: 11))
     }
