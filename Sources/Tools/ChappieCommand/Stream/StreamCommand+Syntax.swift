@@ -44,7 +44,8 @@ extension StreamCommand {
             .init(
                 "on-divergence", "WHICH",
                 "what follows when a repeated request is answered differently: fail, or restart, which prints the new "
-                    + "answer from its beginning; default fail",
+                    + "answer from its beginning, and strikes the old one out where a terminal still shows it; default "
+                    + "fail",
                 values: Divergence.allCases.map(\.rawValue)),
             .init("connect-timeout", "S", "seconds for each attempt to connect; default 10, 0 for no limit"),
             .init("first-event-timeout", "S", "seconds to each attempt's first event; default 60, 0 for no limit"),

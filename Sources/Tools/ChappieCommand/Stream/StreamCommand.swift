@@ -99,7 +99,8 @@ struct StreamCommand {
         options.printsJSON
             ? StreamJSONPrinter()
             : StreamTextPrinter(
-                terminals: self.console.terminals, style: self.console.errorStyle, width: self.console.errorWidth)
+                terminals: self.console.terminals, style: self.console.errorStyle, width: self.console.errorWidth,
+                size: { [output = self.console.output] in output.size })
     }
 
     /// Reads the stream to its end and prints it; SIGINT cancels it, a second one ends the process.

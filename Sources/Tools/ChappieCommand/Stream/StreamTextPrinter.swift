@@ -13,6 +13,10 @@ struct StreamTextPrinter: StreamPrinter {
     private let terminals: Console.Terminals
     private let style: TerminalStyle
     private let width: Int?
+    /// Returns the size of the terminal, which may change.
+    private let size: () -> TerminalSize?
+    private let sizeAtStart: TerminalSize?
+    private var shown = ShownAnswer()
     private var textByteCount = 0
     /// Indicates whether the cursor is at the beginning of a line.
     private var isAtLineStart = true
@@ -23,13 +27,31 @@ struct StreamTextPrinter: StreamPrinter {
 
     /// Creates a printer for the kinds of outputs; words on standard error are divided into lines of `width` columns,
     /// or not at all.
-    init(terminals: Console.Terminals, style: TerminalStyle, width: Int? = nil) {
+    init(
+        terminals: Console.Terminals, style: TerminalStyle, width: Int? = nil,
+        size: @escaping () -> TerminalSize? = { nil }
+    ) {
         self.terminals = terminals
         self.style = style
         self.width = width
+        self.size = size
+        self.sizeAtStart = terminals.output && terminals.errorOutput ? size() : nil
     }
 
     mutating func printed(_ event: ChappieStreamEvent) -> PrintedText {
+        let text = self.text(of: event)
+        if self.sizeAtStart != nil {
+            switch event {
+            // Their lines end the answer before, and the words of a restart end the void one.
+            case .toolCallRequested, .approvalRequested, .toolCallCompleted, .restarted: self.shown.removeAll()
+            case .textDelta, .reasoningDelta, .refusalDelta, .usageLimits, .raw, .diagnostic, .completed:
+                self.shown.append(text, isAnswer: true)
+            }
+        }
+        return text
+    }
+
+    private mutating func text(of event: ChappieStreamEvent) -> PrintedText {
         switch event {
         case .textDelta(let text): self.answer(text)
         case .reasoningDelta(let text): self.reasoning(text)
@@ -100,14 +122,24 @@ struct StreamTextPrinter: StreamPrinter {
         return self.line(HelpText.wrapped(words.escaped(columns: .max), behind: 2, width: self.width))
     }
 
-    /// Returns a line before another answer takes the place of the text so far, which stays in the output.
+    /// Returns a line before another answer takes the place of the text so far, which stays in the output, and is struck out
+    /// on a terminal that still shows it.
     private mutating func restarted(deliveredText: String) -> PrintedText {
         self.textByteCount -= deliveredText.utf8.count
-        let lineEnd = self.isInsideLine ? "\n" : ""
+        var text = PrintedText()
+        if let sizeAtStart, let size = self.size(), size.columnCount == sizeAtStart.columnCount {
+            let shown = deliveredText.withoutControlCharacters
+            text.errorOutput = self.shown.struckOut(shown, on: size, style: self.style) ?? ""
+        }
+        // Standard error is written first.
+        if !(self.terminals.output && self.terminals.errorOutput), self.isInsideLine {
+            text.output = "\n"
+            if self.terminals.output { self.isAtLineStart = true }
+        }
         self.isLineEnded = true
-        if self.terminals.output { self.isAtLineStart = true }
         let words = "the server answers differently: the text before this line is void, and the answer begins anew"
-        return PrintedText(output: lineEnd, errorOutput: self.aside(words).errorOutput)
+        text.errorOutput += self.aside(words).errorOutput
+        return text
     }
 
     /// Returns a line of its own on standard error; on a terminal, `columns` columns of it at most.

@@ -16,12 +16,15 @@ struct DescriptorWriter: Sendable {
     /// Indicates whether it is a terminal.
     var isTerminal: Bool { isatty(self.descriptor) == 1 }
 
-    /// The number of columns of the terminal; nil when it is not one, or does not report it.
-    var columnCount: Int? {
+    /// The size of the terminal; nil when it is not one, or does not report it.
+    var size: TerminalSize? {
         var size = winsize()
         guard unsafe ioctl(self.descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
-        return Int(size.ws_col)
+        return TerminalSize(columnCount: Int(size.ws_col), rowCount: Int(size.ws_row))
     }
+
+    /// The number of columns of the terminal; nil when it is not one, or does not report it.
+    var columnCount: Int? { self.size?.columnCount }
 
     /// Writes text whole.
     func write(_ text: String) throws(DescriptorError) {

@@ -28,6 +28,8 @@ struct TerminalStyle: Sendable {
     func bold(_ text: String) -> String { self.marked(text, "1") }
     /// Returns faint text.
     func dim(_ text: String) -> String { self.marked(text, "2") }
+    /// Returns text that is struck out.
+    func struckOut(_ text: String) -> String { self.marked(text, "9") }
     /// Returns red text, for failures.
     func red(_ text: String) -> String { self.marked(text, "31") }
     /// Returns green text, for successes.

@@ -313,15 +313,74 @@ private let toolEvents: [ChappieStreamEvent] = [
     }
 
     /// What is on a terminal or in a pipe stays there; the line says that it is void.
-    @Test(arguments: [true, false]) func anAnswerThatBeginsAnewHasALineBeforeIt(isTerminal: Bool) {
-        var printer = self.printer(output: isTerminal, errorOutput: isTerminal)
+    @Test(arguments: [true, false], [true, false])
+    func anAnswerThatBeginsAnewHasALineBeforeIt(isTerminal: Bool, isErrorTerminal: Bool) {
+        var printer = self.printer(output: isTerminal, errorOutput: isErrorTerminal)
         _ = printer.printed(.textDelta("four"))
         let restarted = printer.printed(.restarted(deliveredText: "four"))
-        #expect(restarted.output == "\n")
+        // Standard error is written first.
+        let sharesLine = isTerminal && isErrorTerminal
+        #expect(restarted.output == (sharesLine ? "" : "\n"))
         #expect(restarted.errorOutput.contains("the answer begins anew"))
-        #expect(restarted.errorOutput.hasSuffix("\n") && !restarted.errorOutput.hasPrefix("\n"))
+        #expect(restarted.errorOutput.hasSuffix("\n") && restarted.errorOutput.hasPrefix("\n") == sharesLine)
         #expect(printer.printed(.textDelta("five")) == PrintedText(output: "five"))
         #expect(printer.printed(.completed).output == "\n")
+    }
+
+    /// The events before a restart, on a terminal of eleven columns and four rows, and the row of the cursor; nil where the
+    /// text cannot be struck out.
+    private static let shown: [(events: [ChappieStreamEvent], row: Int?)] = [
+        ([.textDelta("four")], 0),
+        ([.textDelta("four\n")], 1),
+        ([.textDelta("twelve"), .textDelta(" words")], 1),
+        // The cursor waits behind a whole row.
+        ([.textDelta("eleven more")], 0),
+        ([.textDelta("seven 海海海")], 1),
+        ([.textDelta("a\tb\tc\td")], 0),
+        ([.textDelta("cafe\u{301}, tea ✅!")], 1),
+        ([.textDelta("four"), .diagnostic(.init(kind: .fellBack)), .textDelta("five")], 3),
+        ([.reasoningDelta("hm"), .textDelta("four")], 1),
+        (
+            [
+                .toolCallCompleted(.init(callID: "c", name: "t", status: .completed, output: "", duration: .zero)),
+                .textDelta("four"),
+            ], 0
+        ),
+        ([.textDelta("a\nb\nc\nd")], 3),
+        ([.textDelta("a\nb\nc\nd\ne")], nil),
+        ([.textDelta("a 👩🏽‍🚀")], nil),
+        ([.textDelta("❤️")], nil),
+        ([.textDelta("क्षि")], nil),
+        ([.textDelta("other"), .toolCallRequested(.init(callID: "c", name: "t", arguments: "", policy: .ask))], nil),
+    ]
+
+    @Test(arguments: Self.shown.indices) func voidTextIsStruckOutOnATerminalThatShowsIt(index: Int) {
+        let (events, row) = Self.shown[index]
+        for isColored in [true, false] {
+            for isResized in [true, false] {
+                var columnCount = 11
+                var printer = StreamTextPrinter(
+                    terminals: .init(output: true, errorOutput: true), style: TerminalStyle(isColored: isColored),
+                    size: { TerminalSize(columnCount: columnCount, rowCount: 4) })
+                var text = ""
+                for event in events {
+                    _ = printer.printed(event)
+                    if case .textDelta(let delta) = event { text += delta }
+                }
+                if isResized { columnCount = 12 }
+                let restarted = printer.printed(.restarted(deliveredText: text))
+                #expect(restarted.output.isEmpty)
+                guard isColored, !isResized, let row else {
+                    #expect(!restarted.errorOutput.contains("\u{1B}[J"))
+                    continue
+                }
+                #expect(restarted.errorOutput.hasPrefix((row > 0 ? "\u{1B}[\(row)A" : "") + "\r\u{1B}[J"))
+                for case .textDelta(let delta) in events {
+                    #expect(restarted.errorOutput.contains("\u{1B}[9m\(delta)\u{1B}[0m"))
+                }
+                #expect(restarted.errorOutput.contains("the answer begins anew"))
+            }
+        }
     }
 
     @Test func refusalsAndRawEventsGoToStandardError() {
