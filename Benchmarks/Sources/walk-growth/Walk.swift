@@ -236,7 +236,7 @@ struct Walk {
                         _ = ledger.close([UInt8](repeating: UInt8(ascii: "a"), count: 2).span, in: slot)
                         _ = ledger.admit([UInt8(ascii: "a")].span, in: slot)
                     }
-                    for _ in 0..<count { ledger.beginItem(0) }
+                    for _ in 0..<count { ledger.beginItem(0, of: .message) }
                     return ledger.hasDelivered ? count : 0
                 }
             },

@@ -123,19 +123,27 @@ struct ClosingModel {
 }
 
 extension LedgerModel {
-    /// Begins an item that takes over the index of an earlier one, in each channel.
-    mutating func beginItem(_ outputIndex: Int) {
+    /// Begins an item that takes over the index of an earlier one, in each channel of its output.
+    mutating func beginItem(_ outputIndex: Int, of itemKind: ItemKind) {
         let (index, isTooFar) = outputIndex.addingReportingOverflow(self.settledItemCount)
         guard !isTooFar else { return }
-        for kind in ReplaySlot.Kind.allCases {
-            let item = ReplaySlot(kind, outputIndex: index)
+        let kinds: [ReplaySlot.Kind] =
+            switch itemKind {
+            case .message: [.text, .refusal]
+            case .reasoning: [.reasoningSummary, .reasoningText]
+            case .call: [.toolCall]
+            case .other: []
+            }
+        let items = Set(kinds.map { ReplaySlot($0, outputIndex: index) })
+        for item in items {
             if let open = self.openOutput(ofItem: item) { self.before[item] = open }
         }
-        for slot in self.closed where slot.outputIndex == index { self.supplied[slot] = nil }
-        self.closedTexts = self.closedTexts.filter { $0.key.outputIndex != index }
-        self.closed = self.closed.filter { $0.outputIndex != index }
-        for (channel, sequence) in self.channels.enumerated() where sequence.cursor > sequence.settledCount {
-            self.restarts[channel][index] = sequence.cursor
+        for slot in self.closed where items.contains(slot.item) { self.supplied[slot] = nil }
+        self.closedTexts = self.closedTexts.filter { !items.contains($0.key) }
+        self.closed = self.closed.filter { !items.contains($0.item) }
+        for channel in Set(kinds.map { LedgerChannel($0).rawValue }) {
+            let sequence = self.channels[channel]
+            if sequence.cursor > sequence.settledCount { self.restarts[channel][index] = sequence.cursor }
         }
     }
 

@@ -25,7 +25,9 @@ extension LedgerProgram {
         case 0, 1: return self.closeSlot(of: model)
         case 2, 3: return self.closeKind(of: model)
         case 4: return [.close(self.slot(), Array(self.phrase().utf8))]
-        case 5: return [.beginItem(self.index())]
+        case 5:
+            let kinds: [ItemKind] = [.message, .reasoning, .call, .other]
+            return [.beginItem(self.index(), of: kinds[self.byte() % kinds.count])]
         case 6: return [.delta(self.slot(), Array(self.phrase().utf8))]
         // More of the newest slot, so that its middle can be changed.
         default:

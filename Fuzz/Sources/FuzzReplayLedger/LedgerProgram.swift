@@ -11,7 +11,7 @@ enum LedgerOperation {
     case replay
     case replaySettling(Int)
     case finish
-    case beginItem(Int)
+    case beginItem(Int, of: ItemKind)
     /// A slot is closed with its text, and what it has beyond the deltas follows.
     case close(ReplaySlot, [UInt8])
     /// A delta that may come behind the text that has closed its slot; it has at least one byte.

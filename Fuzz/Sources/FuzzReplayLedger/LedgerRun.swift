@@ -36,9 +36,9 @@ struct LedgerRun {
             let completion = self.ledger.finish()
             require(completion == self.model.finish(), "the end is \(completion)")
             self.completions.append(completion)
-        case .beginItem(let outputIndex):
-            self.ledger.beginItem(outputIndex)
-            self.model.beginItem(outputIndex)
+        case .beginItem(let outputIndex, let itemKind):
+            self.ledger.beginItem(outputIndex, of: itemKind)
+            self.model.beginItem(outputIndex, of: itemKind)
         case .close(let slot, let bytes): self.close(bytes, in: slot)
         case .late(let slot, let bytes): self.late(bytes, in: slot)
         case .closeKind(let kind, let texts): self.close(texts, ofKind: kind)
