@@ -122,6 +122,17 @@ struct ClosingModel {
     }
 }
 
+extension ReplaySlot.Kind {
+    /// The other member of an item that has the same reasoning; nil for other output.
+    fileprivate var otherMember: Self? {
+        switch self {
+        case .reasoningSummary: .reasoningText
+        case .reasoningText: .reasoningSummary
+        case .text, .refusal, .toolCall: nil
+        }
+    }
+}
+
 extension LedgerModel {
     /// Begins an item that takes over the index of an earlier one, in each channel of its output.
     mutating func beginItem(_ outputIndex: Int, of itemKind: ItemKind) {
@@ -182,8 +193,8 @@ extension LedgerModel {
         guard let slot = self.absolute(slot) else { return .differs }
         if let closing = self.closeBefore(text, in: slot) { return closing }
         let channel = self.channels[LedgerChannel(slot.kind).rawValue]
-        let start = self.restarts[LedgerChannel(slot.kind).rawValue][slot.outputIndex] ?? channel.settledCount
-        let own = (start..<max(start, channel.cursor)).filter { channel.delivered[$0].slot == slot }
+        let own = self.places(of: slot)
+        if own.isEmpty, self.isOtherReasoning(text, in: slot) { return .whole }
         let range = (own.first ?? channel.cursor)..<(own.last.map { $0 + 1 } ?? channel.cursor)
         var held = self.hold(text, own.map { channel.delivered[$0].byte }, isOpen: !self.hasClosed(slot))
         // Deltas may have named another slot.
@@ -207,6 +218,29 @@ extension LedgerModel {
             }
         }
         return self.closed(held, by: text, in: slot, last: slot, range)
+    }
+
+    /// The places of a slot's bytes in its channel, of the current attempt and the newest item at its index.
+    private func places(of slot: ReplaySlot) -> [Int] {
+        let channel = self.channels[LedgerChannel(slot.kind).rawValue]
+        let start = self.restarts[LedgerChannel(slot.kind).rawValue][slot.outputIndex] ?? channel.settledCount
+        return (start..<max(start, channel.cursor)).filter { channel.delivered[$0].slot == slot }
+    }
+
+    /// Returns whether a text is all of the item's reasoning in the other member, what of it no text has closed, what was
+    /// closed last, or its part of the same index.
+    private func isOtherReasoning(_ text: [UInt8], in slot: ReplaySlot) -> Bool {
+        guard let kind = slot.kind.otherMember else { return false }
+        let other = ReplaySlot(kind, outputIndex: slot.outputIndex)
+        let part = self.places(of: ReplaySlot(kind, outputIndex: slot.outputIndex, partIndex: slot.partIndex))
+        let partRange = part.first.flatMap { first in part.last.map { first..<$0 + 1 } }
+        let outputs = [
+            self.output(ofItem: other), self.openOutput(ofItem: other), self.closedTexts[other]?.last, partRange,
+        ]
+        let delivered = self.channels[LedgerChannel(kind).rawValue].delivered
+        return outputs.contains { output in
+            output.map { !$0.isEmpty && text.elementsEqual(delivered[$0].map(\.byte)) } ?? false
+        }
     }
 
     private func hold(_ text: [UInt8], _ output: [UInt8], isOpen: Bool) -> Held? {
@@ -291,6 +325,11 @@ extension LedgerModel {
         let channel = self.channels[LedgerChannel(kind).rawValue]
         let own = channel.delivered[channel.settledCount..<channel.cursor].filter { $0.slot.kind == kind }
         let total = texts.reduce(0) { $0 + $1.count }
+        if own.isEmpty, let other = kind.otherMember {
+            let pieces = channel.delivered[channel.settledCount..<channel.cursor].filter { $0.slot.kind == other }
+            let held = self.compare(texts, with: pieces, isOpen: false)
+            if !pieces.isEmpty, let held, !held.isRewritten, held.count == total { return .whole }
+        }
         var last = self.slots(of: own).last
         let isOpen = last.map { !self.hasClosed($0) } ?? true
         var held = self.compare(texts, with: own, isOpen: isOpen)

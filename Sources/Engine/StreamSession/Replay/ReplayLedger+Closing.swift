@@ -7,12 +7,14 @@ extension ReplayLedger {
     package mutating func beginItem(_ outputIndex: Int, of itemKind: ItemKind) {
         let (index, hasOverflown) = outputIndex.addingReportingOverflow(self.settledItemCount)
         guard !hasOverflown else { return }
-        for kind in ReplaySlot.Kind.allCases where kind.item == itemKind {
+        let kinds = ReplaySlot.Kind.allCases.filter { $0.item == itemKind }
+        for kind in kinds {
             let item = ReplaySlot(kind, outputIndex: index)
             let before = self.openOutput(ofItem: item) ?? self.closingTexts[item]?.before
             self.closingTexts[item] = before.map { ClosingTexts(before: $0) }
-            self.channels[kind].beginItem(index)
         }
+        // Two kinds may have one channel.
+        for kind in kinds { self.channels[kind].beginItem(index) }
         for slot in self.closed[index] ?? [] where slot.kind.item == itemKind {
             self.closed[index]?.remove(slot)
             self.supplied[slot] = nil
