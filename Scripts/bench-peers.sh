@@ -155,6 +155,11 @@ build_cpp() {
     fi
 }
 
+# The version of a crate in a registry; nothing where it is not there. Usage: crate_version REGISTRY NAME
+crate_version() {
+    find "$1" -maxdepth 1 -name "$2-[0-9]*" 2>/dev/null | sed 's/.*-//' | head -n 1
+}
+
 # Builds the peer in Rust, with the crates of the system's packages or else of Debian 13's.
 build_rust() {
     local registry=/usr/share/cargo/registry error version
@@ -167,7 +172,7 @@ build_rust() {
         registry=$cache/debian-trixie/root/usr/share/cargo/registry
         fetch_sources trixie librust- librust-tungstenite-dev librust-{openssl,serde-json,serde-derive,crc32fast,libc}-dev || true
     fi
-    version=$(find "$registry" -maxdepth 1 -name 'tungstenite-*' 2>/dev/null | sed 's/.*-//' | head -n 1)
+    version=$(crate_version "$registry" tungstenite)
     if [[ -z $version ]]; then
         missing tungstenite "librust-tungstenite-dev is not installed, and cannot be fetched"
         return 0
@@ -176,7 +181,8 @@ build_rust() {
     rm -f "$native/tungstenite"
     # In a copy, because cargo writes a lock file beside the manifest.
     rm -rf "$native/rust" && cp -r "$sources/native/rust" "$native/rust"
-    if error=$(cd "$native/rust" && TUNGSTENITE_VERSION=$version cargo build --quiet --offline --release \
+    if error=$(cd "$native/rust" && TUNGSTENITE_VERSION=$version \
+        SERDE_JSON_VERSION=$(crate_version "$registry" serde_json) cargo build --quiet --offline --release \
         --config 'source.crates-io.replace-with="debian"' --config "source.debian.directory=\"$registry\"" 2>&1); then
         mv "$native/rust/target/release/tungstenite-peer" "$native/tungstenite"
     else

@@ -55,6 +55,8 @@ class Client:
 SOCKET, DEFLATE, SOCKET_TLS, SOCKETS = (
     "websocket-plain-1", "websocket-deflate-plain-1", "websocket-tls-1", "websocket-plain-100")
 SSE, GZIP, SSE_TLS, SSES = "sse-plain-1", "sse-gzip-plain-1", "sse-tls-1", "sse-plain-100"
+# An event stream of Chat Completions; the others are of the Responses API.
+CHAT = "chat-plain-1"
 MESSAGES = Client(OWN, "WebSocketClient, for try await", False, "own", "messages", (SOCKET,))
 CLIENTS = [
     MESSAGES,
@@ -73,8 +75,10 @@ CLIENTS = [
     Client("aiohttp", "lines, json.loads", True, "python", "aiohttp-lines-json", (SSE, GZIP, SSES)),
     Client("httpx-sse", "json.loads", True, "python", "httpx-sse", (SSE, GZIP, SSE_TLS)),
     Client("openai", "responses.create(stream=True)", True, "python", "openai-sse", (SSE, GZIP, SSE_TLS)),
+    Client("openai", "chat.completions.create(stream=True)", True, "python", "openai-chat", (CHAT,)),
     Client("Node", "fetch", False, "node", "fetch-body", (SSE, GZIP, SSES)),
-    Client("Node", "fetch, eventsource-parser, JSON.parse", True, "node", "fetch-parser", (SSE, GZIP, SSE_TLS, SSES)),
+    Client("Node", "fetch, eventsource-parser, JSON.parse", True, "node", "fetch-parser",
+           (SSE, GZIP, SSE_TLS, SSES, CHAT)),
     Client("Node", "EventSource, JSON.parse", True, "node", "eventsource", (SSE, GZIP, SSES)),
     # The floor is a bound of the machine: the same work without a library for WebSockets.
     Client(MACHINE, "epoll", True, "native", "epoll", (SOCKET, SOCKET_TLS, SOCKETS)),
@@ -82,8 +86,9 @@ CLIENTS = [
     Client("tungstenite", "serde_json", True, "native", "tungstenite", (SOCKET, SOCKET_TLS, SOCKETS)),
     Client("Go", "gorilla", True, "native", "go-peers gorilla", (SOCKET, SOCKET_TLS, SOCKETS)),
     Client("Go", "gobwas", True, "native", "go-peers gobwas", (SOCKET, SOCKET_TLS, SOCKETS)),
-    Client("Go", "net/http", True, "native", "go-peers http", (SSE, GZIP, SSE_TLS, SSES)),
-    Client("libcurl", "simdjson", True, "native", "curl", (SSE, GZIP, SSE_TLS, SSES)),
+    Client("Go", "net/http", True, "native", "go-peers http", (SSE, GZIP, SSE_TLS, SSES, CHAT)),
+    Client("libcurl", "simdjson", True, "native", "curl", (SSE, GZIP, SSE_TLS, SSES, CHAT)),
+    Client("Rust", "TcpStream, serde_json", True, "native", "tungstenite", (CHAT,)),
 ]
 # The least throughput of MESSAGES as a multiple of that of the fastest peer which does not decode.
 LEAST_RATIO = 1.0
@@ -137,7 +142,8 @@ def task_for(client, workload, servers):
         key = (size, is_secure, bool(compression))
         described.append([size, f"{scheme}://127.0.0.1:{servers.port(*key)}", servers.certificate(*key)])
     return {"sizes": described, "streamCount": int(stream_count), "isCompressed": bool(compression),
-            "seconds": SECONDS * (LONG if client.program == "node" else 1), "runCount": RUN_COUNT}
+            "isChat": workload == CHAT, "seconds": SECONDS * (LONG if client.program == "node" else 1),
+            "runCount": RUN_COUNT}
 
 
 def is_built(options, client):
@@ -302,7 +308,7 @@ def name_of(client, workload):
 
 def chosen(wanted):
     """Returns the clients that a filter selects, by workload, in the order of measuring."""
-    order = [SOCKET, DEFLATE, SOCKET_TLS, SOCKETS, SSE, GZIP, SSE_TLS, SSES]
+    order = [SOCKET, DEFLATE, SOCKET_TLS, SOCKETS, SSE, GZIP, SSE_TLS, SSES, CHAT]
     # A workload's whole name selects it alone, though it may be a part of a longer name.
     order = [workload for workload in order if wanted in (workload, f"end-to-end/{workload}")] or order
     found = {workload: [client for client in CLIENTS if workload in client.workloads

@@ -49,6 +49,18 @@ function decoding(checks) {
     return { take, tally };
 }
 
+// The same for the chunks of Chat Completions.
+function decodingChat(checks) {
+    const tally = new Tally("textCharacterCount", checks);
+    const take = (data) => {
+        if (data === "[DONE]") return true;
+        const text = JSON.parse(data).choices[0].delta.content;
+        if (text) tally.add(text);
+        return false;
+    };
+    return { take, tally };
+}
+
 function counting(checks, deltaCount) {
     const tally = new Tally("payloadCharacterCount", checks);
     const take = (data) => {
@@ -102,7 +114,7 @@ function eventSource() {
 }
 
 async function body(task, url) {
-    const response = await fetch(`${url}/responses`);
+    const response = await fetch(`${url}${task.isChat ? "/chat/completions" : "/responses"}`);
     if (!response.ok) throw new Error(`status ${response.status}`);
     demand(task, response.headers.get("content-encoding") === "gzip");
     return response.body;
@@ -123,7 +135,7 @@ function fetchBody() {
 function fetchParser(parser) {
     return async (task, url, deltaCount, checks) => {
         const read = async () => {
-            const { take, tally } = decoding(checks);
+            const { take, tally } = (task.isChat ? decodingChat : decoding)(checks);
             const decoder = new TextDecoder();
             const lines = parser.createParser({ onEvent: (event) => { take(event.data); } });
             for await (const piece of await body(task, url)) lines.feed(decoder.decode(piece, { stream: true }));

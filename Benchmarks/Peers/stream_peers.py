@@ -4,9 +4,9 @@ Usage: stream_peers.py CLIENT TASK
 
 CLIENT is one of CLIENTS. TASK is JSON: `sizes`, in ascending order, each a number of deltas, the URL of a server that
 sends them, and the file of its certificate or null; `streamCount`, the number of simultaneous streams; `isCompressed`;
-`seconds`, the time of a run; `runCount`, the number of timed runs. The output is one line of JSON with the counts of a
-first pass and the times of the runs after it. The clock starts when WebSockets are open and requests are not yet sent;
-over HTTP, before the connection.
+`isChat`, whether the streams are of Chat Completions; `seconds`, the time of a run; `runCount`, the number of timed
+runs. The output is one line of JSON with the counts of a first pass and the times of the runs after it. The clock starts
+when WebSockets are open and requests are not yet sent; over HTTP, before the connection.
 """
 
 import asyncio
@@ -85,6 +85,13 @@ def typed_deltas(events):
             return
 
 
+def chat_deltas(chunks):
+    """The texts of openai's chunks of a chat completion."""
+    for chunk in chunks:
+        if text := chunk.choices[0].delta.content:
+            yield text
+
+
 def parsed_deltas(messages):
     """The texts in messages that are JSON."""
     loads = json.loads
@@ -130,6 +137,14 @@ class OpenAIEventStream(OpenAIClient):
         with self.client.responses.create(**request) as stream:
             self.demand_encoding(stream.response.headers)
             return self.counted(typed_deltas(stream))
+
+
+class OpenAIChat(OpenAIEventStream):
+    async def read(self):
+        messages = [{"role": "user", "content": "Tell me about the bottle."}]
+        with self.client.chat.completions.create(model="paper-and-ink", messages=messages, stream=True) as stream:
+            self.demand_encoding(stream.response.headers)
+            return self.counted(chat_deltas(stream))
 
 
 class HTTPXEventStream(Client):
@@ -340,6 +355,7 @@ class BarePicows(Picows):
 CLIENTS = {
     "openai-websocket": ("openai", OpenAIWebSocket),
     "openai-sse": ("openai", OpenAIEventStream),
+    "openai-chat": ("openai", OpenAIChat),
     "httpx-sse": ("httpx-sse", HTTPXEventStream),
     "websockets-json": ("websockets", Websockets),
     "aiohttp-json": ("aiohttp", AIOHTTPWebSocket),

@@ -84,12 +84,13 @@ void peer::read_streams(const task &task, const size &size, meter &meter) {
     curl_multi_setopt(loop.multi, CURLMOPT_MAXCONNECTS, long(task.stream_count));
     std::vector<event_reader> readers(task.stream_count);
     std::vector<CURL *> transfers;
+    const std::string url = size.url + (task.is_chat ? "/chat/completions" : "/responses");
     meter.begin();
     for (size_t index = 0; index < readers.size(); index++) {
         readers[index].meter = &meter;
         readers[index].stream = &meter.streams[index];
         CURL *transfer = transfers.emplace_back(curl_easy_init());
-        curl_easy_setopt(transfer, CURLOPT_URL, (size.url + "/responses").c_str());
+        curl_easy_setopt(transfer, CURLOPT_URL, url.c_str());
         curl_easy_setopt(transfer, CURLOPT_PROXY, "");
         curl_easy_setopt(transfer, CURLOPT_FAILONERROR, 1L);
         curl_easy_setopt(transfer, CURLOPT_WRITEFUNCTION, loop::write);

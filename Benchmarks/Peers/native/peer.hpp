@@ -64,7 +64,7 @@ struct task {
     size_t stream_count = 0, run_count = 0;
     uint64_t first = 0, last = 0; // of all deltas; 0: not paced
     double seconds = 0;
-    bool is_compressed = false;
+    bool is_compressed = false, is_chat = false;
 
     explicit task(const char *text) {
         simdjson::dom::parser parser;
@@ -83,6 +83,7 @@ struct task {
         run_count = uint64_t(root["runCount"]);
         seconds = double(root["seconds"]);
         is_compressed = bool(root["isCompressed"]);
+        if (root["isChat"].get(is_chat) != simdjson::SUCCESS) is_chat = false;
         if (root["first"].get(first) != simdjson::SUCCESS) first = 0;
         if (root["last"].get(last) != simdjson::SUCCESS) last = 0;
     }
@@ -111,17 +112,16 @@ public:
 
     // Takes an event; `json` has SIMDJSON_PADDING bytes after it. Returns whether it was the last of its stream.
     bool take(tally &stream, const char *json, size_t count) {
+        if (wanted.is_chat) {
+            take_chunk(stream, json, count);
+            return stream.is_complete;
+        }
         simdjson::ondemand::document document = parser.iterate(json, count, count + simdjson::SIMDJSON_PADDING);
         std::string_view type = document["type"];
         if (type == "response.output_text.delta") {
-            std::string_view text = document["delta"];
-            stream.event_count++;
-            stream.byte_count += text.size();
-            if (checks) stream.checksum = crc32(stream.checksum, (const Bytef *)text.data(), uInt(text.size()));
-            if (wanted.last) take_moment(text);
+            take_text(stream, document["delta"]);
         } else if (type == "response.completed") {
-            stream.is_complete = true;
-            if (++complete_count == streams.size() && !wanted.last) end = reading::now();
+            complete(stream);
         }
         return stream.is_complete;
     }
@@ -157,6 +157,27 @@ private:
     uint64_t total = 0, sum = 0;
     std::vector<uint32_t> lags; // in nanoseconds
     simdjson::ondemand::parser parser;
+
+    // Takes a chunk of Chat Completions, or the mark behind them.
+    void take_chunk(tally &stream, const char *json, size_t count) {
+        if (std::string_view(json, count) == "[DONE]") return complete(stream);
+        simdjson::ondemand::document document = parser.iterate(json, count, count + simdjson::SIMDJSON_PADDING);
+        simdjson::ondemand::object delta = document["choices"].at(0)["delta"];
+        std::string_view text;
+        if (delta["content"].get(text) == simdjson::SUCCESS && !text.empty()) take_text(stream, text);
+    }
+
+    void take_text(tally &stream, std::string_view text) {
+        stream.event_count++;
+        stream.byte_count += text.size();
+        if (checks) stream.checksum = crc32(stream.checksum, (const Bytef *)text.data(), uInt(text.size()));
+        if (wanted.last) take_moment(text);
+    }
+
+    void complete(tally &stream) {
+        stream.is_complete = true;
+        if (++complete_count == streams.size() && !wanted.last) end = reading::now();
+    }
 
     void take_moment(std::string_view text) {
         uint64_t sent = 0;

@@ -37,6 +37,14 @@ class Clients(unittest.TestCase):
         self.assertEqual(self.judged(eventCount=1), "1 events of 2")
         self.assertIn("in the response 7", self.judged(textCharacterCount=6))
 
+    def test_a_task_says_whether_its_streams_are_of_chat_completions(self):
+        end_to_end, servers = module("end_to_end"), unittest.mock.Mock()
+        servers.certificate.return_value = None
+        client = next(client for client in end_to_end.CLIENTS if end_to_end.CHAT in client.workloads)
+        tasks = [end_to_end.task_for(client, workload, servers) for workload in [end_to_end.CHAT, end_to_end.SSE]]
+        self.assertEqual([task["isChat"] for task in tasks], [True, False])
+        self.assertEqual([task["isCompressed"] for task in tasks], [False, False])
+
     def test_an_answer_without_a_checksum_is_wrong(self):
         answer = {"check": {"streams": [{"eventCount": 2}]}, "runs": []}
         self.assertEqual(module("end_to_end").judge(answer, self.TASK, self.FACTS), "nothing was checked")
@@ -50,6 +58,7 @@ class Clients(unittest.TestCase):
                          ["websocket-plain-1", "websocket-tls-1", "websocket-plain-100"])
         self.assertEqual([client.subject for client in chosen("sse-tls-1 curl")["sse-tls-1"]], ["curl"])
         self.assertEqual(list(chosen("end-to-end/sse-plain-1")), ["sse-plain-1"])
+        self.assertIn("chat.completions.create(stream=True)", [client.way for client in chosen("chat")["chat-plain-1"]])
         self.assertEqual(chosen("first-text"), {})
 
     def test_the_command_line_is_measured_beside_the_empty_program_of_its_bar(self):

@@ -25,30 +25,40 @@ size_t css_text(uint64_t number, char *text) {
     return count;
 }
 
-// Writes an event around a text that is escaped already, and pads it to its size.
+// The text of a delta as the content of a JSON string.
+static void escaped_text(uint64_t number, char text[CSS_TEXT_CAPACITY + 1]) {
+    text[css_text(number, text)] = 0;
+    if (text[0] == '\n') strcpy(text, "\\n");
+}
+
+// Pads an event, whose last string is open, to its size.
+static void pad(uint64_t number, const char *json, int count, uint8_t *message) {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    memcpy(message, json, (size_t)count);
+    uint64_t value = mixed(number + 1);
+    while (count < CSS_MESSAGE_SIZE - 2) {
+        message[count++] = (uint8_t)letters[value % (sizeof letters - 1)];
+        value = (value >> 6) ^ (value << 58) ^ 0x5555;
+    }
+    memcpy(message + CSS_MESSAGE_SIZE - 2, "\"}", 2);
+}
+
+// Writes an event around a text that is escaped already.
 static void write_message(uint64_t number, const char *text, uint8_t *message) {
-    char json[512];
+    char json[CSS_MESSAGE_SIZE];
     int count = snprintf(
         json, sizeof json,
         "{\"type\":\"response.output_text.delta\",\"sequence_number\":%u,"
         "\"item_id\":\"msg_68d4f2a1b3c481908e7f6a5b4c3d2e1f0a9b8c7d6e5f4a3b\",\"output_index\":0,\"content_index\":0,"
         "\"delta\":\"%s\",\"logprobs\":[],\"obfuscation\":\"",
         (unsigned)(number % CSS_BLOCK_COUNT) + 4, text);
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-    uint64_t value = mixed(number + 1);
-    while (count < CSS_MESSAGE_SIZE - 2) {
-        json[count++] = letters[value % (sizeof letters - 1)];
-        value = (value >> 6) ^ (value << 58) ^ 0x5555;
-    }
-    memcpy(message, json, CSS_MESSAGE_SIZE - 2);
-    memcpy(message + CSS_MESSAGE_SIZE - 2, "\"}", 2);
+    pad(number, json, count, message);
 }
 
 void css_message(uint64_t number, uint8_t *message) {
     char text[CSS_TEXT_CAPACITY + 1];
-    size_t count = css_text(number, text);
-    text[count] = 0;
-    write_message(number, text[0] == '\n' ? "\\n" : text, message);
+    escaped_text(number, text);
+    write_message(number, text, message);
 }
 
 void css_stamped_message(uint64_t number, uint64_t moment, uint8_t *message) {
@@ -81,6 +91,27 @@ const char *css_completed(void) {
     return "{\"type\":\"response.completed\",\"response\":{\"id\":\"resp_1\",\"status\":\"completed\"}}";
 }
 
+// The members that all chunks of a completion share, up to the only choice's delta.
+#define CHUNK_START \
+    "{\"id\":\"chatcmpl-CzvS5kQyR3n1mZ0c7dPq2uTfW8bXe\",\"object\":\"chat.completion.chunk\",\"created\":1769000000," \
+    "\"model\":\"paper-and-ink\",\"choices\":[{\"index\":0,\"delta\":"
+
+void css_chat_message(uint64_t number, uint8_t *message) {
+    char text[CSS_TEXT_CAPACITY + 1], json[CSS_MESSAGE_SIZE];
+    escaped_text(number, text);
+    int count = snprintf(
+        json, sizeof json, CHUNK_START "{\"content\":\"%s\"},\"finish_reason\":null}],\"obfuscation\":\"", text);
+    pad(number, json, count, message);
+}
+
+const char *css_chat_started(void) {
+    return CHUNK_START "{\"role\":\"assistant\",\"content\":\"\"},\"finish_reason\":null}]}";
+}
+
+const char *css_chat_finished(void) { return CHUNK_START "{},\"finish_reason\":\"stop\"}]}"; }
+
+const char *css_chat_end(void) { return "[DONE]"; }
+
 const char *css_created_type(void) { return "response.created"; }
 
 const char *css_delta_type(void) { return "response.output_text.delta"; }
@@ -88,7 +119,8 @@ const char *css_delta_type(void) { return "response.output_text.delta"; }
 const char *css_completed_type(void) { return "response.completed"; }
 
 size_t css_stream_event(uint8_t *target, const char *type, const void *message, size_t count) {
-    size_t head = (size_t)sprintf((char *)target, "event: %s\ndata: ", type);
+    size_t head = type ? (size_t)sprintf((char *)target, "event: %s\n", type) : 0;
+    head += (size_t)sprintf((char *)target + head, "data: ");
     memcpy(target + head, message, count);
     memcpy(target + head + count, "\n\n", 2);
     return head + count + 2;

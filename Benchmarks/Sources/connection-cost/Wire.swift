@@ -12,9 +12,11 @@ struct Wire: Sendable {
         case eventStream = "sse"
         /// The same with a body that is gzip.
         case eventStreamGzip = "sse-gzip"
+        /// A chunk an event, of Chat Completions; the others are of the Responses API.
+        case chatEventStream = "chat"
 
         /// Whether it is the body of an HTTP response.
-        var isEventStream: Bool { self == .eventStream || self == .eventStreamGzip }
+        var isEventStream: Bool { self != .webSocket && self != .webSocketDeflate }
         /// Whether messages or body are compressed.
         var isCompressed: Bool { self == .webSocketDeflate || self == .eventStreamGzip }
     }
@@ -30,7 +32,7 @@ struct Wire: Sendable {
     static let all = [
         Self(form: .webSocket), Self(form: .webSocket, isSecure: true), Self(form: .webSocket, streamCount: 100),
         Self(form: .webSocketDeflate), Self(form: .eventStream), Self(form: .eventStream, isSecure: true),
-        Self(form: .eventStream, streamCount: 100), Self(form: .eventStreamGzip),
+        Self(form: .eventStream, streamCount: 100), Self(form: .eventStreamGzip), Self(form: .chatEventStream),
     ]
 
     /// The workload's name in the results.

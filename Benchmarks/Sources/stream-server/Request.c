@@ -36,14 +36,20 @@ static bool field_has(const char *head, const char *name, const char *token) {
     return false;
 }
 
+// The form of an event stream. Paced messages are made one at a time, and are not compressed.
+static form form_of(const char *head, const options *options) {
+    bool is_of_chat = memmem(head, strcspn(head, "\r"), "/chat/completions ", 18) != NULL;
+    if (is_of_chat && options->mode == MODE_FLOOD) return FORM_CHAT;
+    bool gzips = options->gzips && options->mode != MODE_PACE && field_has(head, "accept-encoding", "gzip");
+    return gzips ? FORM_EVENT_STREAM_GZIP : FORM_EVENT_STREAM;
+}
+
 static void answer_request(connection *connection, const char *head, const options *options) {
     size_t count;
     const char *length = field_value(head, "content-length", &count);
     connection->body_remaining = length ? strtoull(length, NULL, 10) : 0;
     bool is_old = memmem(head, strcspn(head, "\r"), "HTTP/1.0", 8) != NULL;
-    // Paced messages are made one at a time, and are not compressed.
-    bool gzips = options->gzips && options->mode != MODE_PACE && field_has(head, "accept-encoding", "gzip");
-    connection->form = gzips ? FORM_EVENT_STREAM_GZIP : FORM_EVENT_STREAM;
+    connection->form = form_of(head, options);
     connection->keeps_alive = !is_old && !field_has(head, "connection", "close");
     connection->state = STATE_BODY;
 }

@@ -32,17 +32,21 @@ static size_t write_chunk(uint8_t *target, const char *type, const void *message
     return header + size + 2;
 }
 
-size_t write_delta(form form, uint8_t *target, const uint8_t *message) {
-    return form == FORM_EVENT_STREAM ? write_chunk(target, css_delta_type(), message, CSS_MESSAGE_SIZE)
-                                     : write_frame(target, 0x81, message, CSS_MESSAGE_SIZE);
+static size_t write_event(form form, uint8_t *target, const char *type, const void *message, size_t count) {
+    return form >= FORM_EVENT_STREAM ? write_chunk(target, type, message, count)
+                                     : write_frame(target, 0x81, message, count);
 }
 
-static block edge(form form, const char *type, const char *message) {
+size_t write_delta(form form, uint8_t *target, const uint8_t *message) {
+    // The events of Chat Completions have no types.
+    const char *type = form == FORM_CHAT ? NULL : css_delta_type();
+    return write_event(form, target, type, message, CSS_MESSAGE_SIZE);
+}
+
+static void add_event(block *target, form form, const char *type, const char *message) {
     size_t count = strlen(message);
-    block made = {malloc(count + strlen(type) + FORM_OVERHEAD), 0, 0};
-    made.count = form == FORM_EVENT_STREAM ? write_chunk(made.bytes, type, message, count)
-                                           : write_frame(made.bytes, 0x81, message, count);
-    return made;
+    target->bytes = realloc(target->bytes, target->count + count + FORM_OVERHEAD);
+    target->count += write_event(form, target->bytes + target->count, type, message, count);
 }
 
 static block deltas(form form, uint64_t message_count, uint64_t pause_after) {
@@ -51,16 +55,24 @@ static block deltas(form form, uint64_t message_count, uint64_t pause_after) {
     for (uint64_t number = 0; number < count; number++) {
         if (number == pause_after) made.pause = made.count;
         uint8_t message[CSS_MESSAGE_SIZE];
-        css_message(number, message);
+        if (form == FORM_CHAT) css_chat_message(number, message);
+        else css_message(number, message);
         made.count += write_delta(form, made.bytes + made.count, message);
     }
     return made;
 }
 
 static script make_plain(form form, const options *options) {
-    script made = {.start = edge(form, css_created_type(), css_created())};
-    made.end = edge(form, css_completed_type(), css_completed());
-    if (form == FORM_EVENT_STREAM) {
+    script made = {0};
+    if (form == FORM_CHAT) {
+        add_event(&made.start, form, NULL, css_chat_started());
+        add_event(&made.end, form, NULL, css_chat_finished());
+        add_event(&made.end, form, NULL, css_chat_end());
+    } else {
+        add_event(&made.start, form, css_created_type(), css_created());
+        add_event(&made.end, form, css_completed_type(), css_completed());
+    }
+    if (form >= FORM_EVENT_STREAM) {
         static const char last_chunk[] = "0\r\n\r\n";
         made.end.bytes = realloc(made.end.bytes, made.end.count + sizeof last_chunk);
         memcpy(made.end.bytes + made.end.count, last_chunk, sizeof last_chunk - 1);
@@ -74,6 +86,7 @@ static script make_plain(form form, const options *options) {
 void make_scripts(const options *options, script scripts[FORM_COUNT]) {
     scripts[FORM_WEBSOCKET] = make_plain(FORM_WEBSOCKET, options);
     scripts[FORM_EVENT_STREAM] = make_plain(FORM_EVENT_STREAM, options);
+    if (options->mode == MODE_FLOOD) scripts[FORM_CHAT] = make_plain(FORM_CHAT, options);
     if (options->deflates) scripts[FORM_WEBSOCKET_DEFLATE] = make_deflated(options);
     if (options->gzips) scripts[FORM_EVENT_STREAM_GZIP] = make_gzipped(options);
 }

@@ -1,6 +1,7 @@
 // A server that is never the bottleneck: it makes the responses before a client connects.
 //
-// One thread, one loop. It answers an upgrade to a WebSocket, and any other request with an event stream. It serves the
+// One thread, one loop. It answers an upgrade to a WebSocket, and any other request with an event stream, whose events
+// are those of the Responses API or, in a flood, of Chat Completions where the path ends with its name. It serves the
 // benchmarks' clients on this machine, and does not validate their input.
 #pragma once
 
@@ -38,6 +39,7 @@ typedef enum {
     FORM_WEBSOCKET_DEFLATE,
     FORM_EVENT_STREAM,
     FORM_EVENT_STREAM_GZIP,
+    FORM_CHAT, // an event stream of Chat Completions
     FORM_COUNT,
 } form;
 

@@ -3,13 +3,14 @@
 //
 // Prints the port that it listens on at 127.0.0.1, and ends when its standard input ends. With --tls it writes its
 // certificate to FILE. Over a WebSocket any message of the client requests a response; any other request is answered
-// with an event stream. Paced responses are not compressed, and begin when N have been requested with --held N; with
-// --jitter each interval has half to one and a half of its length. At its end the server prints the number of the paced
+// with an event stream, in a flood at a path that ends with /chat/completions with one of Chat Completions, which is
+// not compressed. Paced responses are not compressed, and begin when N have been requested with --held N; with --jitter
+// each interval has half to one and a half of its length. At its end the server prints the number of the paced
 // messages, the sum of their moments, modulo 2^64, and how many were a millisecond late or more. With --pause-after N a
-// flood stops after N messages, and again after the last: each time until a byte arrives on standard input. With turns, a
-// response begins with one message, and each byte on standard input asks for a message of the next one. With drop, for
-// WebSockets without TLS, binary messages are compared with css_upload and dropped, and a text message is answered with
-// the number of those that have come since the last one, and of those that differed.
+// flood stops after N messages, and again after the last: each time until a byte arrives on standard input. With turns,
+// a response begins with one message, and each byte on standard input asks for a message of the next one. With drop,
+// for WebSockets without TLS, binary messages are compared with css_upload and dropped, and a text message is answered
+// with the number of those that have come since the last one, and of those that differed.
 #define _GNU_SOURCE
 #include "Server.h"
 

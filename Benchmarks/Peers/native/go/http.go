@@ -23,7 +23,11 @@ func init() {
 		if size.certificate != "" {
 			transport.TLSClientConfig = trust(size)
 		}
-		return eventStream{&http.Client{Transport: transport}, size.url + "/responses", task.IsCompressed}, nil
+		path := "/responses"
+		if task.IsChat {
+			path = "/chat/completions"
+		}
+		return eventStream{&http.Client{Transport: transport}, size.url + path, task.IsCompressed}, nil
 	}}
 }
 

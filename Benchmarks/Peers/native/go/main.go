@@ -32,7 +32,7 @@ type task struct {
 	StreamCount, RunCount int
 	First, Last           int64
 	Seconds               float64
-	IsCompressed          bool
+	IsCompressed, IsChat  bool
 }
 
 // A stream of one connection.
@@ -101,25 +101,52 @@ type event struct {
 	Delta string `json:"delta"`
 }
 
+// A chunk of Chat Completions.
+type chunk struct {
+	Choices []struct {
+		Delta struct {
+			Content string `json:"content"`
+		} `json:"delta"`
+	} `json:"choices"`
+}
+
 func (meter *meter) take(found *tally, message []byte) (bool, error) {
+	if meter.task.IsChat {
+		return meter.takeChunk(found, message)
+	}
 	var event event
 	if err := json.Unmarshal(message, &event); err != nil {
 		return false, err
 	}
-	switch event.Type {
-	case "response.output_text.delta":
-		found.EventCount++
-		found.TextByteCount += len(event.Delta)
-		if meter.checks {
-			*found.TextChecksum = crc32.Update(*found.TextChecksum, crc32.IEEETable, []byte(event.Delta))
-		}
-		if meter.task.Last > 0 {
-			meter.takeMoment(found, event.Delta)
-		}
-	case "response.completed":
+	if event.Type == "response.output_text.delta" {
+		meter.takeText(found, event.Delta)
+	}
+	return event.Type == "response.completed", nil
+}
+
+func (meter *meter) takeChunk(found *tally, message []byte) (bool, error) {
+	if string(message) == "[DONE]" {
 		return true, nil
 	}
+	var chunk chunk
+	if err := json.Unmarshal(message, &chunk); err != nil {
+		return false, err
+	}
+	if len(chunk.Choices) > 0 && chunk.Choices[0].Delta.Content != "" {
+		meter.takeText(found, chunk.Choices[0].Delta.Content)
+	}
 	return false, nil
+}
+
+func (meter *meter) takeText(found *tally, text string) {
+	found.EventCount++
+	found.TextByteCount += len(text)
+	if meter.checks {
+		*found.TextChecksum = crc32.Update(*found.TextChecksum, crc32.IEEETable, []byte(text))
+	}
+	if meter.task.Last > 0 {
+		meter.takeMoment(found, text)
+	}
 }
 
 func (meter *meter) takeMoment(found *tally, text string) {

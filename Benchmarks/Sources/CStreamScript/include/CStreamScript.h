@@ -35,12 +35,21 @@ uint64_t css_moment(const char *text, size_t count);
 const char *css_created(void);
 const char *css_completed(void);
 
+/// Writes a chunk of Chat Completions with the text of a delta, of `CSS_MESSAGE_SIZE` bytes.
+void css_chat_message(uint64_t number, uint8_t *message);
+
+/// The first chunk of a completion, the one that says why it ends, and the mark behind all.
+const char *css_chat_started(void);
+const char *css_chat_finished(void);
+const char *css_chat_end(void);
+
 /// The types of the first event, of a delta, and of the last.
 const char *css_created_type(void);
 const char *css_delta_type(void);
 const char *css_completed_type(void);
 
-/// Writes an event of an event stream, with a line for its type and one for its data; returns its size in bytes.
+/// Writes an event of an event stream, with a line for its type, unless that is NULL, and one for its data; returns its
+/// size in bytes.
 size_t css_stream_event(uint8_t *target, const char *type, const void *message, size_t count);
 
 /// Adds the text of a delta to an FNV-1a hash, which begins with 0.

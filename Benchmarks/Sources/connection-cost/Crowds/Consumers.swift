@@ -187,6 +187,7 @@ extension ChappieTransportConfiguration {
         var configuration = Self(baseURL: url)
         configuration.policy =
             form.isEventStream ? .httpSSEOnly : ChappieStreamingTransportPolicy(fallsBackToHTTPSSE: false)
+        configuration.dialect = form == .chatEventStream ? .chatCompletions : .responses
         configuration.rawEvents = .none
         configuration.offersCompression = form.isCompressed
         configuration.tls.trust = server.certificatePath.map { .file(path: $0) } ?? .system

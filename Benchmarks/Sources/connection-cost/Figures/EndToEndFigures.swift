@@ -83,13 +83,14 @@ enum EndToEndFigures {
         ]
     }
 
-    /// The bars of an interface.
+    /// The bars of an interface; Chat Completions and what is compressed have none.
     private struct Bars {
         private(set) var throughput: Double?
         private(set) var processorTime: Double?
 
         init(_ wire: Wire, _ kind: Consumer.Kind) {
-            guard !wire.isSecure, !wire.form.isCompressed, wire.streamCount == 1 else { return }
+            let isJudged = wire.form == .webSocket || wire.form == .eventStream
+            guard isJudged, !wire.isSecure, wire.streamCount == 1 else { return }
             switch kind {
             case .events: (self.throughput, self.processorTime) = (1.5e6, 650)
             case .batches, .sequence, .scope: (self.throughput, self.processorTime) = (3.5e6, 300)

@@ -1,9 +1,10 @@
-//! tungstenite with serde_json: WebSockets on one thread in epoll_wait.
+//! tungstenite with serde_json: WebSockets on one thread in epoll_wait; and Chat Completions by hand (http.rs).
 //!
 //! usage: tungstenite-peer TASK
 //!
 //! Task and answer are those of ../../peer.hpp.
 
+mod http;
 mod meter;
 
 use meter::{Fault, Meter, Size, Task};
@@ -137,7 +138,9 @@ fn read_streams(task: &Task, size: &Size, meter: &mut Meter) -> Result<(), Fault
 fn main() {
     meter::raise_limit();
     let text = std::env::args().nth(1).unwrap_or_default();
-    let answer = serde_json::from_str(&text).map_err(Fault::from).and_then(|task| meter::answer(&task, read_streams));
+    let answer = serde_json::from_str(&text).map_err(Fault::from).and_then(|task: Task| {
+        meter::answer(&task, if task.is_chat { http::read_stream } else { read_streams })
+    });
     match answer {
         Ok(answer) => println!("{answer}"),
         Err(error) => {

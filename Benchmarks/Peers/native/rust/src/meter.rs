@@ -22,6 +22,8 @@ pub struct Task {
     pub run_count: usize,
     pub seconds: f64,
     #[serde(default)]
+    pub is_chat: bool,
+    #[serde(default)]
     first: usize,
     #[serde(default)]
     last: usize,
@@ -33,6 +35,25 @@ struct Event<'a> {
     kind: Cow<'a, str>,
     #[serde(default, borrow)]
     delta: Cow<'a, str>,
+}
+
+/// A chunk of Chat Completions.
+#[derive(Deserialize)]
+struct Chunk<'a> {
+    #[serde(borrow)]
+    choices: Vec<Choice<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Choice<'a> {
+    #[serde(borrow)]
+    delta: Delta<'a>,
+}
+
+#[derive(Deserialize)]
+struct Delta<'a> {
+    #[serde(default, borrow)]
+    content: Cow<'a, str>,
 }
 
 /// A moment with the processor time and the context switches of the process until then.
@@ -126,25 +147,49 @@ impl Meter<'_> {
 
     /// Takes an event of a stream.
     pub fn take(&mut self, index: usize, text: &str) -> Result<(), Fault> {
+        if self.task.is_chat {
+            return self.take_chunk(index, text);
+        }
         let event: Event = serde_json::from_str(text)?;
-        let stream = &mut self.streams[index];
         if event.kind == "response.output_text.delta" {
-            stream.event_count += 1;
-            stream.byte_count += event.delta.len();
-            if self.checks {
-                stream.checksum.update(event.delta.as_bytes());
-            }
-            if self.task.last > 0 {
-                self.take_moment(&event.delta);
-            }
+            self.take_text(index, &event.delta);
         } else if event.kind == "response.completed" {
-            stream.is_complete = true;
-            self.complete_count += 1;
-            if self.is_over() && self.task.last == 0 {
-                self.end = Reading::now();
-            }
+            self.complete(index);
         }
         Ok(())
+    }
+
+    /// Takes a chunk of Chat Completions, or the mark behind them.
+    fn take_chunk(&mut self, index: usize, text: &str) -> Result<(), Fault> {
+        if text == "[DONE]" {
+            self.complete(index);
+            return Ok(());
+        }
+        let chunk: Chunk = serde_json::from_str(text)?;
+        if let Some(choice) = chunk.choices.first().filter(|choice| !choice.delta.content.is_empty()) {
+            self.take_text(index, &choice.delta.content);
+        }
+        Ok(())
+    }
+
+    fn take_text(&mut self, index: usize, text: &str) {
+        let stream = &mut self.streams[index];
+        stream.event_count += 1;
+        stream.byte_count += text.len();
+        if self.checks {
+            stream.checksum.update(text.as_bytes());
+        }
+        if self.task.last > 0 {
+            self.take_moment(text);
+        }
+    }
+
+    fn complete(&mut self, index: usize) {
+        self.streams[index].is_complete = true;
+        self.complete_count += 1;
+        if self.is_over() && self.task.last == 0 {
+            self.end = Reading::now();
+        }
     }
 
     fn take_moment(&mut self, text: &str) {
@@ -209,7 +254,8 @@ pub fn answer(task: &Task, read: impl Fn(&Task, &Size, &mut Meter) -> Result<(),
         let runs = (0..task.run_count).map(|_| Ok(pass(chosen, false)?.flood()));
         json!({"deltaCount": chosen.delta_count, "check": check, "runs": runs.collect::<Result<Vec<_>, Fault>>()?})
     };
-    answer["version"] = json!(env!("TUNGSTENITE_VERSION"));
+    let serde_json = concat!("serde_json ", env!("SERDE_JSON_VERSION"));
+    answer["version"] = json!(if task.is_chat { serde_json } else { env!("TUNGSTENITE_VERSION") });
     answer["memoryBytes"] = json!(peak_memory());
     Ok(answer)
 }
