@@ -184,6 +184,8 @@ struct SimulatedServer {
             self.kept[responseID] = nil
             return .gone(status: random.pick([400, 404]))
         }
+        // The client begins anew, without what it had.
+        if number == nil { self.kept[responseID]?.unlistedBehind = nil }
         // It is unknown whether the client has the event without a number behind this one.
         if let number, number == kept.unlistedBehind { return .gone(status: 404) }
         let first = kept.events.firstIndex { event in event.number.map { $0 > number ?? -1 } ?? false }
