@@ -43,6 +43,8 @@ package final class ChatCompletionsDecoder: DialectDecoder {
     private var calls: [Call] = []
     /// The number of pieces of calls.
     private var pieceCount = 0
+    /// Indicates whether a delta had `tool_calls`.
+    private var hasToolCalls = false
     private var callsByIndex: [Int: Int] = [:]
     private var callsByID: [[UInt8]: Int] = [:]
     private var usage: [UInt8]?
@@ -109,6 +111,11 @@ package final class ChatCompletionsDecoder: DialectDecoder {
         case .complete where self.calls.contains { !Self.isWhole($0.arguments) }:
             // The server says that the answer is complete; no tool may run with a part of its arguments.
             self.appendEnd("incomplete", #""incomplete_details":{"reason":"cut_arguments"}"#)
+        case .complete where self.calls.contains { $0.name.isEmpty && !($0.id.isEmpty && $0.arguments.isEmpty) }:
+            // Its arguments may be those of another call, which would run without them.
+            self.appendEnd("incomplete", #""incomplete_details":{"reason":"unnamed_call"}"#)
+        case .complete where self.calls.isEmpty && Ending.wordsOfCalls.contains(reason.lowercased()):
+            self.appendEnd("incomplete", #""incomplete_details":{"reason":"missing_call"}"#)
         case .complete:
             self.finishItems()
             self.appendEnd("completed")
@@ -188,7 +195,10 @@ extension ChatCompletionsDecoder {
             if let delta = nodes.member("delta", of: choice) ?? whole, nodes[delta].kind == csj_kind_object {
                 if try self.read(delta: delta, nodes) { isSurfaced = true }
             }
-            if let reason = nodes.text(of: "finish_reason", in: choice) {
+            // What says that the answer is not whole stands, also where a gateway adds an end of its own.
+            if self.finishReason.map({ Ending($0, native: self.nativeReason).isComplete }) ?? true,
+                let reason = nodes.text(of: "finish_reason", in: choice)
+            {
                 self.finishReason = String(unescaping: nodes[reason].json).word
                 self.nativeReason = nodes.text(of: "native_finish_reason", in: choice).map {
                     String(unescaping: nodes[$0].json).word
@@ -218,8 +228,9 @@ extension ChatCompletionsDecoder {
                 try self.read(call: call, function: nodes.member("function", of: call), nodes)
             }
         }
+        if self.pieceCount > pieceCount { self.hasToolCalls = true }
         // The form before tools, with one call. llama-cpp-python writes the same piece in both (recorded).
-        if self.pieceCount == pieceCount, let function = nodes.member("function_call", of: delta),
+        if !self.hasToolCalls, let function = nodes.member("function_call", of: delta),
             nodes[function].kind == csj_kind_object
         {
             try self.read(call: nil, function: function, nodes)
@@ -319,10 +330,13 @@ extension ChatCompletionsDecoder {
         let index = piece.flatMap { nodes.member("index", of: $0) }.flatMap { nodes.integer(at: $0) }
         let id = piece.flatMap { nodes.text(of: "id", in: $0) }.map { Array(nodes[$0].content) }
         let name = function.flatMap { nodes.text(of: "name", in: $0) }.map { Array(nodes[$0].content) }
-        var place = index.map { self.callsByIndex[$0] } ?? id.map { self.callsByID[$0] } ?? self.calls.indices.last
+        let known = index.map { self.callsByIndex[$0] }
+        var place = known ?? id.map { self.callsByID[$0] } ?? self.calls.indices.last
+        // The arguments of a call may have another index than its beginning.
+        if known == .some(nil), name == nil, let id { place = self.callsByID[id] }
         let arguments = function.flatMap { nodes.member("arguments", of: $0) }.map { nodes.textOrJSON(at: $0) } ?? []
-        if let known = place, name != nil {
-            let call = self.calls[known]
+        if let newest = place, name != nil {
+            let call = self.calls[newest]
             let isOther = id.map { !call.id.isEmpty && call.id != $0 } ?? false
             if isOther || id == nil && !arguments.isEmpty && Self.isObject(call.arguments) { place = nil }
         }
@@ -337,8 +351,8 @@ extension ChatCompletionsDecoder {
             self.callsByID[id] = place
             if self.calls[place].id.isEmpty { self.calls[place].id = id }
         }
-        let known = self.calls[place].name
-        if let name, known.isEmpty || known != name && self.calls[place].arguments.isEmpty {
+        let before = self.calls[place].name
+        if let name, before.isEmpty || before != name && self.calls[place].arguments.isEmpty {
             self.calls[place].name += name
         }
         if let piece {
@@ -419,6 +433,9 @@ extension ChatCompletionsDecoder {
         case incomplete(String)
         case failed
 
+        /// Indicates whether the answer is whole.
+        var isComplete: Bool { if case .complete = self { true } else { false } }
+
         /// Reads a reason.
         ///
         /// One that is not known to end a whole answer makes it incomplete, so that no call runs (reported: vLLM ends an
@@ -438,6 +455,9 @@ extension ChatCompletionsDecoder {
             default: self = .incomplete(reason)
             }
         }
+
+        /// The words that say that the answer has a call.
+        static let wordsOfCalls: Set<String> = ["tool_calls", "tool_call", "tool_use", "function_call"]
 
         /// The second is Mistral's, the third Z.ai's; the others are those of models behind gateways.
         private static let wordsOfLimits: Set<String> = [

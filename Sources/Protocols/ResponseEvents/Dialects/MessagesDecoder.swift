@@ -167,7 +167,8 @@ extension MessagesDecoder {
     private func read(_ word: Word, _ nodes: UnsafeBufferPointer<csj_node>) throws(ResponseEventError) {
         switch word {
         case .delta:
-            if let delta = nodes.member("delta", of: 0) { try self.read(delta: delta, nodes) }
+            guard let delta = nodes.member("delta", of: 0) else { throw .invalidField(.delta) }
+            try self.read(delta: delta, nodes)
         case .start:
             if let message = nodes.member("message", of: 0) { try self.begin(message, nodes) }
         case .blockStart:
@@ -188,11 +189,12 @@ extension MessagesDecoder {
 
     /// Begins the answer.
     ///
-    /// Another message in the same stream begins another answer, which the reader of responses judges.
+    /// Another message in the same stream, or the same one again behind a block, begins another answer, which the reader of
+    /// responses judges.
     private func begin(_ message: Int, _ nodes: UnsafeBufferPointer<csj_node>) throws(ResponseEventError) {
         guard nodes[message].kind == csj_kind_object else { return }
         let id = nodes.text(of: "id", in: message).map { Array(nodes[$0].content) } ?? []
-        if !self.hasBegun || !id.isEmpty && id != self.id {
+        if !self.hasBegun || !id.isEmpty && id != self.id || !self.blocks.isEmpty {
             self.id = id
             let name = id.isEmpty ? [] : Array(#""id":""#.utf8) + id + Array("\"".utf8)
             self.events.append("response.created", members: Array(#""response":{"#.utf8) + name + Array("}".utf8))
@@ -207,9 +209,14 @@ extension MessagesDecoder {
     }
 
     private func take(stopReason object: Int, _ nodes: UnsafeBufferPointer<csj_node>) {
-        guard let reason = nodes.text(of: "stop_reason", in: object) else { return }
+        // What says that the answer is not whole stands, also where a gateway adds an end of its own.
+        guard self.stopReason.map(Self.wordsOfWholeAnswers.contains) ?? true,
+            let reason = nodes.text(of: "stop_reason", in: object)
+        else { return }
         self.stopReason = String(unescaping: nodes[reason].json).word
     }
+
+    private static let wordsOfWholeAnswers: Set<String> = ["end_turn", "stop_sequence", "tool_use"]
 
     /// The newest counts are those of the whole answer; one that is `null` says nothing.
     private func take(usage place: Int?, _ nodes: UnsafeBufferPointer<csj_node>) {
@@ -236,8 +243,12 @@ extension MessagesDecoder {
     private func begin(
         block: Int, index: Int?, _ nodes: UnsafeBufferPointer<csj_node>
     ) throws(ResponseEventError) -> Int? {
-        guard nodes[block].kind == csj_kind_object, let start = try? JSONObjectText(Array(nodes[block].content)) else {
+        guard nodes[block].kind == csj_kind_object, var start = try? JSONObjectText(Array(nodes[block].content)) else {
             return nil
+        }
+        // An empty value says nothing.
+        if let input = start["input"], ["null", "\"\""].contains(String(decoding: input, as: UTF8.self)) {
+            start["input"] = nil
         }
         let type = nodes.text(of: "type", in: block).map { String(unescaping: nodes[$0].json).word } ?? "text"
         let kind = Self.kind(of: type)
@@ -292,19 +303,24 @@ extension MessagesDecoder {
     }
 
     private func read(delta: Int, _ nodes: UnsafeBufferPointer<csj_node>) throws(ResponseEventError) {
-        guard let type = nodes.text(of: "type", in: delta) else { return }
+        guard let type = nodes.text(of: "type", in: delta) else { throw .invalidField(.delta) }
         if nodes[type].isWritten("text_delta") {
-            guard let text = nodes.text(of: "text", in: delta), let place = try self.place(of: [.text], nodes) else {
-                return
-            }
-            try self.write(nodes[text].content, at: place)
-        } else if nodes[type].isWritten("input_json_delta") {
-            guard let text = nodes.text(of: "partial_json", in: delta),
-                let place = try self.place(of: [.call, .other], nodes)
+            guard let text = try Self.output("text", of: delta, nodes), let place = try self.place(of: [.text], nodes)
             else { return }
             try self.write(nodes[text].content, at: place)
+        } else if nodes[type].isWritten("input_json_delta") {
+            guard let input = nodes.member("partial_json", of: delta),
+                let place = try self.place(of: [.call, .other], nodes)
+            else { return }
+            let text = nodes.textOrJSON(at: input)
+            if !text.isEmpty {
+                try text.withUnsafeBufferPointer { bytes throws(ResponseEventError) in
+                    try self.write(bytes, at: place)
+                }
+            }
         } else if nodes[type].isWritten("thinking_delta") {
-            guard let text = nodes.text(of: "thinking", in: delta), let place = try self.place(of: [.reasoning], nodes)
+            guard let text = try Self.output("thinking", of: delta, nodes),
+                let place = try self.place(of: [.reasoning], nodes)
             else { return }
             try self.write(nodes[text].content, at: place)
         } else if nodes[type].isWritten("signature_delta") {
@@ -325,6 +341,15 @@ extension MessagesDecoder {
             self.blocks[place].start["content"] =
                 ([UInt8(ascii: "\"")] + nodes[text].content + [UInt8(ascii: "\"")])[...]
         }
+    }
+
+    /// Returns the text of a delta; nil when it has none, or an empty one.
+    private static func output(
+        _ name: StaticString, of delta: Int, _ nodes: UnsafeBufferPointer<csj_node>
+    ) throws(ResponseEventError) -> Int? {
+        guard let text = nodes.member(name, of: delta) else { return nil }
+        guard nodes[text].kind == csj_kind_string else { throw .invalidField(.delta) }
+        return nodes[text].json.count > 0 ? text : nil
     }
 
     /// Appends text to a block, and passes it on where it is output.
@@ -372,6 +397,13 @@ extension MessagesDecoder {
         // The server says that the answer is complete; no tool may run with a part of its arguments.
         case "end_turn", "stop_sequence", "tool_use", nil:
             if isCut { return self.appendEnd("incomplete", reason: "cut_arguments") }
+            let calls = self.blocks.filter { $0.kind == .call || $0.kind == .other }
+            if calls.contains(where: { $0.kind == .call && !Self.isNamed($0.start) }) {
+                return self.appendEnd("incomplete", reason: "unnamed_call")
+            }
+            if self.stopReason == "tool_use", calls.isEmpty {
+                return self.appendEnd("incomplete", reason: "missing_call")
+            }
             self.finishItems()
             self.appendEnd("completed")
         // The server's own tools are not done: it goes on when it gets the answer so far back.
@@ -391,6 +423,11 @@ extension MessagesDecoder {
             String(unescaping: csj_text(bytes: $0.baseAddress, count: $0.count))
         }
         return JSONObjectFault(Array(text.utf8))?.kind == .truncated
+    }
+
+    /// Returns whether a call has what its output refers to, and the name of a tool.
+    private static func isNamed(_ call: JSONObjectText) -> Bool {
+        ["id", "name"].allSatisfy { call.string($0)?.isEmpty == false }
     }
 
     private func finishItems() {

@@ -182,10 +182,41 @@ import Testing
         #expect(answer.calls == ["call_0_c1 f {}"])
     }
 
-    @Test func callWithoutANameIsLeftOut() throws {
-        let answer = try DialectAnswer([callChunk("0", id: #""i""#, arguments: #""{}""#), Self.calls, Self.done])
-        #expect(answer.calls.isEmpty)
-        #expect(answer.status == "completed")
+    @Test func callWithoutANameMakesTheAnswerIncomplete() throws {
+        let unnamed = callChunk("1", id: #""j""#, arguments: #""{}""#)
+        let named = callChunk("0", id: #""i""#, name: #""f""#, arguments: #""{}""#)
+        for pieces in [[unnamed], [named, unnamed], [unnamed, named], [callChunk("0", id: #""i""#)]] {
+            let answer = try DialectAnswer(pieces + [Self.calls, Self.done])
+            #expect(answer.calls.isEmpty)
+            #expect(answer.status == "incomplete" && answer.reason == "unnamed_call")
+        }
+        let nothing = try DialectAnswer([named, callChunk("1"), Self.calls, Self.done])
+        #expect(nothing.calls == ["i f {}"] && nothing.status == "completed")
+    }
+
+    /// Arguments under another index than the beginning of their call: its identifier says whose they are, and without one
+    /// no tool runs.
+    @Test(arguments: [#""i""#, nil]) func argumentsUnderAnotherIndexAreNotLost(id: String?) throws {
+        let begin = callChunk("0", id: #""i""#, name: #""f""#, arguments: #""""#)
+        let answer = try DialectAnswer([
+            begin, callChunk("1", id: id, arguments: #""{\"a\":1}""#), Self.calls, Self.done,
+        ])
+        #expect(answer.calls == (id == nil ? [] : [#"i f {"a":1}"#]))
+        #expect(answer.reason == (id == nil ? "unnamed_call" : nil))
+    }
+
+    @Test(arguments: ["tool_calls", "function_call", "tool_use"])
+    func aReasonThatNamesCallsOfWhichNoneHasComeIsNoWholeAnswer(_ reason: String) throws {
+        let answer = try DialectAnswer([chunk(#"{"content":"a"}"#, finish: reason), Self.done])
+        #expect(answer.text == "a" && answer.status == "incomplete" && answer.reason == "missing_call")
+    }
+
+    /// The two forms of a call are those of one call, also in two deltas.
+    @Test(arguments: [true, false]) func aCallInBothFormsIsOne(hasIdentifier: Bool) throws {
+        let call = callChunk("0", id: hasIdentifier ? #""i""# : nil, name: #""f""#, arguments: #""{}""#)
+        let old = chunk(#"{"function_call":{"name":"f","arguments":"{}"}}"#)
+        let answer = try DialectAnswer([call, old, Self.calls, Self.done])
+        #expect(answer.calls == [hasIdentifier ? "i f {}" : "call_0_c1 f {}"])
     }
 
     @Test(arguments: ["tool_calls", "stop"]) func cutArgumentsMakeTheAnswerIncomplete(_ reason: String) throws {
@@ -201,7 +232,7 @@ import Testing
     // MARK: The end
 
     @Test(arguments: [
-        ("stop", "completed", nil), ("tool_calls", "completed", nil), ("eos", "completed", nil),
+        ("stop", "completed", nil), ("eos", "completed", nil),
         ("length", "incomplete", "max_output_tokens"), ("model_length", "incomplete", "max_output_tokens"),
         ("content_filter", "incomplete", "content_filter"), ("error", "failed", nil), ("STOP", "completed", nil),
         ("SAFETY", "incomplete", "content_filter"), ("abort", "incomplete", "abort"),
@@ -215,6 +246,20 @@ import Testing
         #expect(answer.status == status)
         #expect(answer.reason == cause)
         #expect(answer.text == "a")
+    }
+
+    /// A gateway adds an end of its own behind that of the model.
+    @Test(arguments: ["length", "content_filter", "abort", "error"])
+    func anAnswerThatIsNotWholeIsNotMadeWholeByALaterReason(_ reason: String) throws {
+        let call = callChunk("0", id: #""i""#, name: #""f""#, arguments: #""{}""#)
+        let whole = [chunk("{}", finish: "stop"), Self.done]
+        let answer = try DialectAnswer([call, chunk("{}", finish: reason)] + whole)
+        #expect(answer.calls.isEmpty && answer.status == (reason == "error" ? "failed" : "incomplete"))
+        let reasons = #""finish_reason":"tool_calls","native_finish_reason":"max_tokens""#
+        let native = #"{"choices":[{"index":0,"delta":{},\#(reasons)}]}"#
+        #expect(try DialectAnswer([call, native] + whole).status == "incomplete")
+        let late = [call, chunk("{}", finish: "stop"), chunk("{}", finish: "length"), Self.done]
+        #expect(try DialectAnswer(late).status == "incomplete")
     }
 
     /// A gateway says that the answer is whole, and the model was cut off (recorded: OpenRouter).

@@ -352,7 +352,7 @@ import Testing
         ]
         for (type, members) in events {
             for member in members {
-                _ = try self.answer([#"{"type":"\#(type.filter { $0 != "\"" })","\#(member)":\#(value)}"#] + Self.end)
+                self.read([#"{"type":"\#(type.filter { $0 != "\"" })","\#(member)":\#(value)}"#] + Self.end)
             }
         }
         for member in ["id", "model", "content", "usage", "stop_reason"] {
@@ -370,7 +370,66 @@ import Testing
             ("input_json_delta", "partial_json"), ("citations_delta", "citation"), ("compaction_delta", "content"),
         ] {
             let delta = #"{"type":"content_block_delta","delta":{"type":"\#(type)","\#(member)":\#(value)}}"#
-            _ = try self.answer([Self.start, delta] + Self.end)
+            self.read([Self.start, delta] + Self.end)
         }
+    }
+
+    /// Reads events that may be refused.
+    private func read(_ lines: [String]) {
+        #expect {
+            _ = try self.answer(lines)
+            throw ResponseEventError.invalidField(.delta)
+        } throws: {
+            $0 as? ResponseEventError == .invalidField(.delta)
+        }
+    }
+
+    @Test(arguments: [
+        #""delta":{"text":"x"}"#, #""delta":{"type":"text_delta","text":{"a":1}}"#, #""delta":null"#, #""index":0"#,
+        #""delta":{"type":"thinking_delta","thinking":7}"#, #""delta":{"type":null,"partial_json":"{}"}"#,
+    ])
+    func aDeltaWithoutWhatItsTypeNeedsIsRefused(_ member: String) {
+        #expect(throws: ResponseEventError.invalidField(.delta)) {
+            _ = try self.answer([Self.start, Self.text, #"{"type":"content_block_delta",\#(member)}"#] + Self.end)
+        }
+    }
+
+    /// The input in an event may be an object in place of its text, and an empty one says nothing.
+    @Test(arguments: ["{}", "null", #""""#]) func inputIsReadInEachForm(_ input: String) throws {
+        let call = Self.block(#"{"type":"tool_use","id":"i","name":"f","input":\#(input)}"#)
+        let object =
+            #"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":{"a":1}}}"#
+        #expect(try self.answer([Self.start, call, object] + Self.calls).calls == [#"i f {"a":1}"#])
+        let text = Self.delta("input_json_delta", "partial_json", #"{\"a\":1}"#)
+        #expect(try self.answer([Self.start, call, text] + Self.calls).calls == [#"i f {"a":1}"#])
+        #expect(try self.answer([Self.start, call] + Self.calls).calls == ["i f {}"])
+    }
+
+    @Test(arguments: [
+        (#"{"type":"tool_use","id":"i","name":"","input":{}}"#, "unnamed_call"),
+        (#"{"type":"tool_use","name":"f","input":{}}"#, "unnamed_call"),
+        (#"{"type":"text","text":"x"}"#, "missing_call"),
+    ])
+    func aCallThatCannotRunMakesAnIncompleteAnswer(_ block: String, _ reason: String) throws {
+        let answer = try self.answer([Self.start, Self.block(block)] + Self.calls)
+        #expect(answer.calls.isEmpty && answer.status == "incomplete" && answer.reason == reason)
+    }
+
+    @Test(arguments: ["max_tokens", "refusal", "a new one"])
+    func anAnswerThatIsNotWholeIsNotMadeWholeByALaterReason(_ reason: String) throws {
+        let call = Self.block(#"{"type":"tool_use","id":"i","name":"f","input":{}}"#)
+        for later in ["end_turn", "tool_use"] {
+            let answer = try self.answer([Self.start, call] + Self.stop(reason).prefix(1) + Self.stop(later))
+            #expect(answer.calls.isEmpty && answer.status == "incomplete")
+            let whole = try self.answer([Self.start, call] + Self.stop(later).prefix(1) + Self.stop(reason))
+            #expect(whole.calls.isEmpty && whole.status == "incomplete")
+        }
+    }
+
+    /// A message that begins again is another answer once it has a block, also under its own identifier or none.
+    @Test(arguments: ["msg_1", "msg_2", ""]) func aMessageThatBeginsAgainBehindABlockIsAnother(_ id: String) throws {
+        let again = Self.message("", id: id)
+        #expect(try self.answer([Self.start, again, Self.text] + Self.end).begun.count == (id == "msg_2" ? 2 : 1))
+        #expect(try self.answer([Self.start, Self.text, again] + Self.end).begun.count == 2)
     }
 }
