@@ -94,6 +94,8 @@ struct CallStatements {
     /// The numbers of the finished calls that have a `call_id`, and those of all by their places.
     private var numbersByCall: [FinishedCall: Int] = [:]
     private var numbersByPlace: [Place: Int] = [:]
+    /// The numbers of the finished calls whose items have identifiers, by the fingerprints of these.
+    private var numbersByItem: [UInt64: Int] = [:]
     /// The numbers of the finished calls at each position.
     private var numbersByPosition: [Int: [Int]] = [:]
 
@@ -142,21 +144,29 @@ struct CallStatements {
         isPlaceShared: Bool
     ) -> Verdict {
         let whole = unsafe Array(text.utf8)
-        if self.drafts[outputIndex] == nil, let number = self.numbersByPosition[outputIndex]?[0] {
-            // The item was finished before its arguments: some servers do not keep to the order. The content of another
-            // item at the same place is not known before it is finished.
-            let finished = self.finishedCalls[number]
+        if self.drafts[outputIndex] == nil, let numbers = self.numbersByPosition[outputIndex] {
+            // The item was finished before its arguments: some servers do not keep to the order.
             let members = CallMembers(
                 kind: kind, name: name ?? "", payload: String(decoding: whole, as: UTF8.self))
-            guard itemName != 0, itemName == finished.itemName else {
-                let isRepeated = kind.content(of: finished.call.payload) == kind.content(of: members.payload)
-                // Without a name they may be this call's: the end of the response contradicts arguments of no call.
-                if itemName == 0, members.hasArguments, !isRepeated {
-                    self.update(outputIndex) { $0 = Draft(members: CallMembers(kind: kind), text: whole) }
-                }
-                return .same
+            if let number = self.numbersByItem[itemName], self.finishedCalls[number].outputIndex == outputIndex {
+                return self.finished(number, isStatedBy: members, isPlaceShared: isPlaceShared)
             }
-            return self.finished(number, isStatedBy: members, isPlaceShared: isPlaceShared)
+            let isRepeated = [numbers.first, numbers.last].contains { number in
+                number.map {
+                    kind.content(of: self.finishedCalls[$0].call.payload) == kind.content(of: members.payload)
+                }
+                    ?? false
+            }
+            // They are those of an item that is not finished yet, or may be this call's: the end of the response
+            // contradicts arguments of no call.
+            if members.hasArguments, !isRepeated {
+                self.update(outputIndex) { draft in
+                    draft = Draft(
+                        members: CallMembers(kind: kind, name: name ?? ""), writer: itemName == 0 ? nil : itemName,
+                        text: whole, isClosed: true, hasClosingText: true)
+                }
+            }
+            return .same
         }
         var isSame = true
         self.update(outputIndex) { draft in
@@ -209,6 +219,7 @@ struct CallStatements {
         let number = self.finishedCalls.count
         if call.key != nil { self.numbersByCall[call] = number }
         self.numbersByPlace[place] = number
+        if item.fingerprint != 0 { self.numbersByItem[item.fingerprint] = number }
         self.numbersByPosition[outputIndex, default: []].append(number)
         let isOpen = members.payload.isEmpty || own.payload.isEmpty && draft?.hasClosingText != true
         self.finishedCalls.append(
@@ -248,7 +259,7 @@ struct CallStatements {
             guard self.allows(item, finished, draft, isPlaceShared: isPlaceShared) else { return index }
         }
         return self.placeWithOtherCalls(than: listed) ?? self.draftLeftOut(of: list, listed, drafts)
-            ?? self.placeOfLostCall(except: stated.union(list.indices.filter { list[$0].kind == .other }))
+            ?? self.placeOfLostCall(except: stated.union(list.indices.filter { list[$0].kind == .other }), beside: list)
     }
 
     /// The position of a call whose end, or whose arguments, nothing has shown, in a response that lists no items; nil
@@ -354,14 +365,15 @@ struct CallStatements {
 
     /// Returns the position of a call that cannot run, as no statement has its `call_id` and its name, and that may not be
     /// a finished one or one at the given positions; nil when there is none.
-    private func placeOfLostCall(except stated: Set<Int>) -> Int? {
+    private func placeOfLostCall(except stated: Set<Int>, beside list: [ItemSummary] = []) -> Int? {
         let others = self.otherPlaces.union(stated)
         let lost = self.allDrafts.filter { outputIndex, draft in
             (draft.members.callID.isEmpty || draft.members.name.isEmpty) && !others.contains(outputIndex)
         }
         guard !lost.isEmpty, !self.finishedCalls.isEmpty else { return lost.map(\.outputIndex).min() }
         let names = Set(self.finishedCalls.map(\.itemName))
-        let payloads = Set(self.finishedCalls.map { $0.call.kind.content(of: $0.call.payload) })
+        let calls = self.finishedCalls.map(\.call) + list.filter(\.isCall).map { CallMembers($0).call }
+        let payloads = Set(calls.map { $0.kind.content(of: $0.payload) })
         return lost.filter { _, draft in
             if draft.isMixed || draft.text.isEmpty { return false }
             if [draft.itemName, draft.writer ?? 0].contains(where: { $0 != 0 && names.contains($0) }) { return false }

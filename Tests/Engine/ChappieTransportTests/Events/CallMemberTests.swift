@@ -214,6 +214,52 @@ private enum Loss: CaseIterable {
         #expect(response?.calls.map { "\($0.callID) \($0.payload)" } == [#"c_1 {"n":1}"#, #"c_2 {"n":2}"#])
     }
 
+    /// Calls that are not announced, at one index or none, whose arguments are closed under the identifiers of their items.
+    @Test(arguments: [#""output_index":0,"#, ""], [true, false])
+    func argumentsUnderTheIdentifierOfAnItemAtASharedIndexAreItsOwn(index: String, hasList: Bool) async {
+        func item(_ place: Int) -> String {
+            #"{"id":"fc_\#(place)","type":"function_call","call_id":"c_\#(place)","name":"f","arguments":""}"#
+        }
+        func closing(_ place: Int) -> String {
+            #"{"type":"response.function_call_arguments.done","item_id":"fc_\#(place)",\#(index)"#
+                + #""arguments":"{\"n\":\#(place)}"}"#
+        }
+        let places = [1, 2, 3]
+        let events = places.flatMap { place in
+            [closing(place), #"{"type":"response.output_item.done",\#(index)"item":\#(item(place))}"#]
+        }
+        let end = Event.completed("r", hasList ? #","output":[\#(places.map(item).joined(separator: ","))]"# : "")
+        for again in [[], [closing(2), closing(3)]] {
+            let (outcome, response) = await TurnFixture([.socket([Event.created("r")] + events + again + [end])])
+                .complete(conversation([WireItem.question]) { $0.runsCalls = true })
+            #expect(outcome.error == nil)
+            #expect(response?.calls.map { "\($0.callID) \($0.payload)" } == places.map { #"c_\#($0) {"n":\#($0)}"# })
+        }
+    }
+
+    /// Arguments under a foreign identifier come behind the end of the call: the list says that they are its own, or no tool
+    /// runs.
+    @Test(arguments: ["", "{}"], [nil, "", #"{\"n\":1}"#])
+    func argumentsUnderAForeignIdentifierAreNotLeftOut(atEnd: String, listed: String?) async {
+        func item(_ arguments: String) -> String {
+            #"{"id":"fc","type":"function_call","call_id":"c","name":"f","arguments":"\#(arguments)"}"#
+        }
+        let events = [
+            Event.created("r"), #"{"type":"response.output_item.added","output_index":0,"item":\#(item(""))}"#,
+            #"{"type":"response.output_item.done","output_index":0,"item":\#(item(atEnd))}"#,
+            #"{"type":"response.function_call_arguments.done","item_id":"c","output_index":0,"arguments":"{\"n\":1}"}"#,
+            Event.completed("r", listed.map { #","output":[\#(item($0))]"# } ?? ""),
+        ]
+        let (outcome, response) = await TurnFixture([.socket(events)])
+            .complete(conversation([WireItem.question]) { $0.runsCalls = true })
+        if atEnd.isEmpty, listed?.isEmpty == false {
+            #expect(response?.calls.map(\.payload) == [#"{"n":1}"#])
+        } else {
+            #expect(outcome.transportFailure?.code == .contradictoryEvents)
+            #expect(response == nil)
+        }
+    }
+
     /// The call has no arguments of its own, and no tool runs without the arguments that were sent.
     @Test(arguments: [true, false]) func argumentsWithoutAnItemAreNotLeftOut(areAnnounced: Bool) async {
         let whole = #""call_id":"c","name":"f","arguments":"""#
