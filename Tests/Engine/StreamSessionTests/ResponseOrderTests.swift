@@ -602,6 +602,9 @@ import Testing
             let named = first ?? "late"
             #expect(order.mentioned(responseID: named) == .fine)
             #expect(order.mentioned(responseID: nil) == .fine)
+            var created = order
+            #expect(created.created(responseID: "b") == .violation(.responseRestarted))
+            #expect(created.created(responseID: named) == .fine)
             #expect(order.mentioned(responseID: "b") == .violation(.responseRestarted))
         }
     }

@@ -265,6 +265,7 @@ package struct ResponseOrder: Sendable {
         self.stopRunning()
         switch self.phase {
         case .beginning:
+            guard self.mayBeMentioned(responseID) else { return .violation(.responseRestarted) }
             let verdict = self.judge(responseID)
             if case .violation = verdict { return verdict }
             self.phase = .reading
@@ -303,6 +304,13 @@ package struct ResponseOrder: Sendable {
         return !self.areIndicesShared && !self.hasSeen(.itemIDChanged)
     }
 
+    /// Returns whether an identifier may be that of a response that was not created: it is the one that was mentioned, once
+    /// the response has output.
+    private func mayBeMentioned(_ responseID: String?) -> Bool {
+        guard self.hasOutput, let responseID, let mentionedID else { return true }
+        return responseID.utf8.elementsEqual(mentionedID.utf8)
+    }
+
     /// Judges an event that is neither output nor an end, and names its response.
     package mutating func mentioned(responseID: String?) -> Verdict {
         self.stopRunning()
@@ -310,9 +318,9 @@ package struct ResponseOrder: Sendable {
         switch self.phase {
         case .beginning:
             if self.isResumed { return self.judge(responseID) }
-            defer { self.mentionedID = responseID ?? self.mentionedID }
-            guard self.hasOutput, let responseID, let known = self.mentionedID else { return .fine }
-            return responseID.utf8.elementsEqual(known.utf8) ? .fine : .violation(.responseRestarted)
+            guard self.mayBeMentioned(responseID) else { return .violation(.responseRestarted) }
+            self.mentionedID = responseID ?? self.mentionedID
+            return .fine
         case .reading:
             let verdict = self.judge(responseID)
             // A server that changes identifiers does so from the beginning on.
