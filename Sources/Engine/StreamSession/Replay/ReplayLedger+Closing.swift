@@ -327,10 +327,16 @@ extension ReplayLedger {
         if likeness != .stopped {
             self.closed[slot.outputIndex, default: []].formUnion(slots)
             let own = channel.attemptOutput(ofItem: slot)
+            let rest = unsafe texts.reduce(0) { $0 + $1.count } - count
             if !own.isEmpty {
                 var known = self.closingTexts[slot.item]?.closed ?? ClosedText(last: own)
                 known.end = max(known.end, own.upperBound)
                 self.closingTexts[slot.item, default: ClosingTexts()].closed = known
+            } else if rest > 0 {
+                // All of it comes with this end.
+                let whole = channel.cursor..<channel.cursor + rest
+                self.closingTexts[slot.item, default: ClosingTexts()].closed =
+                    ClosedText(last: whole, end: whole.upperBound, acrossSlots: whole)
             }
         }
         // An item without output may follow one at a later position.

@@ -200,4 +200,25 @@ import Testing
             }
         }
     }
+
+    /// Messages that come in their ends alone, some of them announced; one text may begin with the other, or be the same,
+    /// where the server announces both messages or none.
+    @Test(arguments: [[], [0], [1], [0, 1]], [["One", "One two"], ["One two", "One"], ["One", "One"]])
+    func messagesWithoutDeltasAreAllDelivered(announced: [Int], texts: [String]) async {
+        guard announced.count != 1 || texts[0] != texts[1] else { return }
+        let items = texts.enumerated().map {
+            Item(id: "m\($0.offset)", index: #""output_index":\#($0.offset),"#, text: $0.element)
+        }
+        let events = items.enumerated().flatMap { place, item in
+            (announced.contains(place) ? [item.begin[0]] : []) + [item.closings[2]]
+        }
+        for list in ["", #","output":[\#(items.map { $0.item(isWhole: true) }.joined(separator: ","))]"#] {
+            let whole = [Event.created] + events + [Event.completed("r", list)]
+            for cut in [nil, whole.count - 2, whole.count - 1] {
+                let (outcome, _) = await Self.run(whole, cut: cut)
+                #expect(outcome.error == nil, "\(whole)")
+                #expect(outcome.text == texts.joined(), "\(whole)")
+            }
+        }
+    }
 }
