@@ -7,8 +7,8 @@ struct ServeCommand {
     /// The command's syntax.
     static let syntax = CommandSyntax(
         name: "serve",
-        summary: "Runs a test server of the Responses API on 127.0.0.1, or a proxy in front of any server, and "
-            + "injects faults.",
+        summary: "Runs a test server on 127.0.0.1, of the Responses API, Chat Completions and Messages at once, or a "
+            + "proxy in front of any server, and injects faults.",
         options: [
             .init("port", "N", "the TCP port; default 0: any free one"),
             .init("recording", "FILE", "events to serve, one JSON object a line; several are served in turn"),

@@ -6,7 +6,7 @@ enum EndpointOption {
     /// The option.
     static let option = CommandSyntax.Option(
         "endpoint", "NAME",
-        "a known server, in place of its --base-url and --dialect: "
+        "a known server, in place of its address and --dialect: "
             + ChappieEndpoint.named.map(\.name).joined(separator: ", ")
             + "; its key is --api-key, or in the server's own variable, such as ANTHROPIC_API_KEY",
         values: ChappieEndpoint.named.map(\.name))

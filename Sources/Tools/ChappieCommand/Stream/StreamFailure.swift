@@ -113,7 +113,8 @@ extension StreamFailure.Proof {
     fileprivate var refusalWords: String {
         switch self {
         case .none:
-            "The server wants a credential, and none was sent. Give an API key: --api-key, or CHAPPIE_API_KEY."
+            "The server wants a credential, and none was sent. Give an API key: --api-key, "
+                + "CHAPPIE_API_KEY, or the variable of this server's key."
         case .key:
             "The server does not accept the API key. Check the key that was given (--api-key, CHAPPIE_API_KEY, or the "
                 + "variable of this server's key), and that it is one for this server."
