@@ -184,10 +184,12 @@ struct SimulatedServer {
             self.kept[responseID] = nil
             return .gone(status: random.pick([400, 404]))
         }
-        // The client begins anew, without what it had.
-        if number == nil { self.kept[responseID]?.unlistedBehind = nil }
-        // It is unknown whether the client has the event without a number behind this one.
-        if let number, number == kept.unlistedBehind { return .gone(status: 404) }
+        if let unlisted = kept.unlistedBehind {
+            // It is unknown whether the client has the event without a number behind this one.
+            if number == unlisted { return .gone(status: 404) }
+            // A client that has not had it will not get it, and one that begins anew has given it up.
+            if number.map({ $0 < unlisted }) ?? true { self.kept[responseID]?.unlistedBehind = nil }
+        }
         let first = kept.events.firstIndex { event in event.number.map { $0 > number ?? -1 } ?? false }
         let start = first ?? kept.events.count
         let sizeBefore = start == 0 ? ContentSize() : kept.events[start - 1].size
