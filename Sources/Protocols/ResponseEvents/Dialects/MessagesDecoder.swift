@@ -189,12 +189,12 @@ extension MessagesDecoder {
 
     /// Begins the answer.
     ///
-    /// Another message in the same stream, or the same one again behind a block, begins another answer, which the reader of
+    /// Another message in the same stream, or the same one again behind output, begins another answer, which the reader of
     /// responses judges.
     private func begin(_ message: Int, _ nodes: UnsafeBufferPointer<csj_node>) throws(ResponseEventError) {
         guard nodes[message].kind == csj_kind_object else { return }
         let id = nodes.text(of: "id", in: message).map { Array(nodes[$0].content) } ?? []
-        if !self.hasBegun || !id.isEmpty && id != self.id || !self.blocks.isEmpty {
+        if !self.hasBegun || !id.isEmpty && id != self.id || self.blocks.contains(where: { !$0.content.isEmpty }) {
             self.id = id
             let name = id.isEmpty ? [] : Array(#""id":""#.utf8) + id + Array("\"".utf8)
             self.events.append("response.created", members: Array(#""response":{"#.utf8) + name + Array("}".utf8))

@@ -426,10 +426,13 @@ import Testing
         }
     }
 
-    /// A message that begins again is another answer once it has a block, also under its own identifier or none.
-    @Test(arguments: ["msg_1", "msg_2", ""]) func aMessageThatBeginsAgainBehindABlockIsAnother(_ id: String) throws {
+    /// A message that begins again is another answer once it has output, also under its own identifier or none.
+    @Test(arguments: ["msg_1", "msg_2", ""]) func aMessageThatBeginsAgainBehindOutputIsAnother(_ id: String) throws {
         let again = Self.message("", id: id)
-        #expect(try self.answer([Self.start, again, Self.text] + Self.end).begun.count == (id == "msg_2" ? 2 : 1))
-        #expect(try self.answer([Self.start, Self.text, again] + Self.end).begun.count == 2)
+        let count = id == "msg_2" ? 2 : 1
+        #expect(try self.answer([Self.start, again, Self.text] + Self.end).begun.count == count)
+        #expect(try self.answer([Self.start, Self.text, again] + Self.end).begun.count == count)
+        let text = Self.delta("text_delta", "text", "x")
+        #expect(try self.answer([Self.start, Self.text, text, again] + Self.end).begun.count == 2)
     }
 }
