@@ -225,7 +225,9 @@ def unknown_members(rng, t):
 
 
 def begun_twice(rng, t):
-    t.steps.insert(rng.randint(1, 2), copy.deepcopy(t.parts("begin")[0]))
+    """Behind output, a message that begins again is another answer."""
+    place = rng.randint(1, 2)
+    t.steps.insert(place if isinstance(t, Chat) else 1, copy.deepcopy(t.parts("begin")[0]))
 
 
 def end_mark(rng, t):
