@@ -122,7 +122,6 @@ struct ResponseRecord {
         by list: [ItemSummary], answered: [FinishedCall], isPlaceShared: Bool, drafts: ListedDrafts,
         members: (ItemSummary, Int) -> CallMembers?
     ) -> [CallStatements.Unfinished] {
-        let hasItems = !self.items.isEmpty
         let parsed = self.items.compactMap { item in item.call.map { (item: item, call: $0) } }
         var calls = parsed.map(\.item)
         let pairs = ListedCalls(
@@ -153,7 +152,8 @@ struct ResponseRecord {
                 let known = members(item, index)
                 json = known?.completing(json) ?? json
                 let whole = (known ?? CallMembers(item)).call
-                guard whole.key != nil || !hasItems else { continue }
+                // Without a `call_id` it may be one of those that came.
+                guard whole.key != nil || parsed.isEmpty else { continue }
                 newCalls.append(.init(call: whole, outputIndex: index, json: json, itemName: item.fingerprint))
                 call = whole
             }

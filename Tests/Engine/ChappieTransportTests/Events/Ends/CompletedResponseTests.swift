@@ -466,6 +466,19 @@ import Testing
         #expect(kept?.hasAmbiguousCalls == true)
     }
 
+    /// A call that only the list has, behind a message that has come: no tool's output could answer it.
+    @Test func aListedCallWithoutAnIdentifierIsNotLeftOut() async {
+        let call = #"{"type":"function_call","id":"fc","name":"f","arguments":"{}"}"#
+        let message = WireItem.sentMessage("x")
+        let (outcome, response) = await Self.complete(
+            [
+                Event.text("x", at: 0), Event.done(message, at: 0),
+                Event.completed("r", #","output":[\#(message),\#(call)]"#),
+            ], runsCalls: true)
+        #expect(outcome.clientError == .invalidResponse)
+        #expect(outcome.text == "x" && response == nil)
+    }
+
     // MARK: Limits
 
     @Test(arguments: [0, 1])
