@@ -15,6 +15,7 @@ struct StreamTextPrinter: StreamPrinter {
     private let width: Int?
     /// Returns the size of the terminal, which may change.
     private let size: () -> TerminalSize?
+    /// The size at the beginning, where both outputs are terminals; nil elsewhere.
     private let sizeAtStart: TerminalSize?
     private var shown = ShownAnswer()
     private var textByteCount = 0
@@ -42,10 +43,10 @@ struct StreamTextPrinter: StreamPrinter {
         let text = self.text(of: event)
         if self.sizeAtStart != nil {
             switch event {
-            // Their lines end the answer before, and the words of a restart end the void one.
+            // The lines of tools follow an answer, and the words of a restart a void one: another answer begins.
             case .toolCallRequested, .approvalRequested, .toolCallCompleted, .restarted: self.shown.removeAll()
             case .textDelta, .reasoningDelta, .refusalDelta, .usageLimits, .raw, .diagnostic, .completed:
-                self.shown.append(text, isAnswer: true)
+                self.shown.append(text)
             }
         }
         return text

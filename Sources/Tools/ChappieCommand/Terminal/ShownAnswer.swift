@@ -1,4 +1,4 @@
-// What a stream has shown on a terminal since its current answer began. Pure.
+// The text that a stream has shown on a terminal since its current answer began. Pure.
 
 /// The number of characters that a terminal shows.
 struct TerminalSize: Equatable, Sendable {
@@ -16,11 +16,16 @@ struct ShownAnswer {
     private var pieces: [(text: String, isAnswer: Bool)] = []
     private var byteCount = 0
 
-    /// Adds text behind all other text; `isAnswer` says whether what goes to standard output is the answer's.
-    mutating func append(_ text: PrintedText, isAnswer: Bool) {
-        for (part, isAnswer) in [(text.errorOutput, false), (text.output, isAnswer)] where !part.isEmpty {
+    /// Adds text behind all other text: that of standard error, and then the answer's.
+    mutating func append(_ text: PrintedText) {
+        for (part, isAnswer) in [(text.errorOutput, false), (text.output, true)] where !part.isEmpty {
             self.byteCount += part.utf8.count
-            if self.byteCount <= Self.byteCountLimit { self.pieces.append((part, isAnswer)) }
+            guard self.byteCount <= Self.byteCountLimit else { continue }
+            if let last = self.pieces.indices.last, self.pieces[last].isAnswer == isAnswer {
+                self.pieces[last].text += part
+            } else {
+                self.pieces.append((part, isAnswer))
+            }
         }
     }
 
@@ -91,17 +96,12 @@ extension Unicode.Scalar {
             0xFFE0...0xFFE6, 0x20000...0x3FFFD,
         ]
         switch self.properties.generalCategory {
-        case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .decimalNumber,
-            .letterNumber,
-            .otherNumber, .connectorPunctuation, .dashPunctuation, .openPunctuation, .closePunctuation,
-            .initialPunctuation, .finalPunctuation, .otherPunctuation, .mathSymbol, .currencySymbol, .modifierSymbol,
-            .otherSymbol, .spaceSeparator:
-            if self.properties.isEmojiPresentation || wide.contains(where: { $0 ~= self.value }) { return 2 }
-            return self.value < 0x2E80 ? 1 : nil
         case .nonspacingMark, .spacingMark, .enclosingMark, .lineSeparator, .paragraphSeparator, .control, .format,
             .surrogate, .privateUse, .unassigned:
             return nil
-        @unknown default: return nil
+        default:
+            if self.properties.isEmojiPresentation || wide.contains(where: { $0 ~= self.value }) { return 2 }
+            return self.value < 0x2E80 ? 1 : nil
         }
     }
 }
