@@ -151,14 +151,12 @@ struct CallStatements {
             if let number = self.numbersByItem[itemName], self.finishedCalls[number].outputIndex == outputIndex {
                 return self.finished(number, isStatedBy: members, isPlaceShared: isPlaceShared)
             }
-            let isRepeated = [numbers.first, numbers.last].contains { number in
-                number.map {
-                    kind.content(of: self.finishedCalls[$0].call.payload) == kind.content(of: members.payload)
-                }
-                    ?? false
+            let content = kind.content(of: members.payload)
+            let isRepeated = [numbers.first, numbers.last].compactMap(\.self).contains {
+                kind.content(of: self.finishedCalls[$0].call.payload) == content
             }
-            // They are those of an item that is not finished yet, or may be this call's: the end of the response
-            // contradicts arguments of no call.
+            // The arguments of an item that is not finished yet, or of this call: the end of the response contradicts
+            // arguments of no call.
             if members.hasArguments, !isRepeated {
                 self.update(outputIndex) { draft in
                     draft = Draft(
@@ -166,7 +164,7 @@ struct CallStatements {
                         text: whole, isClosed: true, hasClosingText: true)
                 }
             }
-            return .same
+            return self.verdict(true)
         }
         var isSame = true
         self.update(outputIndex) { draft in

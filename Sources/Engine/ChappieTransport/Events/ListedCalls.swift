@@ -53,12 +53,15 @@ struct ListedCalls {
         }
         let unnamed = unpaired.filter { self.known[$0] == nil && !drafts.isNamed($0) }
         // A list without other items shifts the positions, and a tool would run with the arguments of another call.
-        let inOrder = zip(unnamed, rest.sorted { (calls[$0].outputIndex, $0) < (calls[$1].outputIndex, $1) })
-        let areAll = inOrder.allSatisfy { place, index in
-            let call = CallMembers(calls[index].call)
-            return !call.hasArguments && call.namesAgree(with: CallMembers(list[place]))
-        }
-        if unnamed.count == rest.count, areAll {
+        let left = rest.sorted { (calls[$0].outputIndex, $0) < (calls[$1].outputIndex, $1) }
+        let inOrder = zip(unnamed, left)
+        let isInOrder =
+            unnamed.count == left.count
+            && inOrder.allSatisfy { place, index in
+                let call = CallMembers(calls[index].call)
+                return !call.hasArguments && call.namesAgree(with: CallMembers(list[place]))
+            }
+        if isInOrder {
             for (place, index) in inOrder { self.known[place] = index }
             self.certain.formUnion(unnamed)
             return
