@@ -304,8 +304,8 @@ package struct ResponseOrder: Sendable {
         return !self.areIndicesShared && !self.hasSeen(.itemIDChanged)
     }
 
-    /// Returns whether an identifier may be that of a response that was not created: it is the one that was mentioned, once
-    /// the response has output.
+    /// Returns whether an identifier may be that of a response that was not created: once the response has output, only the
+    /// one that was mentioned last.
     private func mayBeMentioned(_ responseID: String?) -> Bool {
         guard self.hasOutput, let responseID, let mentionedID else { return true }
         return responseID.utf8.elementsEqual(mentionedID.utf8)
@@ -588,8 +588,8 @@ package struct ResponseOrder: Sendable {
 
     /// Returns a place that no item has.
     ///
-    /// That of a root's item depends on the root's items alone, because a replay may have those of other agents elsewhere. An
-    /// item of another agent is placed behind the indices that servers use.
+    /// The place of a root's item depends on the root's items alone, because a replay may have those of other agents
+    /// elsewhere. An item of another agent is placed behind the indices that servers use.
     private func freePlace(isAside: Bool = false) -> Int {
         if isAside { return max(Self.maximumIndex / 2, self.added.end()) }
         var place = [self.added, self.done, self.written].map { $0.end(besides: self.asides) }.max() ?? 0

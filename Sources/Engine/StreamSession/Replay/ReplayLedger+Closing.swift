@@ -333,7 +333,7 @@ extension ReplayLedger {
                 known.end = max(known.end, own.upperBound)
                 self.closingTexts[slot.item, default: ClosingTexts()].closed = known
             } else if rest > 0 {
-                // All of it comes with this end.
+                // The end brings all output of the item.
                 let whole = channel.cursor..<channel.cursor + rest
                 self.closingTexts[slot.item, default: ClosingTexts()].closed =
                     ClosedText(last: whole, end: whole.upperBound, acrossSlots: whole)

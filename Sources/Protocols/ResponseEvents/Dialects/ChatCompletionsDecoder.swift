@@ -195,7 +195,7 @@ extension ChatCompletionsDecoder {
             if let delta = nodes.member("delta", of: choice) ?? whole, nodes[delta].kind == csj_kind_object {
                 if try self.read(delta: delta, nodes) { isSurfaced = true }
             }
-            // What says that the answer is not whole stands, also where a gateway adds an end of its own.
+            // A reason that makes the answer incomplete stands, also where a gateway adds an end of its own.
             if self.finishReason.map({ Ending($0, native: self.nativeReason).isComplete }) ?? true,
                 let reason = nodes.text(of: "finish_reason", in: choice)
             {

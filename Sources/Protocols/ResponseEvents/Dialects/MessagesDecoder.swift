@@ -209,7 +209,7 @@ extension MessagesDecoder {
     }
 
     private func take(stopReason object: Int, _ nodes: UnsafeBufferPointer<csj_node>) {
-        // What says that the answer is not whole stands, also where a gateway adds an end of its own.
+        // A reason that makes the answer incomplete stands, also where a gateway adds an end of its own.
         guard self.stopReason.map(Self.wordsOfWholeAnswers.contains) ?? true,
             let reason = nodes.text(of: "stop_reason", in: object)
         else { return }
@@ -425,7 +425,7 @@ extension MessagesDecoder {
         return JSONObjectFault(Array(text.utf8))?.kind == .truncated
     }
 
-    /// Returns whether a call has what its output refers to, and the name of a tool.
+    /// Returns whether a call has an identifier, to which its output refers, and the name of a tool.
     private static func isNamed(_ call: JSONObjectText) -> Bool {
         ["id", "name"].allSatisfy { call.string($0)?.isEmpty == false }
     }
