@@ -138,12 +138,22 @@ extension ChappieResponse {
     /// The server's message about the end of the response as one line, or else its code or reason.
     var serverMessage: String? {
         let words = self.errorMessage ?? self.errorPayload.flatMap { ServerErrorFacts.words(inJSON: $0.utf8) }
-        return ServerMessage.line(words ?? self.errorCode ?? self.incompleteReason)
+        return ServerMessage.line(words ?? self.errorCode ?? (self.faultOfCalls == nil ? self.incompleteReason : nil))
+    }
+
+    /// The fault of an answer that the server calls whole, in the dialects whose calls end with the answer; nil for none.
+    private var faultOfCalls: String? {
+        switch self.incompleteReason {
+        case "cut_arguments": "The response ended within the arguments of a call."
+        case "unnamed_call": "The response has a call without a name."
+        case "missing_call": "The response ended for a call, and none was sent."
+        default: nil
+        }
     }
 
     fileprivate var problem: String {
         switch self.status {
-        case "incomplete": "The response ended before it was complete."
+        case "incomplete": self.faultOfCalls ?? "The response ended before it was complete."
         case "cancelled": "The response was cancelled at the server."
         default: "The response failed at the server."
         }

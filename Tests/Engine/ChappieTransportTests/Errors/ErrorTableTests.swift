@@ -154,6 +154,17 @@ private let caseRows: [Row] = [
         response(nil, status: "incomplete", reason: "pause_turn"), "response.incomplete", .validation, .none, .user,
         "The response ended before it was complete.", "Send the request again, or change it.", unsafe: "pause_turn"),
     Row(
+        response(nil, status: "incomplete", reason: "cut_arguments"), "response.incomplete", .validation, .none, .user,
+        "The response ended within the arguments of a call.", "Allow more output tokens, or change the request.",
+        unsafe: "cut_arguments"),
+    Row(
+        response(nil, status: "incomplete", reason: "unnamed_call"), "response.incomplete", .validation, .none, .user,
+        "The response has a call without a name.", "Send the request again, or change it.", unsafe: "unnamed_call"),
+    Row(
+        response(nil, status: "incomplete", reason: "missing_call"), "response.incomplete", .validation, .none, .user,
+        "The response ended for a call, and none was sent.", "Send the request again, or change it.",
+        unsafe: "missing_call"),
+    Row(
         response(nil, status: "cancelled"), "response.cancelled", .server, .none, .none,
         "The response was cancelled at the server.", "If the cancellation was not meant, send the request again.",
         unsafe: secret),
