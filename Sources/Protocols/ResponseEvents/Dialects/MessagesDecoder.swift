@@ -50,6 +50,8 @@ package final class MessagesDecoder: DialectDecoder {
     private var serviceTier: [UInt8] = []
     @safe @exclusivity(unchecked) private var blocks: [Block] = []
     private var blocksByIndex: [Int: Int] = [:]
+    /// An object with the content with which the message began, if there was any.
+    private var wholeContent: [UInt8] = []
     private var stopReason: String?
     private var counts: [String: Int] = [:]
 
@@ -178,7 +180,9 @@ extension MessagesDecoder {
         case .messageDelta:
             self.take(usage: nodes.member("usage", of: 0), nodes)
             if let delta = nodes.member("delta", of: 0) { self.take(stopReason: delta, nodes) }
-        case .stop: self.finish()
+        case .stop:
+            try self.beginWholeContent()
+            self.finish()
         case .blockStop, .ping: break
         }
     }
@@ -203,9 +207,27 @@ extension MessagesDecoder {
         if let model = nodes.text(of: "model", in: message) { self.model = Array(nodes[model].content) }
         self.take(usage: nodes.member("usage", of: message), nodes)
         self.take(stopReason: message, nodes)
-        // A whole message (recorded: Anthropic's calls of tools by programs).
         guard let content = nodes.member("content", of: message), nodes[content].kind == csj_kind_array else { return }
-        for block in nodes.children(of: content) { _ = try self.begin(block: block, index: nil, nodes) }
+        try self.keep(nodes[content].json.count)
+        self.wholeContent = Array(#"{"content":"#.utf8) + nodes[content].content + Array("}".utf8)
+    }
+
+    /// Begins the blocks of a message that came whole (recorded: Anthropic's calls of tools by programs).
+    ///
+    /// They are read at the end, and only where none has begun: blocks that come say the same again.
+    private func beginWholeContent() throws(ResponseEventError) {
+        guard self.blocks.isEmpty, !self.wholeContent.isEmpty else { return }
+        let padded = self.wholeContent + [UInt8](repeating: 0, count: ResponseEventDecoder.paddingByteCount)
+        let read = padded.withUnsafeBytes { bytes in
+            Result { () throws(ResponseEventError) in
+                let data = UnsafeRawBufferPointer(rebasing: bytes.dropLast(ResponseEventDecoder.paddingByteCount))
+                guard let nodes = try self.scanner.nodes(ofEvent: data, depth: Self.depth),
+                    let content = nodes.member("content", of: 0)
+                else { return }
+                for block in nodes.children(of: content) { _ = try self.begin(block: block, index: nil, nodes) }
+            }
+        }
+        try read.get()
     }
 
     private func take(stopReason object: Int, _ nodes: UnsafeBufferPointer<csj_node>) {

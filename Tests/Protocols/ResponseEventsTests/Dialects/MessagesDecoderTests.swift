@@ -199,6 +199,16 @@ import Testing
         #expect(answer.status == "completed")
     }
 
+    /// The blocks that follow say the content again, or none follows.
+    @Test func contentOfTheStartCountsWhereNoBlockBegins() throws {
+        let start = Self.message("", content: #"[{"type":"text","text":"Hi"}]"#)
+        let blocks = [Self.text, Self.delta("text_delta", "text", "H"), Self.delta("text_delta", "text", "i")]
+        #expect(try self.answer([start] + Self.end).text == "Hi")
+        #expect(try self.answer([start, start] + Self.end).text == "Hi")
+        let answer = try self.answer([start] + blocks + Self.end)
+        #expect(answer.text == "Hi" && answer.items == ["message"])
+    }
+
     @Test(arguments: [#"{\"a\":"#, #"{\"a\":1"#, "{"]) func cutArgumentsMakeAnIncompleteAnswer(_ json: String) throws {
         let answer = try self.answer(
             [
