@@ -57,7 +57,7 @@ extension PathFinding {
                 .http, .everything,
                 "the server answers, but does not have the API at this address (many have Chat Completions only)",
                 [
-                    "Set the dialect that it speaks: --dialect chat for Chat Completions, responses for the Responses API.",
+                    "Set the dialect that it speaks (--dialect responses, chat or messages), or name the server (--endpoint).",
                     "Check the path of the base URL: the API may be at another.",
                 ])
         case .notOffered:
