@@ -28,6 +28,15 @@ struct ModelEvent {
         return self.bytes[node.range].dropFirst().dropLast().elementsEqual(word.utf8)
     }
 
+    /// Returns a text as it is written between its quotes.
+    func content(of node: JSONNode) -> [UInt8] { Array(self.bytes[node.range].dropFirst().dropLast()) }
+
+    /// Returns the text that is written so between quotes.
+    static func text(ofContent content: [UInt8]) -> String {
+        var reader = StrictJSON(Array("\"".utf8) + content + Array("\"".utf8))
+        return (try? reader.read())?.text ?? ""
+    }
+
     /// Returns an integer, which may be written as a text.
     func integer(_ node: JSONNode) -> Int? {
         let written = self.bytes[node.range]

@@ -5,11 +5,15 @@ import Invariants
 /// The texts of the first choice of a chat completion.
 struct ChatModel: AnswerModel {
     private(set) var text = ""
-    private(set) var reasoning = ""
+    /// The reasoning, whose text is in the same places as its escapes.
+    var reasoning: String { ModelEvent.text(ofContent: self.writtenReasoning) }
     private(set) var refusal = ""
     private(set) var hasStatedEnd = false
     private var hasCalls = false
     private var hasPlainReasoning = false
+    /// The reasoning so far as it was written, and so the text of each member.
+    private var writtenReasoning: [UInt8] = []
+    private var written: [String: [UInt8]] = [:]
 
     mutating func read(_ event: ModelEvent) -> Bool {
         guard case .array(let choices)? = event.root.member("choices")?.kind else { return false }
@@ -26,7 +30,7 @@ struct ChatModel: AnswerModel {
     }
 
     private mutating func read(delta: JSONNode, _ event: ModelEvent) {
-        self.readReasoning(beside: delta)
+        self.readReasoning(beside: delta, event)
         switch delta.value("content")?.kind {
         case .string: self.text += delta.value("content")?.text ?? ""
         case .array(let parts): for part in parts { self.read(part: part, event) }
@@ -37,31 +41,43 @@ struct ChatModel: AnswerModel {
         for case .object in (delta.value("tool_calls")?.elements ?? []).map(\.kind) { self.hasCalls = true }
     }
 
-    /// The texts of reasoning say the same; details are for servers that have no text.
-    private mutating func readReasoning(beside delta: JSONNode) {
+    /// The texts of reasoning say the same, at once or later; details are for servers that have no text.
+    private mutating func readReasoning(beside delta: JSONNode, _ event: ModelEvent) {
         guard case .object(let members) = delta.kind else { return }
+        var first: (name: String, piece: [UInt8])?
         for name in ["reasoning_content", "reasoning", "reasoning_text"] {
-            let texts = members.filter { $0.name == Array(name.utf16) }.compactMap(\.value.identifier)
-            guard let text = texts.last else { continue }
+            let values = members.filter { $0.name == Array(name.utf16) && $0.value.text != nil }
+            guard let piece = values.last.map({ event.content(of: $0.value) }) else { continue }
+            self.written[name, default: []] += piece
+            if first == nil, !piece.isEmpty { first = (name, piece) }
+        }
+        if let first, let text = self.written[first.name] {
             self.hasPlainReasoning = true
-            self.reasoning += text
+            // A text that begins as the reasoning so far does, or that this begins with, says the same.
+            let isSame = zip(text, self.writtenReasoning).allSatisfy { $0 == $1 }
+            let known = self.writtenReasoning.count - (text.count - first.piece.count)
+            self.writtenReasoning += isSame ? Array(first.piece.dropFirst(max(0, known))) : first.piece
             return
         }
         guard !self.hasPlainReasoning else { return }
         let details = members.filter { $0.name == Array("reasoning_details".utf16) }.compactMap(\.value.elements).last
         for detail in details ?? [] {
-            self.reasoning += detail.member("text")?.identifier ?? detail.member("summary")?.identifier ?? ""
+            let text = [detail.member("text"), detail.member("summary")].compactMap(\.self).first { $0.identifier != nil }
+            if let text { self.writtenReasoning += event.content(of: text) }
         }
     }
 
     private mutating func read(part: JSONNode, _ event: ModelEvent) {
         let type = part.member("type")
-        if event.isWord(type, "text") { self.text += part.member("text")?.text ?? "" }
-        guard event.isWord(type, "thinking") || event.isWord(type, "reasoning"),
+        let isOf = { (word: String) in type?.identifier == nil || event.isWord(type, word) }
+        if isOf("text") { self.text += part.member("text")?.text ?? "" }
+        if isOf("refusal") { self.refusal += part.member("refusal")?.text ?? "" }
+        guard type?.identifier != nil, event.isWord(type, "thinking") || event.isWord(type, "reasoning"),
             let thought = part.value("thinking") ?? part.value("summary") ?? part.value("text")
         else { return }
-        self.reasoning += thought.text ?? ""
-        for element in thought.elements ?? [] { self.reasoning += element.member("text")?.text ?? "" }
+        for node in thought.elements?.compactMap({ $0.member("text") }) ?? [thought] where node.text != nil {
+            self.writtenReasoning += event.content(of: node)
+        }
     }
 }
 

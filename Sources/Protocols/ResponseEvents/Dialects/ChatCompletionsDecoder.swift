@@ -212,7 +212,7 @@ extension ChatCompletionsDecoder {
         delta: Int, _ nodes: UnsafeBufferPointer<csj_node>
     ) throws(ResponseEventError) -> Bool {
         let before = self.events.outputCount
-        for text in self.reasoning.read(delta: delta, nodes) { try self.write(reasoning: nodes[text].content) }
+        for text in self.reasoning.read(delta: delta, nodes) { try self.write(reasoning: text) }
         try self.keepReasoning()
         if let content = nodes.member("content", of: delta) {
             if nodes[content].kind == csj_kind_string {
@@ -242,12 +242,16 @@ extension ChatCompletionsDecoder {
     private func read(
         part: Int, _ nodes: UnsafeBufferPointer<csj_node>
     ) throws(ResponseEventError) {
-        guard nodes[part].kind == csj_kind_object, let type = nodes.text(of: "type", in: part) else { return }
-        if nodes[type].isWritten("text") {
-            if let text = nodes.text(of: "text", in: part) { try self.write(text: nodes[text].content) }
-        } else if nodes[type].isWritten("thinking") || nodes[type].isWritten("reasoning") {
-            for text in self.reasoning.read(part: part, nodes) { try self.write(reasoning: nodes[text].content) }
+        guard nodes[part].kind == csj_kind_object else { return }
+        let type = nodes.text(of: "type", in: part).map { nodes[$0] }
+        let isOf = { (word: StaticString) in type?.isWritten(word) ?? true }
+        if type != nil, isOf("thinking") || isOf("reasoning") {
+            for text in self.reasoning.read(part: part, nodes) { try self.write(reasoning: text) }
             try self.keepReasoning()
+        }
+        if isOf("text"), let text = nodes.text(of: "text", in: part) { try self.write(text: nodes[text].content) }
+        if isOf("refusal"), let refusal = nodes.text(of: "refusal", in: part) {
+            try self.write(refusal: nodes[refusal].content)
         }
     }
 }
@@ -322,7 +326,9 @@ extension ChatCompletionsDecoder {
     /// It belongs to the call with its index, or else with its identifier, or else to the newest one. Another identifier
     /// and a name under a known index begin a new call: some servers give all their calls one index. So do a name and
     /// arguments behind whole ones, where there are no identifiers (reported: su-kaka/gcli2api issue 406). Before any
-    /// arguments, another name is the next piece of the name (reported: continuedev/continue issue 5849).
+    /// arguments, another name is the next piece of the name (reported: continuedev/continue issue 5849), and arguments
+    /// with the same name are those of the call, whatever identifier they bring: a server may make one for each chunk
+    /// (reported: vllm-project/vllm pull request 23522), and no tool may run without arguments that were sent.
     private func read(
         call piece: Int?, function: Int?, _ nodes: UnsafeBufferPointer<csj_node>
     ) throws(ResponseEventError) {
@@ -337,7 +343,8 @@ extension ChatCompletionsDecoder {
         let arguments = function.flatMap { nodes.member("arguments", of: $0) }.map { nodes.textOrJSON(at: $0) } ?? []
         if let newest = place, name != nil {
             let call = self.calls[newest]
-            let isOther = id.map { !call.id.isEmpty && call.id != $0 } ?? false
+            let isBegun = !call.arguments.isEmpty || arguments.isEmpty || call.name != name
+            let isOther = id.map { !call.id.isEmpty && call.id != $0 && isBegun } ?? false
             if isOther || id == nil && !arguments.isEmpty && Self.isObject(call.arguments) { place = nil }
         }
         if place == nil {
@@ -446,23 +453,28 @@ extension ChatCompletionsDecoder {
             case "stop", "tool_calls", "tool_call", "tool_use", "function_call", "end_turn", "stop_sequence", "eos",
                 "eos_token", "complete", "completed", "done":
                 // A gateway may call an answer whole that the model was cut off in (recorded: OpenRouter).
-                let isCut = native.map { Self.wordsOfLimits.contains($0.lowercased()) } ?? false
-                self = isCut ? .incomplete("max_output_tokens") : .complete
-            case let word where Self.wordsOfLimits.contains(word): self = .incomplete("max_output_tokens")
-            case "content_filter", "sensitive", "safety": self = .incomplete("content_filter")
+                self = native.flatMap { Self.cause($0) }.map { .incomplete($0) } ?? .complete
             // OpenRouter's, DeepSeek's and Z.ai's words for a server that could not go on.
             case "error", "insufficient_system_resource", "network_error": self = .failed
-            default: self = .incomplete(reason)
+            default: self = .incomplete(Self.cause(reason) ?? reason)
             }
         }
 
         /// The words that say that the answer has a call.
         static let wordsOfCalls: Set<String> = ["tool_calls", "tool_call", "tool_use", "function_call"]
 
-        /// The second is Mistral's, the third Z.ai's; the others are those of models behind gateways.
-        private static let wordsOfLimits: Set<String> = [
-            "length", "model_length", "model_context_window_exceeded", "max_tokens", "max_output_tokens",
-        ]
+        /// Returns the cause of an incomplete answer in the words of the Responses API; nil where the reason is another.
+        private static func cause(_ reason: String) -> String? {
+            switch reason.lowercased() {
+            // The second is Mistral's, the third Z.ai's; the others are those of models behind gateways.
+            case "length", "model_length", "model_context_window_exceeded", "max_tokens", "max_output_tokens":
+                "max_output_tokens"
+            // The last ones are Gemini's (reported: BerriAI/litellm pull request 27139).
+            case "content_filter", "sensitive", "safety", "recitation", "blocklist", "prohibited_content", "spii":
+                "content_filter"
+            default: nil
+            }
+        }
     }
 
     /// Ends the reasoning, the message and the calls, in the order of their positions.

@@ -18,6 +18,8 @@ struct ChatReasoning {
     /// The reasoning that was delivered, as the content of a JSON string.
     private var delivered: [UInt8] = []
     private var hasPlainText = false
+    /// How many bytes of each text are known to be those that were delivered.
+    private var equalCounts = SIMD4<Int>(repeating: 0)
     /// The texts; nil for a name that the server has not used.
     private var texts = [[UInt8]?](repeating: nil, count: Self.texts.count)
     private var arrays = [ChatElements](repeating: ChatElements(), count: Self.arrays.count)
@@ -29,9 +31,9 @@ struct ChatReasoning {
     /// Indicates whether there is more than texts, which is kept at its place in the answer even if nothing is delivered.
     var hasElements: Bool { !self.parts.isEmpty || self.arrays.contains { !$0.isEmpty } }
 
-    /// Takes what a delta has beside its content; returns the places of the texts to deliver.
-    mutating func read(delta: Int, _ nodes: UnsafeBufferPointer<csj_node>) -> [Int] {
-        var plain: (rank: Int, place: Int)?
+    /// Takes what a delta has beside its content; returns the texts to deliver, as the contents of JSON strings.
+    mutating func read(delta: Int, _ nodes: UnsafeBufferPointer<csj_node>) -> [UnsafeBufferPointer<UInt8>] {
+        var places = SIMD4<Int>(repeating: -1)
         var details: Int?
         for place in nodes.children(of: delta) {
             let (key, kind) = (nodes[place].keyContent, nodes[place].kind)
@@ -40,9 +42,7 @@ struct ChatReasoning {
                 continue
             }
             if kind == csj_kind_string, let rank = Self.texts.firstIndex(where: { key.elementsEqual($0.utf8) }) {
-                self.take(text: nodes[place].content, rank)
-                guard rank < Self.deliveredTextCount, nodes[place].json.count > 0 else { continue }
-                if plain.map({ rank <= $0.rank }) ?? true { plain = (rank, place) }
+                places[rank] = place
             } else if kind == csj_kind_array,
                 let rank = Self.arrays.firstIndex(where: { key.elementsEqual($0.utf8) })
             {
@@ -52,26 +52,32 @@ struct ChatReasoning {
                 }
             }
         }
+        var plain: (rank: Int, text: UnsafeBufferPointer<UInt8>)?
+        for rank in places.indices where places[rank] >= 0 {
+            let text = nodes[places[rank]].content
+            self.take(text: text, rank)
+            if rank < Self.deliveredTextCount, plain == nil, !text.isEmpty { plain = (rank, text) }
+        }
         if let plain {
             self.hasPlainText = true
-            return [plain.place]
+            return [self.new(in: plain.text, of: plain.rank)]
         }
         guard !self.hasPlainText, let details else { return [] }
         return nodes.children(of: details).compactMap { detail in
-            nodes.text(of: "text", in: detail) ?? nodes.text(of: "summary", in: detail)
+            (nodes.text(of: "text", in: detail) ?? nodes.text(of: "summary", in: detail)).map { nodes[$0].content }
         }
     }
 
-    /// Takes a part of the content that is reasoning; returns the places of the texts to deliver.
+    /// Takes a part of the content that is reasoning; returns the texts to deliver, as the contents of JSON strings.
     ///
     /// The part has a text, or an array of texts.
-    mutating func read(part: Int, _ nodes: UnsafeBufferPointer<csj_node>) -> [Int] {
+    mutating func read(part: Int, _ nodes: UnsafeBufferPointer<csj_node>) -> [UnsafeBufferPointer<UInt8>] {
         self.byteCount += self.parts.take(part, nodes)
         let names: [StaticString] = ["thinking", "summary", "text"]
         guard let thought = names.lazy.compactMap({ nodes.member($0, of: part) }).first else { return [] }
-        if nodes[thought].kind == csj_kind_string { return [thought] }
+        if nodes[thought].kind == csj_kind_string { return [nodes[thought].content] }
         guard nodes[thought].kind == csj_kind_array else { return [] }
-        return nodes.children(of: thought).compactMap { nodes.text(of: "text", in: $0) }
+        return nodes.children(of: thought).compactMap { nodes.text(of: "text", in: $0).map { nodes[$0].content } }
     }
 
     /// Notes a text that was delivered.
@@ -97,6 +103,24 @@ struct ChatReasoning {
         item["content"] = JSONArrayText.json(self.delivered.isEmpty ? [] : [part[...]])[...]
         item["chat"] = members.json[...]
         return item.json
+    }
+
+    /// Returns what of the newest piece of a text was not delivered before: all of it, unless the text so far begins as
+    /// what was delivered, as that of other members, does.
+    private mutating func new(
+        in piece: UnsafeBufferPointer<UInt8>, of rank: Int
+    ) -> UnsafeBufferPointer<UInt8> {
+        guard let text = self.texts[rank] else { return piece }
+        let end = min(text.count, self.delivered.count)
+        // Most often it is the text that was delivered, and nothing is compared.
+        while self.equalCounts[rank] < end {
+            guard text[self.equalCounts[rank]] == self.delivered[self.equalCounts[rank]] else { return piece }
+            self.equalCounts[rank] += 1
+        }
+        let start = text.count - piece.count
+        if start == self.delivered.count { self.equalCounts[rank] = text.count }
+        let known = max(0, self.delivered.count - start)
+        return UnsafeBufferPointer(rebasing: piece.dropFirst(known))
     }
 
     private mutating func take(text: UnsafeBufferPointer<UInt8>, _ rank: Int) {

@@ -43,6 +43,40 @@ import Testing
         #expect(answer.reasoning == "ab")
     }
 
+    /// A text that another member repeats, in pieces of its own, is one text; another member's own text is delivered.
+    @Test(arguments: [
+        (["reasoning", "a"], ["reasoning_content", "ab"], "ab"),
+        (["reasoning", "ab"], ["reasoning_content", "c"], "abc"),
+        (["reasoning_content", "ab"], ["reasoning", "a"], "ab"),
+        (["reasoning", "aa"], ["reasoning_text", "b"], "aab"),
+    ])
+    func reasoningThatAnotherMemberRepeatsIsOneText(_ first: [String], _ second: [String], _ text: String) throws {
+        let pieces = [first, second].map { name in
+            name[1].map { chunk(#"{"\#(name[0])":"\#($0)"}"#) }
+        }
+        let end = [Self.stop, Self.done]
+        #expect(try DialectAnswer(pieces[0] + pieces[1] + end).reasoning == text)
+        // In turn: each member has the first letter, and then its own.
+        let turns = try DialectAnswer(pieces[0].prefix(1) + pieces[1] + pieces[0].dropFirst() + end)
+        #expect(turns.reasoning == (text.hasSuffix("c") ? "acb" : text == "aab" ? "aba" : "ab"))
+    }
+
+    @Test func reasoningBehindDetailsThatSaidItIsOneText() throws {
+        let details = #"{"reasoning_details":[{"type":"reasoning.text","text":"ab"}]}"#
+        for pieces in [["abc"], ["a", "bc"], ["ab", "c"]] {
+            let chunks = pieces.map { chunk(#"{"reasoning":"\#($0)"}"#) }
+            #expect(try DialectAnswer([chunk(details)] + chunks + [Self.stop, Self.done]).reasoning == "abc")
+        }
+    }
+
+    @Test func partsOfAContentMayBeRefusalsAndHaveNoType() throws {
+        let answer = try DialectAnswer([
+            chunk(#"{"content":[{"text":"a"},{"type":"refusal","refusal":"b"},{"type":"other","text":"c"}]}"#),
+            Self.stop, Self.done,
+        ])
+        #expect(answer.text == "a" && answer.refusal == "b")
+    }
+
     @Test func partsOfAContentAreTextAndWhatIsUnknown() throws {
         let answer = try DialectAnswer([
             chunk(#"{"content":[{"type":"text","text":"a"},{"type":"image","url":"x"},"b",{"type":"text"}]}"#),
@@ -265,11 +299,29 @@ import Testing
     /// A gateway says that the answer is whole, and the model was cut off (recorded: OpenRouter).
     @Test func callIsNotFinishedWhereTheModelReachedItsLimit() throws {
         let call = callChunk("0", id: #""i""#, name: #""f""#)
-        let reasons = #""finish_reason":"tool_calls","native_finish_reason":"max_output_tokens""#
-        let end = #"{"choices":[{"index":0,"delta":{},\#(reasons)}]}"#
-        let answer = try DialectAnswer([call, end, Self.done])
-        #expect(answer.status == "incomplete")
-        #expect(answer.calls.isEmpty)
+        for (word, cause) in [("max_output_tokens", "max_output_tokens"), ("SAFETY", "content_filter")] {
+            let reasons = #""finish_reason":"tool_calls","native_finish_reason":"\#(word)""#
+            let end = #"{"choices":[{"index":0,"delta":{},\#(reasons)}]}"#
+            let answer = try DialectAnswer([call, end, Self.done])
+            #expect(answer.status == "incomplete" && answer.reason == cause)
+            #expect(answer.calls.isEmpty)
+        }
+    }
+
+    /// Each chunk has an identifier of its own, and the name again (reported: vllm-project/vllm pull request 23522).
+    @Test func callRunsOnceWhereEachChunkHasAnIdentifier() throws {
+        let begun = callChunk("0", id: #""i""#, name: #""f""#, arguments: #""""#)
+        let end = [chunk("{}", finish: "tool_calls"), Self.done]
+        let rest = callChunk("0", id: #""j""#, name: #""f""#, arguments: #""{\"x\":1}""#)
+        #expect(try DialectAnswer([begun, rest] + end).calls == [#"i f {"x":1}"#])
+        // Another name, or no arguments again, are another call.
+        let other = callChunk("0", id: #""j""#, name: #""g""#, arguments: #""{}""#)
+        #expect(try DialectAnswer([begun, other] + end).calls == ["i f {}", "j g {}"])
+        let empty = callChunk("0", id: #""j""#, name: #""f""#, arguments: #""""#)
+        #expect(try DialectAnswer([begun, empty] + end).calls == ["i f {}", "j f {}"])
+        let cut = [begun, callChunk("0", id: #""j""#, name: #""f""#, arguments: #""{\"x\"""#)]
+        let answer = try DialectAnswer(cut + [callChunk("0", id: #""k""#, name: #""f""#, arguments: #"":1}""#)] + end)
+        #expect(answer.calls.isEmpty && answer.reason == "cut_arguments")
     }
 
     /// Reported: su-kaka/gcli2api issue 406.
