@@ -90,11 +90,12 @@ extension AnswerWriter {
         } else {
             self.arena.append(",\"content\":[")
         }
-        var part = 0
-        while let first = self.response.atoms.first(where: { $0.item == atom.item && $0.part == part }) {
+        let atoms = self.response.atoms.filter { $0.item == atom.item }
+        for part in 0...(atoms.map(\.part).max() ?? 0) {
             if part > 0 { self.arena.append(",") }
-            self.write(first, in: closing)
-            part += 1
+            // A response in another order may end before it comes to a part whose place is before those of others.
+            let missing = SimulatedResponse.Atom(item: atom.item, part: part, content: atom.content, bytes: [])
+            self.write(atoms.first { $0.part == part } ?? missing, in: closing)
         }
         self.arena.append("]}")
     }
