@@ -142,6 +142,24 @@ private struct PartCount {
         #expect(outcome.text == "YesYes")
     }
 
+    /// A closing text that equals what the item has, or what was closed last, closes that, until the item's end has a second
+    /// part.
+    @Test(arguments: [("Yes", ""), ("Yes", "Ye"), ("Yes ", "")])
+    func theItemsEndTellsASecondPartFromAnEqualClosingText(_ first: String, _ second: String) async {
+        let done = #"{"type":"response.output_text.done","output_index":0,"content_index""#
+        let delta = #"{"type":"response.output_text.delta","output_index":0,"content_index":1,"delta":"\#(second)"}"#
+        let parts = [first, "Yes"].map { #"{"type":"output_text","text":"\#($0)"}"# }.joined(separator: ",")
+        let beginning = [Event.created, Event.text(first), #"\#(done):0,"text":"\#(first)"}"#]
+        let closed = beginning + (second.isEmpty ? [] : [delta]) + [#"\#(done):1,"text":"Yes"}"#]
+        let item = Event.done(#"{"id":"m","type":"message","role":"assistant","content":[\#(parts)]}"#)
+        let outcome = await TurnFixture([.socket(closed + [item, Event.completed])]) { $0.rawEvents = .none }.run()
+        #expect(outcome.error == nil)
+        #expect(outcome.text == first + "Yes")
+        let shorter = await TurnFixture([.socket(closed + [Event.completed])]) { $0.rawEvents = .none }.run()
+        #expect(shorter.error == nil)
+        #expect(shorter.text == first + second)
+    }
+
     /// White space that a server trims or adds at the beginning is no other text.
     @Test(arguments: [(" Hello", "Hello"), ("Hello", " Hello"), ("\\n\\nHello", "Hello")])
     func whiteSpaceAtTheBeginningIsRewrittenText(_ streamed: String, _ closing: String) async {

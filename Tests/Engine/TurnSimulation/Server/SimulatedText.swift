@@ -30,6 +30,19 @@ enum SimulatedText {
         return Array(bytes[..<start]) + other + Array(bytes[end...])
     }
 
+    /// Returns whether two texts differ in the white space at their ends at most, which servers change.
+    static func isLike(_ left: [UInt8], _ right: [UInt8]) -> Bool { self.trimmed(left) == self.trimmed(right) }
+
+    private static func trimmed(_ bytes: [UInt8]) -> [Unicode.Scalar] {
+        let scalars = String(decoding: bytes, as: UTF8.self).unicodeScalars.drop(while: Self.isWhiteSpace)
+        return scalars.reversed().drop(while: Self.isWhiteSpace).reversed()
+    }
+
+    /// Some servers trim the separators U+001C to U+001F as well, and some U+FEFF.
+    private static func isWhiteSpace(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.properties.isWhitespace || ("\u{1C}"..."\u{1F}").contains(scalar) || scalar == "\u{FEFF}"
+    }
+
     /// True for a byte that continues a scalar.
     static func continues(_ byte: UInt8) -> Bool { byte & 0xC0 == 0x80 }
 

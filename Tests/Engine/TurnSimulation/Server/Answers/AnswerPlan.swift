@@ -5,6 +5,9 @@ struct AnswerPlan: Sendable {
     /// The events that close a text with the whole of it, in the order in which they come.
     enum Closing: Int, CaseIterable, Sendable {
         case text, part, item, response
+
+        /// Indicates whether they close one part.
+        var isOfPart: Bool { self == .text || self == .part }
     }
 
     /// The end of a text that no delta says.
@@ -73,8 +76,12 @@ struct AnswerPlan: Sendable {
         guard !candidates.isEmpty else { return nil }
         let atom = random.pick(candidates)
         let bytes = response.atoms[atom].bytes
-        let closings = Closing.allCases.filter { $0 != .part || style.closesParts }
         let offset = random.chance(30) ? 0 : SimulatedText.boundary(after: random.below(bytes.count), in: bytes)
+        let text = response.bytes(item: response.atoms[atom].item, part: response.atoms[atom].part)
+        let repeatsOutput = response.hasOutput(like: text, before: atom, offset: offset)
+        let closings = Closing.allCases.filter { closing in
+            closing.isOfPart ? !repeatsOutput && (closing != .part || style.closesParts) : true
+        }
         let held = HeldText(atom: atom, offset: offset, until: random.pick(closings))
         return offset < bytes.count && response.canHoldBack(held) ? held : nil
     }
@@ -86,10 +93,12 @@ struct AnswerPlan: Sendable {
     ) -> Contradiction? {
         let candidates = response.atoms.indices.filter { response.isEndOfPart($0) && !response.atoms[$0].isCall }
         guard !candidates.isEmpty else { return nil }
-        let atom = response.atoms[random.pick(candidates)]
+        let index = random.pick(candidates)
+        let atom = response.atoms[index]
         let closing = random.pick(Closing.allCases.filter { $0 != .part || style.closesParts })
         let text = response.bytes(item: atom.item, part: atom.part)
         guard let bytes = Self.otherText(than: text, mayBeShorter: closing != .response, &random) else { return nil }
+        if closing.isOfPart, response.hasOutput(like: bytes, before: index, offset: atom.bytes.count) { return nil }
         return Contradiction(item: atom.item, part: atom.part, closing: closing, bytes: bytes)
     }
 
@@ -146,6 +155,25 @@ extension SimulatedResponse {
         if held.offset > 0 || (last.item, last.part) == (atom.item, atom.part) { return true }
         return !before.contains { ($0.item, $0.part) == (atom.item, atom.part) }
             && (last.item, last.part) <= (atom.item, atom.part)
+    }
+}
+
+// MARK: A closing text that closes what is there
+
+extension SimulatedResponse {
+    /// Returns whether the text of a part's end closes output that has come before: it is like all that its item has, or
+    /// like the part that ended last.
+    ///
+    /// Content decides, and indices may be wrong: the end of the item alone tells that another part has the same text.
+    /// `offset` is that of the first byte of the part's last atom that no delta says.
+    func hasOutput(like text: [UInt8], before index: Int, offset: Int) -> Bool {
+        let atom = self.atoms[index]
+        let earlier = self.atoms[..<index].indices.filter { other in
+            self.atoms[other].item == atom.item && self.atoms[other].isOfSameKind(as: atom)
+        }
+        let output = earlier.flatMap { self.atoms[$0].bytes } + atom.bytes[..<offset]
+        let closed = earlier.filter(self.isEndOfPart).map { self.bytes(item: atom.item, part: self.atoms[$0].part) }
+        return [output, closed.last { !$0.isEmpty } ?? []].contains { !$0.isEmpty && SimulatedText.isLike($0, text) }
     }
 }
 
