@@ -259,6 +259,8 @@ private struct ChatContent {
             new["type"] = JSONText.string("file")[...]
             new["file"] = file.json[...]
         case "refusal": return nil
+        case let type? where ChappieDialect.isPartOfResponses(type) && type != "input_audio":
+            throw .notInDialect("a part of type \(type.word)")
         // A part in the form of the other API, which a program has written, such as `input_audio`.
         default: return written
         }

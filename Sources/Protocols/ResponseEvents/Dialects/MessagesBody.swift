@@ -34,6 +34,8 @@ extension ResponseRequestBody {
             case "user", "safety_identifier": body.set("user_id", in: "metadata", to: Array(member.json))
             // A key asks for a cache, which is named by its content here.
             case "prompt_cache_key": body["cache_control"] = Array(#"{"type":"ephemeral"}"#.utf8)[...]
+            // This API has a member of that name, which is an object.
+            case "context_management" where member.json.first == UInt8(ascii: "["): throw .notInDialect(member.name)
             case "n" where !member.json.elementsEqual("1".utf8): throw .notInDialect("more than one answer (n)")
             case "include": try Self.checkInclude(member.json)
             default:
@@ -50,7 +52,8 @@ extension ResponseRequestBody {
         } else if isParallel == false {
             var choice = body["tool_choice"].flatMap { try? JSONObjectText(Array($0)) } ?? JSONObjectText()
             if choice["type"] == nil { choice["type"] = JSONText.string("auto")[...] }
-            choice["disable_parallel_tool_use"] = Array("true".utf8)[...]
+            // A choice without calls does not have the member.
+            if choice.string("type") != "none" { choice["disable_parallel_tool_use"] = Array("true".utf8)[...] }
             body["tool_choice"] = choice.json[...]
         }
         body["stream"] = Array("true".utf8)[...]

@@ -61,7 +61,8 @@ struct MessagesInput {
             }
         case "user": self.append(try Self.blocks(of: content), role: .user)
         case "assistant":
-            var blocks = try Self.blocks(of: content)
+            // The server refuses an answer whose only text is white space (reported: home-assistant/core issue 175637).
+            var blocks = try Self.blocks(of: content).filter { !Self.isBlank($0) }
             if let own, let last = blocks.popLast(), var block = try? JSONObjectText(Array(last)) {
                 for member in own.members { block[member.name] = member.json }
                 blocks.append(block.json[...])
@@ -154,11 +155,19 @@ struct MessagesInput {
                 let source = try self.source(
                     of: part, url: "file_url", data: "file_data", naming: "a file")
                 blocks.append(self.block("document", source: source.json, name: part["filename"]))
+            case let type? where ChappieDialect.isPartOfResponses(type):
+                throw .notInDialect("a part of type \(type.word)")
             // A block in the form of this API, which a program has written, such as `text` with `cache_control`.
             default: blocks.append(element.json)
             }
         }
         return blocks
+    }
+
+    /// Returns whether a block is text that has nothing but white space.
+    private static func isBlank(_ block: ArraySlice<UInt8>) -> Bool {
+        guard let object = try? JSONObjectText(Array(block)), object.string("type") == "text" else { return false }
+        return object.string("text")?.allSatisfy(\.isWhitespace) ?? false
     }
 
     private static func block(

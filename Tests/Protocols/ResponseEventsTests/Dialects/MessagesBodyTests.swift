@@ -48,6 +48,32 @@ import Testing
             hasNoForm: "a message of the system behind others")
     }
 
+    @Test(arguments: [#"\n\n"#, " ", #"\u00a0\t"#]) func answerGoesBackWithoutBlankTexts(_ blank: String) throws {
+        let call = #"{"type":"function_call","call_id":"i","name":"f","arguments":"{}"}"#
+        let message = { (text: String) in
+            let part = #"{"type":"output_text","text":"\#(text)"}"#
+            return #"{"type":"message","role":"assistant","content":[\#(part)]}"#
+        }
+        let user = #"{"role":"user","content":"\#(blank)"}"#
+        let use = #"{"type":"tool_use","id":"i","name":"f","input":{}}"#
+        #expect(
+            try Self.messages("[\(user),\(message(blank)),\(call)]")
+                == #"[{"role":"user","content":[{"type":"text","text":"\#(blank)"}]},{"role":"assistant","content":[\#(use)]}]"#
+        )
+        #expect(try Self.messages("[\(message("a")),\(message(blank))]").contains(#""text":"a"}]"#))
+    }
+
+    @Test(arguments: ["input_video", "input_audio", "computer_screenshot"]) func otherPartsHaveNoForm(_ type: String) {
+        self.expect(
+            #"{"input":[{"role":"user","content":[{"type":"\#(type)"}]}]}"#, hasNoForm: "a part of type \(type)")
+    }
+
+    @Test func contextManagementIsAnObjectHere() throws {
+        self.expect(#"{"input":"Hi","context_management":[{"type":"compaction"}]}"#, hasNoForm: "context_management")
+        let own = #""context_management":{"edits":[]}"#
+        #expect(try Self.body(#"{"input":"Hi",\#(own)}"#).contains(own))
+    }
+
     @Test func partsHaveTheirSources() throws {
         let image = #"{"type":"input_image","image_url":"data:image/png;base64,AA==","detail":"low"}"#
         let file = #"{"type":"input_file","filename":"a.pdf","file_data":"data:application/pdf;base64,BB=="}"#
@@ -149,6 +175,7 @@ import Testing
     @Test(arguments: [
         (#""tool_choice":"auto""#, #"{"type":"auto"}"#), (#""tool_choice":"none""#, #"{"type":"none"}"#),
         (#""tool_choice":"required""#, #"{"type":"any"}"#),
+        (#""tool_choice":"none","parallel_tool_calls":false"#, #"{"type":"none"}"#),
         (#""tool_choice":{"type":"function","name":"f"}"#, #"{"type":"tool","name":"f"}"#),
         (#""parallel_tool_calls":false"#, #"{"type":"auto","disable_parallel_tool_use":true}"#),
         (
