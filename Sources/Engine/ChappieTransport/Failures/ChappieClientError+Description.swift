@@ -145,7 +145,7 @@ extension ChappieResponse {
     private var faultOfCalls: String? {
         switch self.incompleteReason {
         case "cut_arguments": "The response ended within the arguments of a call."
-        case "unnamed_call": "The response has a call without a name."
+        case "unnamed_call": "The response has a call without its name or identifier."
         case "missing_call": "The response ended for a call, and none was sent."
         default: nil
         }

@@ -181,7 +181,7 @@ extension FailureCode {
         case .otherAPI:
             FailureRow(
                 .definite, .validation, user: true, "This endpoint speaks \(.api) and not the API that was asked for",
-                "Set the dialect that it speaks (--dialect), or put a gateway that translates in front of it."
+                "Set the dialect that it speaks (--dialect \(.dialect)), or put a gateway that translates in front of it."
             )
         case .toolOutputAwaited:
             FailureRow(

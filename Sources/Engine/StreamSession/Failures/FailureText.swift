@@ -23,6 +23,8 @@ package struct FailureText: ExpressibleByStringInterpolation, Sendable {
         case descriptors
         /// The name of the API that the endpoint speaks.
         case api
+        /// The value of `--dialect` for that API.
+        case dialect
         /// The time until another attempt.
         case wait
         /// The clause about an address with the other scheme: `the base URL begins with https`.

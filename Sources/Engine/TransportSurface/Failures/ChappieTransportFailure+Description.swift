@@ -101,6 +101,7 @@ extension ChappieTransportFailure {
         case .size: self.details.limit.map { " (\($0) bytes)" } ?? ""
         case .descriptors: self.details.limit.map { " of \($0) (ulimit -n)" } ?? ""
         case .api: self.otherAPI?.words ?? "another API"
+        case .dialect: self.otherAPI?.dialect ?? "WHICH"
         case .wait: self.details.retryAfter.map { "\(Int($0.seconds.rounded(.up))) s" } ?? "a minute"
         case .otherScheme: self.details.scheme?.otherWords ?? "the address has the other scheme"
         }
@@ -200,6 +201,15 @@ extension OtherAPI {
         case .chatCompletions: "OpenAI's Chat Completions API"
         case .responses: "OpenAI's Responses API"
         case .messages: "Anthropic's Messages API"
+        }
+    }
+
+    /// The value of `--dialect`.
+    fileprivate var dialect: String {
+        switch self {
+        case .chatCompletions: "chat"
+        case .responses: "responses"
+        case .messages: "messages"
         }
     }
 }

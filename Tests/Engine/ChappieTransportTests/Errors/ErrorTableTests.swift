@@ -159,7 +159,8 @@ private let caseRows: [Row] = [
         unsafe: "cut_arguments"),
     Row(
         response(nil, status: "incomplete", reason: "unnamed_call"), "response.incomplete", .validation, .none, .user,
-        "The response has a call without a name.", "Send the request again, or change it.", unsafe: "unnamed_call"),
+        "The response has a call without its name or identifier.", "Send the request again, or change it.",
+        unsafe: "unnamed_call"),
     Row(
         response(nil, status: "incomplete", reason: "missing_call"), "response.incomplete", .validation, .none, .user,
         "The response ended for a call, and none was sent.", "Send the request again, or change it.",
@@ -315,7 +316,7 @@ private let codeRows: [Row] = [
     Row(
         .otherAPI, "event.other-api", .validation, .none, .user,
         "This endpoint speaks OpenAI's Chat Completions API and not the API that was asked for",
-        "Set the dialect that it speaks (--dialect), or put a gateway that translates in front of it."
+        "Set the dialect that it speaks (--dialect chat), or put a gateway that translates in front of it."
     ) { $0.detail = "chat-completions" },
     Row(
         .responseExpired, "resume.expired", .validation, .none, .user,
