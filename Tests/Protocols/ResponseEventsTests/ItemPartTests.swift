@@ -176,7 +176,7 @@ import Testing
 
     @Test(arguments: [
         (#""agent":{"agent_name":"/root"}"#, "/root"), (#""agent":{"agent_name":"\/a\u0062"}"#, "/ab"),
-        (#""agent":{"agent_name":""}"#, ""), (#""agent":{"agent_name":null}"#, nil), (#""agent":{}"#, nil),
+        (#""agent":{"agent_name":""}"#, nil), (#""agent":{"agent_name":null}"#, nil), (#""agent":{}"#, nil),
         (#""agent":null"#, nil), (#""agent":"a""#, nil), (#""agent":{"agent_name":7}"#, nil),
         (#""agent_name":"a""#, nil), (#""agent":{"agent_name":"a","agent_name":"b"}"#, "b"),
         (#""agent":{"agent_name":"a"},"agent":{}"#, nil), (#""agent":{"x":{"agent_name":"a"}}"#, nil),
@@ -185,6 +185,19 @@ import Testing
         var decoder = ResponseEventDecoder()
         let items = try self.items(#"{"type":"message",\#(member),"id":"a"}"#, &decoder)
         #expect(items.map(\.agentName) == Array(repeating: name, count: 5))
+    }
+
+    @Test(arguments: [(#""role":"user""#, "user"), (#""role":"""#, nil), (#""role":null"#, nil), (#""x":1"#, nil)])
+    func emptyRoleIsNone(member: String, role: String?) throws {
+        for type in ["added", "done"] {
+            let event = #"{"type":"response.output_item.\#(type)","item":{"type":"message",\#(member)}}"#
+            try withEvent(Array(event.utf8)) { event in
+                switch event.kind {
+                case .outputItemAdded(_, let item), .outputItemDone(_, let item): #expect(item.role == role)
+                default: Issue.record("not an item")
+                }
+            }
+        }
     }
 
     @Test func tenThousandPartsAreReadOneAfterAnother() throws {

@@ -6,7 +6,7 @@
 /// data, `data: keepalive`, and `[DONE]`, which does not mean that a response is complete.
 package enum SignOfLifeText {
     private static let endMark = "[done]"
-    private static let words = ["ping", "heartbeat", "keepalive", endMark]
+    private static let words = ["ping", "heartbeat", "keepalive", "keep-alive", endMark]
 
     /// Returns whether data that is no JSON object is such text, by the whole data or by the event's type.
     ///

@@ -16,8 +16,8 @@ extension ItemSummary {
             name: String(identifier: item.name),
             namespace: String(identifier: item.namespace_name),
             payload: String(item.payload),
-            role: String(item.role),
-            agentName: String(item.agent_name),
+            role: String(item.role).flatMap { $0.isEmpty ? nil : $0 },
+            agentName: String(item.agent_name).flatMap { $0.isEmpty ? nil : $0 },
             parts: Self.parts(of: item, kind, among: parts),
             json: BorrowedText(item.json) ?? .empty
         )
