@@ -464,6 +464,8 @@ extension CallStatements.Draft {
 
     /// Returns whether a whole text matches the announcement and the deltas.
     fileprivate func allows(_ whole: [UInt8], _ kind: FinishedCall.Kind) -> Bool {
+        // A text that says nothing leaves the deltas, which the announcement may contradict.
+        let whole = whole.isEmpty && !self.isMixed ? self.text : whole
         guard !whole.isEmpty else { return true }
         // Announced arguments that are an empty object are none, as the deltas have them.
         let announced = self.members.hasArguments ? Array(self.members.payload.utf8) : []

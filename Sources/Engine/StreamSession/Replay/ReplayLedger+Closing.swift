@@ -234,6 +234,14 @@ extension ReplayLedger {
         self.channels[kind].newestSlot?.shifted(by: -self.settledItemCount)
     }
 
+    /// Returns whether a text is all output of the newest item of a kind in the current attempt.
+    package func isNewest(_ text: Span<UInt8>, of kind: ReplaySlot.Kind) -> Bool {
+        let channel = self.channels[kind]
+        guard let newest = channel.newestSlot, newest.kind == kind else { return false }
+        let output = channel.attemptOutput(ofItem: newest)
+        return output.count == text.count && channel.begins(text, with: output)
+    }
+
     /// Returns whether a text and the output of a slot begin alike, or a text begins with what of the slot's item no text
     /// has closed.
     private func isLike(_ text: Span<UInt8>, _ slot: ReplaySlot) -> Bool {

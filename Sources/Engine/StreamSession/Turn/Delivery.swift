@@ -303,6 +303,11 @@ package struct Delivery: ~Copyable, Sendable {
         return unsafe self.ledger.close(texts, ofKind: kind)
     }
 
+    /// Returns whether a text is all output of the newest item of a kind.
+    package mutating func isNewest(_ text: Span<UInt8>, of kind: ReplaySlot.Kind) -> Bool {
+        self.ledger.isNewest(text, of: kind)
+    }
+
     /// Returns the slot that more output of a kind continues; nil when the kind has no output.
     package mutating func newestSlot(of kind: ReplaySlot.Kind) -> ReplaySlot? { self.ledger.newestSlot(of: kind) }
 

@@ -133,6 +133,15 @@ private func end(_ items: String...) -> String {
         #expect(try response.read(done(item(Self.two))) == .differs)
     }
 
+    @Test func argumentsOfTheAnnouncementAndOfTheDeltasAreTheSame() throws {
+        var response = try Response(added(item(Self.one)), delta(Self.two))
+        #expect(try response.read(done(item(""))) == .differs)
+        response = try Response(added(item(Self.one)), delta(Self.two))
+        #expect(try response.read(closed("")) == .differs)
+        response = try Response(added(item(Self.one)), delta(Self.one))
+        #expect(try response.read(done(item(""))) != .differs)
+    }
+
     @Test(arguments: [#"{ "a" : 1.0 }"#, #"{"\u0061":1}"#])
     func spellingOfArgumentsDoesNotCount(other: String) throws {
         let other = other.replacing("\\", with: "\\\\")

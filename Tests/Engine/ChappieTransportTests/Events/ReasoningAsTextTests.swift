@@ -133,6 +133,29 @@ private struct ReasoningAsText {
         #expect(outcome.reasoning == "why")
     }
 
+    /// A closing text under the identifier of an item of reasoning that has nothing is that of the text it repeats.
+    @Test(arguments: ["output_text.done", "content_part.done"], [false, true])
+    func closingTextOfTheMessageIsNoReasoning(_ type: String, isAnnouncedFirst: Bool) async {
+        let text = "Yes, it works."
+        let part = #"{"type":"output_text","text":"\#(text)"}"#
+        let closing = type == "output_text.done" ? #""text":"\#(text)""# : #""part":\#(part)"#
+        let thought = #"{"id":"t","type":"reasoning","summary":[]}"#
+        let message = ReasoningAsText.item("m", text)
+        let begun = [ReasoningAsText.added("m", at: 0)] + ReasoningAsText.deltas(text, "m", at: 0)
+        let reasoning = [ReasoningAsText.added("t", at: 1)]
+        for list in ["", #","output":[\#(message),\#(thought)]"#] {
+            let (outcome, _) = await Self.run([
+                .socket(
+                    [Event.created] + (isAnnouncedFirst ? reasoning + begun : begun + reasoning)
+                        + [
+                            ReasoningAsText.event(type, "t", at: 0, closing), Event.done(message, at: 0),
+                            Event.done(thought, at: 1), Event.completed("r", list),
+                        ])
+            ])
+            #expect(outcome.error == nil && outcome.text == text && outcome.reasoning.isEmpty)
+        }
+    }
+
     /// An identifier says less than the type of an event where its item has reasoning of its own.
     @Test func textUnderTheIdentifierOfOtherReasoningIsText() async {
         let (outcome, _) = await Self.run([

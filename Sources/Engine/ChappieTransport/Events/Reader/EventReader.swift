@@ -349,8 +349,14 @@ struct EventReader: ~Copyable {
     mutating func scannedEvent(_ json: UnsafeRawBufferPointer) throws(ResponseEventError) -> ResponseEvent {
         let event = unsafe try self.decoder.scannedEvent(json)
         switch event.kind {
-        case .delta(.text, _, _, _), .partDone(.text, _, _, _):
+        case .delta(.text, _, _, _):
             return self.machine.delivery.takesAsReasoning(event.itemName) ? event.asReasoning : event
+        case .partDone(.text, _, _, let text):
+            // What closes the newest text is text, under whatever name.
+            guard self.machine.delivery.takesAsReasoning(event.itemName),
+                unsafe !self.machine.delivery.isNewest(text.utf8.span, of: .text)
+            else { return event }
+            return event.asReasoning
         default:
             return event
         }
