@@ -4,13 +4,15 @@ import Invariants
 
 /// The texts of the first choice of a chat completion.
 struct ChatModel: AnswerModel {
-    private(set) var text = ""
+    var text: String { ModelEvent.text(ofContent: self.writtenText) }
     /// The reasoning, whose text is in the same places as its escapes.
     var reasoning: String { ModelEvent.text(ofContent: self.writtenReasoning) }
     private(set) var refusal = ""
     private(set) var hasStatedEnd = false
     private var hasCalls = false
     private var hasPlainReasoning = false
+    /// The text so far as it was written.
+    private var writtenText: [UInt8] = []
     /// The reasoning so far as it was written, and so the text of each member.
     private var writtenReasoning: [UInt8] = []
     private var written: [String: [UInt8]] = [:]
@@ -19,11 +21,9 @@ struct ChatModel: AnswerModel {
         guard case .array(let choices)? = event.root.member("choices")?.kind else { return false }
         for choice in choices {
             guard case .object = choice.kind else { continue }
-            if let index = choice.value("index"), event.integer(index) != 0 { continue }
-            let isFirst = self.text.isEmpty && self.refusal.isEmpty && !self.hasCalls
-            if let delta = choice.value("delta") ?? (isFirst ? choice.value("message") : nil) {
-                self.read(delta: delta, event)
-            }
+            if let index = choice.value("index").flatMap({ event.integer($0) }), index != 0 { continue }
+            if let delta = choice.value("delta") { self.read(delta: delta, event) }
+            if let message = choice.value("message") { self.read(message: message, event) }
             if choice.member("finish_reason")?.identifier != nil { self.hasStatedEnd = true }
         }
         return event.root.value("error") == nil
@@ -31,14 +31,27 @@ struct ChatModel: AnswerModel {
 
     private mutating func read(delta: JSONNode, _ event: ModelEvent) {
         self.readReasoning(beside: delta, event)
-        switch delta.value("content")?.kind {
-        case .string: self.text += delta.value("content")?.text ?? ""
-        case .array(let parts): for part in parts { self.read(part: part, event) }
-        default: break
+        if let content = delta.value("content") {
+            switch content.kind {
+            case .number: self.writtenText += event.bytes[content.range]
+            case .array(let parts): for part in parts { self.read(part: part, event) }
+            default: self.read(part: content, event)
+            }
         }
         self.refusal += delta.value("refusal")?.text ?? ""
         if case .object? = delta.value("function_call")?.kind { self.hasCalls = true }
-        for case .object in (delta.value("tool_calls")?.elements ?? []).map(\.kind) { self.hasCalls = true }
+        let calls = delta.value("tool_calls").map { $0.elements ?? [$0] } ?? []
+        for case .object in calls.map(\.kind) { self.hasCalls = true }
+    }
+
+    /// Reads a message: all of it where nothing has come, and else the rest of its text.
+    private mutating func read(message: JSONNode, _ event: ModelEvent) {
+        guard !self.writtenText.isEmpty || !self.refusal.isEmpty || self.hasCalls else {
+            return self.read(delta: message, event)
+        }
+        guard let node = message.value("content"), node.text != nil else { return }
+        let content = event.content(of: node)
+        if content.starts(with: self.writtenText) { self.writtenText = content }
     }
 
     /// The texts of reasoning say the same, at once or later; details are for servers that have no text.
@@ -62,7 +75,9 @@ struct ChatModel: AnswerModel {
         guard !self.hasPlainReasoning else { return }
         let details = members.filter { $0.name == Array("reasoning_details".utf16) }.compactMap(\.value.elements).last
         for detail in details ?? [] {
-            let text = [detail.member("text"), detail.member("summary")].compactMap(\.self).first { $0.identifier != nil }
+            let text = [detail.member("text"), detail.member("summary")].compactMap(\.self).first {
+                $0.identifier != nil
+            }
             if let text { self.writtenReasoning += event.content(of: text) }
         }
     }
@@ -70,7 +85,10 @@ struct ChatModel: AnswerModel {
     private mutating func read(part: JSONNode, _ event: ModelEvent) {
         let type = part.member("type")
         let isOf = { (word: String) in type?.identifier == nil || event.isWord(type, word) }
-        if isOf("text") { self.text += part.member("text")?.text ?? "" }
+        if part.text != nil { self.writtenText += event.content(of: part) }
+        if isOf("text") || isOf("output_text"), let text = part.member("text"), text.text != nil {
+            self.writtenText += event.content(of: text)
+        }
         if isOf("refusal") { self.refusal += part.member("refusal")?.text ?? "" }
         guard type?.identifier != nil, event.isWord(type, "thinking") || event.isWord(type, "reasoning"),
             let thought = part.value("thinking") ?? part.value("summary") ?? part.value("text")

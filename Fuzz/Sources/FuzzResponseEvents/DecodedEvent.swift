@@ -98,6 +98,7 @@ struct DecodedEvent {
         case .invalidField(.response): "invalidField(response)"
         case .tooDeep: "tooDeep"
         case .tooLarge: "tooLarge"
+        case .tooManyItems: "tooManyItems"
         case .outOfMemory: "outOfMemory"
         }
     }

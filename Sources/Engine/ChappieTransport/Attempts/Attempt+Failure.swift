@@ -68,6 +68,7 @@ extension AttemptFailure {
     init(_ error: ResponseEventError, byteCountLimit: Int) {
         switch error {
         case .tooLarge: self = .eventTooLarge(limit: byteCountLimit)
+        case .tooManyItems: self = .tooManyItems(limit: ResponseSummary.maximumOutputCount)
         case .missingType, .notJSON, .notObject, .invalidField, .tooDeep, .outOfMemory, .invalidUTF8:
             self = .undecodableEvent
         }

@@ -21,6 +21,11 @@ package final class ChatCompletionsDecoder: DialectDecoder {
         var arguments: [UInt8] = []
         /// Members that go back with the call.
         var members = ChatCallMembers()
+
+        /// Takes a name, or before any arguments its next piece.
+        mutating func take(name: [UInt8]) {
+            if self.name.isEmpty || self.name != name && self.arguments.isEmpty { self.name += name }
+        }
     }
 
     private let scanner = JSONScanner()
@@ -41,14 +46,16 @@ package final class ChatCompletionsDecoder: DialectDecoder {
     @safe @exclusivity(unchecked) private var text: [UInt8] = []
     private var refusal: [UInt8] = []
     private var calls: [Call] = []
+    /// The call of the form before tools, which counts where there is no other; it is not announced before the end.
+    private var functionCall: Call?
     /// The number of pieces of calls.
     private var pieceCount = 0
-    /// Indicates whether a delta had `tool_calls`.
-    private var hasToolCalls = false
     private var callsByIndex: [Int: Int] = [:]
     private var callsByID: [[UInt8]: Int] = [:]
     private var usage: [UInt8]?
     private var finishReason: String?
+    /// The message of an error in the choice, as the content of a JSON string.
+    private var errorMessage: [UInt8]?
     /// The reason of the model behind a gateway (`native_finish_reason`).
     private var nativeReason: String?
     private var isOver = false
@@ -107,6 +114,7 @@ package final class ChatCompletionsDecoder: DialectDecoder {
         guard let reason = self.finishReason, !self.isOver else { return TranslatedEvents() }
         self.isOver = true
         self.events.removeAll()
+        if self.calls.isEmpty, let call = self.functionCall { self.calls.append(call) }
         switch Ending(reason, native: self.nativeReason) {
         case .complete where self.calls.contains { !Self.isWhole($0.arguments) }:
             // The server says that the answer is complete; no tool may run with a part of its arguments.
@@ -123,7 +131,9 @@ package final class ChatCompletionsDecoder: DialectDecoder {
             let words = String(decoding: JSONText.content(of: cause), as: UTF8.self)
             self.appendEnd("incomplete", #""incomplete_details":{"reason":"\#(words)"}"#)
         case .failed:
-            let words = Array("The server ended the answer with finish_reason ".utf8) + JSONText.content(of: reason)
+            let words =
+                self.errorMessage
+                ?? Array("The server ended the answer with finish_reason ".utf8) + JSONText.content(of: reason)
             self.appendEnd(
                 "failed",
                 #""error":{"code":"server_error","message":"\#(String(decoding: words, as: UTF8.self))"}"#)
@@ -188,12 +198,18 @@ extension ChatCompletionsDecoder {
         choices: Int, _ nodes: UnsafeBufferPointer<csj_node>
     ) throws(ResponseEventError) -> Bool {
         var isSurfaced = false
+        guard nodes[choices].kind == csj_kind_array else { throw .invalidField(.delta) }
         for choice in nodes.children(of: choices) where nodes.isFirstChoice(choice) {
             self.take(usage: nodes.member("usage", of: choice), nodes)
-            // An answer in one chunk may be written as one without a stream.
-            let whole = self.messageIndex == nil && self.calls.isEmpty ? nodes.member("message", of: choice) : nil
-            if let delta = nodes.member("delta", of: choice) ?? whole, nodes[delta].kind == csj_kind_object {
-                if try self.read(delta: delta, nodes) { isSurfaced = true }
+            if let delta = try nodes.object("delta", in: choice), try self.read(delta: delta, nodes) {
+                isSurfaced = true
+            }
+            if let message = try nodes.object("message", in: choice), try self.read(message: message, nodes) {
+                isSurfaced = true
+            }
+            // OpenRouter's form of an error beside what the answer has.
+            if let error = nodes.member("error", of: choice), let words = nodes.text(of: "message", in: error) {
+                (self.finishReason, self.errorMessage) = ("error", Array(nodes[words].content))
             }
             // A reason that makes the answer incomplete stands, also where a gateway adds an end of its own.
             if self.finishReason.map({ Ending($0, native: self.nativeReason).isComplete }) ?? true,
@@ -208,6 +224,21 @@ extension ChatCompletionsDecoder {
         return isSurfaced
     }
 
+    /// Reads a message, which is the whole answer, as one without a stream: it completes the text so far, and counts as a
+    /// delta where nothing has come.
+    private func read(
+        message: Int, _ nodes: UnsafeBufferPointer<csj_node>
+    ) throws(ResponseEventError) -> Bool {
+        if self.messageIndex == nil, self.calls.isEmpty, self.functionCall == nil {
+            return try self.read(delta: message, nodes)
+        }
+        guard let content = nodes.text(of: "content", in: message), nodes[content].content.starts(with: self.text)
+        else { return false }
+        let before = self.events.outputCount
+        try self.write(text: UnsafeBufferPointer(rebasing: nodes[content].content.dropFirst(self.text.count)))
+        return self.events.outputCount > before
+    }
+
     private func read(
         delta: Int, _ nodes: UnsafeBufferPointer<csj_node>
     ) throws(ResponseEventError) -> Bool {
@@ -215,26 +246,22 @@ extension ChatCompletionsDecoder {
         for text in self.reasoning.read(delta: delta, nodes) { try self.write(reasoning: text) }
         try self.keepReasoning()
         if let content = nodes.member("content", of: delta) {
-            if nodes[content].kind == csj_kind_string {
-                try self.write(text: nodes[content].content)
-            } else if nodes[content].kind == csj_kind_array {
-                for part in nodes.children(of: content) { try self.read(part: part, nodes) }
+            switch nodes[content].kind {
+            // A number is text that a server has written without quotes.
+            case csj_kind_string, csj_kind_number: try self.write(text: nodes[content].content)
+            case csj_kind_array: for part in nodes.children(of: content) { try self.read(part: part, nodes) }
+            case csj_kind_object: try self.read(part: content, nodes)
+            default: throw .invalidField(.delta)
             }
         }
         if let refusal = nodes.text(of: "refusal", in: delta) { try self.write(refusal: nodes[refusal].content) }
-        let pieceCount = self.pieceCount
-        if let calls = nodes.member("tool_calls", of: delta), nodes[calls].kind == csj_kind_array {
-            for call in nodes.children(of: calls) where nodes[call].kind == csj_kind_object {
-                try self.read(call: call, function: nodes.member("function", of: call), nodes)
+        if let calls = nodes.member("tool_calls", of: delta) {
+            for call in try nodes.elements(of: calls) {
+                try self.read(call: call, function: try nodes.object("function", in: call), nodes)
             }
         }
-        if self.pieceCount > pieceCount { self.hasToolCalls = true }
-        // The form before tools, with one call. llama-cpp-python writes the same piece in both (recorded).
-        if !self.hasToolCalls, let function = nodes.member("function_call", of: delta),
-            nodes[function].kind == csj_kind_object
-        {
-            try self.read(call: nil, function: function, nodes)
-        }
+        // llama-cpp-python writes the same piece in both forms (recorded).
+        if let function = try nodes.object("function_call", in: delta) { try self.read(functionCall: function, nodes) }
         return self.events.outputCount > before
     }
 
@@ -242,6 +269,7 @@ extension ChatCompletionsDecoder {
     private func read(
         part: Int, _ nodes: UnsafeBufferPointer<csj_node>
     ) throws(ResponseEventError) {
+        if nodes[part].kind == csj_kind_string { return try self.write(text: nodes[part].content) }
         guard nodes[part].kind == csj_kind_object else { return }
         let type = nodes.text(of: "type", in: part).map { nodes[$0] }
         let isOf = { (word: StaticString) in type?.isWritten(word) ?? true }
@@ -249,7 +277,9 @@ extension ChatCompletionsDecoder {
             for text in self.reasoning.read(part: part, nodes) { try self.write(reasoning: text) }
             try self.keepReasoning()
         }
-        if isOf("text"), let text = nodes.text(of: "text", in: part) { try self.write(text: nodes[text].content) }
+        if isOf("text") || isOf("output_text"), let text = nodes.text(of: "text", in: part) {
+            try self.write(text: nodes[text].content)
+        }
         if isOf("refusal"), let refusal = nodes.text(of: "refusal", in: part) {
             try self.write(refusal: nodes[refusal].content)
         }
@@ -314,7 +344,7 @@ extension ChatCompletionsDecoder {
     }
 
     private func takePosition() throws(ResponseEventError) -> Int {
-        guard self.itemCount < ResponseSummary.maximumOutputCount else { throw .tooLarge }
+        guard self.itemCount < ResponseSummary.maximumOutputCount else { throw .tooManyItems }
         defer { self.itemCount += 1 }
         return self.itemCount
     }
@@ -330,11 +360,11 @@ extension ChatCompletionsDecoder {
     /// with the same name are those of the call, whatever identifier they bring: a server may make one for each chunk
     /// (reported: vllm-project/vllm pull request 23522), and no tool may run without arguments that were sent.
     private func read(
-        call piece: Int?, function: Int?, _ nodes: UnsafeBufferPointer<csj_node>
+        call piece: Int, function: Int?, _ nodes: UnsafeBufferPointer<csj_node>
     ) throws(ResponseEventError) {
         self.pieceCount += 1
-        let index = piece.flatMap { nodes.member("index", of: $0) }.flatMap { nodes.integer(at: $0) }
-        let id = piece.flatMap { nodes.text(of: "id", in: $0) }.map { Array(nodes[$0].content) }
+        let index = nodes.member("index", of: piece).flatMap { nodes.integer(at: $0) }
+        let id = nodes.text(of: "id", in: piece).map { Array(nodes[$0].content) }
         let name = function.flatMap { nodes.text(of: "name", in: $0) }.map { Array(nodes[$0].content) }
         let known = index.map { self.callsByIndex[$0] }
         var place = known ?? id.map { self.callsByID[$0] } ?? self.calls.indices.last
@@ -348,7 +378,7 @@ extension ChatCompletionsDecoder {
             if isOther || id == nil && !arguments.isEmpty && Self.isObject(call.arguments) { place = nil }
         }
         if place == nil {
-            guard self.calls.count < ResponseSummary.maximumOutputCount else { throw .tooLarge }
+            guard self.calls.count < ResponseSummary.maximumOutputCount else { throw .tooManyItems }
             place = self.calls.count
             self.calls.append(Call(id: [], name: []))
         }
@@ -358,27 +388,40 @@ extension ChatCompletionsDecoder {
             self.callsByID[id] = place
             if self.calls[place].id.isEmpty { self.calls[place].id = id }
         }
-        let before = self.calls[place].name
-        if let name, before.isEmpty || before != name && self.calls[place].arguments.isEmpty {
-            self.calls[place].name += name
+        if let name { self.calls[place].take(name: name) }
+        // Calls keep the order in which they began.
+        if self.calls[place].outputIndex == nil, !self.calls[place].name.isEmpty {
+            self.calls[place].outputIndex = try self.takePosition()
         }
-        if let piece {
-            try self.keep(self.calls[place].members.take(piece, nodes))
-        }
+        try self.keep(self.calls[place].members.take(piece, nodes))
         try self.write(arguments: arguments, of: place)
     }
 
-    /// Appends arguments to a call, which is announced with the first of them, once its name is known.
+    /// Reads a piece of the call of the form before tools.
+    private func read(
+        functionCall function: Int, _ nodes: UnsafeBufferPointer<csj_node>
+    ) throws(ResponseEventError) {
+        self.pieceCount += 1
+        var call = self.functionCall.take() ?? Call(id: [], name: [])
+        if let name = nodes.text(of: "name", in: function) { call.take(name: Array(nodes[name].content)) }
+        if let arguments = nodes.member("arguments", of: function) {
+            let text = nodes.textOrJSON(at: arguments)
+            call.arguments += text
+            try self.keep(text.count)
+        }
+        self.functionCall = call
+    }
+
+    /// Appends arguments to a call, which is announced with the first of them, once its name and its identifier are known.
     private func write(arguments: [UInt8], of place: Int) throws(ResponseEventError) {
         try self.keep(arguments.count)
         self.calls[place].arguments += arguments
         if self.calls[place].announcedID != nil, let outputIndex = self.calls[place].outputIndex {
             return self.append(arguments: arguments, at: outputIndex)
         }
-        guard !self.calls[place].name.isEmpty, !self.calls[place].arguments.isEmpty else { return }
-        // Calls keep the order in which they began; the name of an earlier one may not be whole yet.
-        for earlier in 0..<place where self.calls[earlier].outputIndex == nil && !self.calls[earlier].name.isEmpty {
-            self.calls[earlier].outputIndex = try self.takePosition()
+        guard !self.calls[place].name.isEmpty, !self.calls[place].id.isEmpty, !self.calls[place].arguments.isEmpty
+        else {
+            return
         }
         self.append(arguments: self.calls[place].arguments, at: try self.announce(place))
     }
@@ -453,7 +496,7 @@ extension ChatCompletionsDecoder {
             case "stop", "tool_calls", "tool_call", "tool_use", "function_call", "end_turn", "stop_sequence", "eos",
                 "eos_token", "complete", "completed", "done":
                 // A gateway may call an answer whole that the model was cut off in (recorded: OpenRouter).
-                self = native.flatMap { Self.cause($0) }.map { .incomplete($0) } ?? .complete
+                self = native.flatMap { Self.cause(ofNative: $0) }.map { .incomplete($0) } ?? .complete
             // OpenRouter's, DeepSeek's and Z.ai's words for a server that could not go on.
             case "error", "insufficient_system_resource", "network_error": self = .failed
             default: self = .incomplete(Self.cause(reason) ?? reason)
@@ -462,6 +505,13 @@ extension ChatCompletionsDecoder {
 
         /// The words that say that the answer has a call.
         static let wordsOfCalls: Set<String> = ["tool_calls", "tool_call", "tool_use", "function_call"]
+
+        /// Returns the cause of an incomplete answer by the reason of a model behind a gateway, which has many words for a
+        /// whole answer; nil for those.
+        private static func cause(ofNative reason: String) -> String? {
+            let parts = ["refusal", "malformed_function_call", "error", "incomplete", "abort", "aborted", "cancelled"]
+            return self.cause(reason) ?? (parts.contains(reason.lowercased()) ? reason : nil)
+        }
 
         /// Returns the cause of an incomplete answer in the words of the Responses API; nil where the reason is another.
         private static func cause(_ reason: String) -> String? {

@@ -5,7 +5,7 @@ import CSimdjson
 /// The places of the members of a chunk that are read; of members with the same name the last one counts.
 struct ChunkMembers {
     private(set) var choices: Int?
-    /// Indicates whether there is an `error` other than `null`.
+    /// Indicates whether there is an `error` that says something.
     private(set) var hasError = false
     /// Indicates whether the object is a chunk: it has choices, says that it is one, or has the usage.
     private(set) var isChunk = false
@@ -19,15 +19,15 @@ struct ChunkMembers {
     /// `x_groq`, in which Groq's older servers have the usage.
     private(set) var groq: Int?
 
-    /// Finds the members of an object; texts are found only where they are texts, and `choices` where it is an array.
+    /// Finds the members of an object; texts are found only where they are texts.
     init(_ nodes: UnsafeBufferPointer<csj_node>, of object: Int) {
         for place in nodes.children(of: object) {
             let (node, kind) = (nodes[place], nodes[place].kind)
             if node.isNamed("choices") {
-                self.choices = kind == csj_kind_array ? place : nil
-                if kind == csj_kind_array { self.isChunk = true }
+                self.choices = kind == csj_kind_null ? nil : place
+                if kind == csj_kind_array || kind == csj_kind_object { self.isChunk = true }
             } else if node.isNamed("error") {
-                self.hasError = kind != csj_kind_null
+                self.hasError = !nodes.saysNothing(at: place)
             } else if node.isNamed("usage") {
                 self.usage = place
                 if kind == csj_kind_object { self.isChunk = true }
@@ -79,11 +79,35 @@ extension UnsafeBufferPointer<csj_node> {
         return found.flatMap { self[$0].kind == csj_kind_null ? nil : $0 }
     }
 
+    /// Returns whether a value is empty: `null`, false, zero, an empty text, or an object or array of such values.
+    func saysNothing(at place: Int) -> Bool {
+        switch self[place].kind {
+        case csj_kind_object, csj_kind_array: self.children(of: place).allSatisfy { self.saysNothing(at: $0) }
+        case csj_kind_string: self[place].json.count == 0
+        case csj_kind_null: true
+        default: self[place].isWritten("false") || self[place].isWritten("0")
+        }
+    }
+
     /// Returns the place of a member that is a text and not empty.
     func text(of name: StaticString, in object: Int) -> Int? {
         guard let place = self.member(name, of: object), self[place].kind == csj_kind_string, self[place].json.count > 0
         else { return nil }
         return place
+    }
+
+    /// Returns the place of a member that is an object; nil when it is absent or `null`.
+    func object(_ name: StaticString, in object: Int) throws(ResponseEventError) -> Int? {
+        guard let place = self.member(name, of: object) else { return nil }
+        guard self[place].kind == csj_kind_object else { throw .invalidField(.delta) }
+        return place
+    }
+
+    /// Returns the objects of an array, or the one object in its place.
+    func elements(of place: Int) throws(ResponseEventError) -> [Int] {
+        let elements = self[place].kind == csj_kind_array ? Array(self.children(of: place)) : [place]
+        guard elements.allSatisfy({ self[$0].kind == csj_kind_object }) else { throw .invalidField(.delta) }
+        return elements
     }
 
     /// Returns an integer, written as a number or as text.
@@ -98,7 +122,7 @@ extension UnsafeBufferPointer<csj_node> {
     /// Returns whether a choice is the first one: it has the index 0, or none.
     func isFirstChoice(_ choice: Int) -> Bool {
         guard self[choice].kind == csj_kind_object else { return false }
-        return self.member("index", of: choice).map { self.integer(at: $0) == 0 } ?? true
+        return self.member("index", of: choice).flatMap { self.integer(at: $0) }.map { $0 == 0 } ?? true
     }
 
     /// Returns the content of a string, or any other value's JSON as the content of one.

@@ -81,6 +81,12 @@ package final class MessagesDecoder: DialectDecoder {
         guard let nodes = try self.scanner.nodes(ofEvent: data, depth: Self.depth) else { return .other }
         let written = nodes.text(of: "type", in: 0).map { UnsafeRawBufferPointer(nodes[$0].content) }
         guard let word = Word(written ?? type) else {
+            // An event without a type that can be nothing but a piece of a block.
+            if written == nil, type.isEmpty, let delta = nodes.member("delta", of: 0),
+                nodes.text(of: "type", in: delta) != nil
+            {
+                throw .invalidField(.delta)
+            }
             let isResponses = written.map { $0.starts(with: "response.".utf8) } ?? false
             if isResponses { return .otherAPI(.responses) }
             if case .otherAPI(let dialect)? = UntypedEvent(data) { return .otherAPI(dialect) }
@@ -300,7 +306,7 @@ extension MessagesDecoder {
     }
 
     private func append(_ block: Block, index: Int?) throws(ResponseEventError) -> Int {
-        guard self.blocks.count < ResponseSummary.maximumOutputCount else { throw .tooLarge }
+        guard self.blocks.count < ResponseSummary.maximumOutputCount else { throw .tooManyItems }
         if let index { self.blocksByIndex[index] = self.blocks.count }
         self.blocks.append(block)
         return self.blocks.count - 1

@@ -16,6 +16,8 @@ package enum ResponseEventError: Error, Equatable, Sendable {
     case tooDeep
     /// The event has more bytes than the decoder allows.
     case tooLarge
+    /// The answer has more items than a decoder of another API keeps (`ResponseSummary.maximumOutputCount`).
+    case tooManyItems
     /// There is no memory for the parser.
     case outOfMemory
 

@@ -82,7 +82,7 @@ import Testing
             chunk(#"{"content":[{"type":"text","text":"a"},{"type":"image","url":"x"},"b",{"type":"text"}]}"#),
             chunk(#"{"content":7}"#), chunk(#"{"content":{"type":"text","text":"c"}}"#), Self.stop, Self.done,
         ])
-        #expect(answer.text == "a")
+        #expect(answer.text == "ab7c")
     }
 
     @Test func refusalIsNoText() throws {
@@ -161,14 +161,14 @@ import Testing
         #expect(try DialectAnswer(pieces + [Self.calls, Self.done]).calls == ["call_0_c1 f {}", "call_1_c1 f {}"])
     }
 
-    @Test func callKeepsTheIdentifierWithWhichItWasAnnounced() throws {
+    @Test func callHasTheServersIdentifierAlsoWhereThatIsLate() throws {
         let late = [
             callChunk("0", name: #""f""#, arguments: #""{""#), callChunk("0", id: #""i""#, arguments: #""}""#),
         ]
-        #expect(try DialectAnswer(late + [Self.calls, Self.done]).calls == ["call_0_c1 f {}"])
-        // The answer's own identifier may be late too.
+        #expect(try DialectAnswer(late + [Self.calls, Self.done]).calls == ["i f {}"])
+        // A call without one is named when the answer ends.
         let piece = #"{"choices":[{"delta":{"tool_calls":[{"function":{"name":"f","arguments":"{}"}}]}}]}"#
-        #expect(try DialectAnswer([piece, Self.calls, Self.done]).calls == ["call_0_ f {}"])
+        #expect(try DialectAnswer([piece, Self.calls, Self.done]).calls == ["call_0_c1 f {}"])
     }
 
     @Test func callIsNotNamedAfterALongIdentifierOfTheAnswer() throws {
@@ -282,6 +282,30 @@ import Testing
         #expect(answer.text == "a")
     }
 
+    /// OpenRouter's form of an error in a choice, with any reason beside it, and with none.
+    @Test(arguments: ["tool_calls", "stop", "error", nil]) func errorInTheChoiceFailsTheAnswer(_ reason: String?) throws
+    {
+        let call = callChunk("0", id: #""i""#, name: #""f""#, arguments: #""{}""#)
+        let written = reason.map { "\"\($0)\"" } ?? "null"
+        let error = #"{"index":0,"delta":{},"finish_reason":\#(written),"error":{"code":502,"message":"over \u00e9"}}"#
+        let answer = try DialectAnswer([call, #"{"choices":[\#(error)]}"#, chunk("{}", finish: "stop"), Self.done])
+        #expect(answer.calls.isEmpty && answer.status == "failed")
+        // An error that is empty says nothing.
+        let none = [#"{}"#, #"{"message":"","code":0}"#, #"{"a":null,"b":[{}]}"#]
+        for value in none {
+            let whole = [call, chunk("{}", finish: "tool_calls", #","error":\#(value)"#), Self.done]
+            #expect(try DialectAnswer(whole).calls == ["i f {}"])
+        }
+    }
+
+    @Test(arguments: ["refusal", "MALFORMED_FUNCTION_CALL", "error", "incomplete"])
+    func callIsNotFinishedWhereTheModelDidNotEndTheAnswer(_ native: String) throws {
+        let call = callChunk("0", id: #""i""#, name: #""f""#, arguments: #""{}""#)
+        let reasons = #""finish_reason":"tool_calls","native_finish_reason":"\#(native)""#
+        let answer = try DialectAnswer([call, #"{"choices":[{"index":0,"delta":{},\#(reasons)}]}"#, Self.done])
+        #expect(answer.calls.isEmpty && answer.status == "incomplete" && answer.reason == native)
+    }
+
     /// A gateway adds an end of its own behind that of the model.
     @Test(arguments: ["length", "content_filter", "abort", "error"])
     func anAnswerThatIsNotWholeIsNotMadeWholeByALaterReason(_ reason: String) throws {
@@ -344,6 +368,59 @@ import Testing
             ])
             #expect(answer.calls == [rest == #""edit""# ? "i edit {}" : "i edit_file {}"])
         }
+    }
+
+    /// The form before tools, in chunks of its own before and between those of `tool_calls`.
+    @Test func callInBothFormsRunsOnce() throws {
+        let old = { (arguments: String) in
+            chunk(#"{"function_call":{"name":"f","arguments":"\#(arguments)"}}"#)
+        }
+        let new = { (arguments: String) in
+            callChunk("0", id: #""i""#, name: #""f""#, arguments: "\"\(arguments)\"")
+        }
+        let (first, second) = (#"{\"x\":"#, "1}")
+        for reason in ["tool_calls", "function_call", "stop"] {
+            let end = [chunk("{}", finish: reason), Self.done]
+            for chunks in [
+                [old(first + second), new(first + second)], [old(first), new(first), old(second), new(second)],
+                [new(first), old(first), new(second), old(second)],
+            ] {
+                #expect(try DialectAnswer(chunks + end).calls == [#"i f {"x":1}"#])
+            }
+            #expect(try DialectAnswer([old(first), old(second)] + end).calls == [#"call_0_c1 f {"x":1}"#])
+        }
+    }
+
+    /// What stands in the place of output and is none is not dropped.
+    @Test(arguments: [
+        #"{"delta":"Hi"}"#, #"{"delta":{"content":true}}"#, #"{"delta":{"tool_calls":"x"}}"#,
+        #"{"delta":{"tool_calls":[7]}}"#, #"{"delta":{"tool_calls":[{"index":0,"function":[]}]}}"#,
+        #"{"delta":{"function_call":"f"}}"#, #"{"message":"Hi"}"#,
+    ])
+    func outputOfAnotherTypeIsAnError(_ choice: String) {
+        #expect(throws: ResponseEventError.invalidField(.delta)) { try DialectAnswer([#"{"choices":[\#(choice)]}"#]) }
+        #expect(throws: ResponseEventError.invalidField(.delta)) {
+            try DialectAnswer([#"{"object":"chat.completion.chunk","choices":\#(choice)}"#])
+        }
+    }
+
+    @Test func oneCallMayStandInPlaceOfTheArray() throws {
+        let piece = { (arguments: String) in
+            let call = #"{"index":"","id":"i","function":{"name":"f","arguments":"\#(arguments)"}}"#
+            return #"{"choices":[{"index":"","delta":{"tool_calls":\#(call)}}]}"#
+        }
+        let answer = try DialectAnswer([piece(#"{\"a\""#), piece(":1}"), Self.calls, Self.done])
+        #expect(answer.calls == [#"i f {"a":1}"#])
+    }
+
+    @Test func messageBehindDeltasCompletesTheirText() throws {
+        let message = { (text: String) in
+            #"{"choices":[{"index":0,"delta":{},"message":{"content":"\#(text)"},"finish_reason":"stop"}]}"#
+        }
+        for (text, whole) in [("Hello", "Hello"), ("Hel", "Hel"), ("Bye", "Hel"), ("", "Hel")] {
+            #expect(try DialectAnswer([chunk(#"{"content":"Hel"}"#), message(text), Self.done]).text == whole)
+        }
+        #expect(try DialectAnswer([message("Hello"), Self.done]).text == "Hello")
     }
 
     @Test func answerInOneChunkMayBeAMessage() throws {
@@ -469,7 +546,7 @@ import Testing
             _ = try withPadded(Array(line.utf8)) { try decoder.read($0) }
         }
         for index in 0..<ResponseSummary.maximumOutputCount { try read(index) }
-        #expect(throws: ResponseEventError.tooLarge) { try read(ResponseSummary.maximumOutputCount) }
+        #expect(throws: ResponseEventError.tooManyItems) { try read(ResponseSummary.maximumOutputCount) }
     }
 
     @Test func chunkIsLimited() throws {
@@ -526,19 +603,28 @@ import Testing
     @Test(arguments: ["null", "7", "-1", "true", "\"x\"", "[]", "{}", "[[]]", "1e999", "99999999999999999999"])
     func membersOfOtherTypesNeverCrashTheDecoder(_ value: String) throws {
         let members = ["id", "object", "model", "choices", "usage", "service_tier", "x_groq", "type"]
-        for member in members { _ = try DialectAnswer([#"{"\#(member)":\#(value),"choices":[]}"#]) }
+        for member in members { try Self.read([#"{"\#(member)":\#(value),"choices":[]}"#]) }
         for member in ["index", "delta", "finish_reason", "usage"] {
-            _ = try DialectAnswer([#"{"choices":[{"\#(member)":\#(value)}]}"#, Self.done], endsInOrder: true)
+            try Self.read([#"{"choices":[{"\#(member)":\#(value)}]}"#, Self.done], endsInOrder: true)
         }
         for member in ["content", "reasoning", "reasoning_details", "refusal", "tool_calls", "function_call"] {
-            _ = try DialectAnswer([chunk(#"{"\#(member)":\#(value)}"#), Self.stop, Self.done])
+            try Self.read([chunk(#"{"\#(member)":\#(value)}"#), Self.stop, Self.done])
         }
         for member in ["index", "id", "function", "type"] {
-            _ = try DialectAnswer([chunk(#"{"tool_calls":[{"\#(member)":\#(value)}]}"#), Self.calls, Self.done])
+            try Self.read([chunk(#"{"tool_calls":[{"\#(member)":\#(value)}]}"#), Self.calls, Self.done])
         }
         for member in ["name", "arguments"] {
             let piece = #"{"tool_calls":[{"index":0,"function":{"\#(member)":\#(value)}}]}"#
-            _ = try DialectAnswer([chunk(piece), Self.calls, Self.done])
+            try Self.read([chunk(piece), Self.calls, Self.done])
+        }
+    }
+
+    /// Plays lines that may be refused.
+    private static func read(_ lines: [String], endsInOrder: Bool = false) throws {
+        do {
+            _ = try DialectAnswer(lines, endsInOrder: endsInOrder)
+        } catch ResponseEventError.invalidField {
+            return
         }
     }
 }

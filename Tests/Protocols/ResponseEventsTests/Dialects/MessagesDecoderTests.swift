@@ -199,6 +199,13 @@ import Testing
         #expect(answer.status == "completed")
     }
 
+    @Test func pieceOfABlockWithoutATypeIsNotDropped() throws {
+        let delta = #"{"index":0,"delta":{"type":"text_delta","text":"l"}}"#
+        #expect(throws: ResponseEventError.invalidField(.delta)) {
+            try self.answer([Self.start, Self.text, delta] + Self.end)
+        }
+    }
+
     /// The blocks that follow say the content again, or none follows.
     @Test func contentOfTheStartCountsWhereNoBlockBegins() throws {
         let start = Self.message("", content: #"[{"type":"text","text":"Hi"}]"#)
@@ -308,7 +315,7 @@ import Testing
             }
         }
         for index in 0..<ResponseSummary.maximumOutputCount { try read(index) }
-        #expect(throws: ResponseEventError.tooLarge) { try read(ResponseSummary.maximumOutputCount) }
+        #expect(throws: ResponseEventError.tooManyItems) { try read(ResponseSummary.maximumOutputCount) }
     }
 
     // MARK: Bad input

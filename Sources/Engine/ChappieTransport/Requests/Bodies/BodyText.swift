@@ -64,7 +64,8 @@ extension ResponseEventError {
         case .invalidUTF8: "is not UTF-8"
         case .tooDeep: "nests deeper than 512 levels"
         case .outOfMemory: "cannot be read: there is no memory left"
-        case .notJSON, .notObject, .missingType, .invalidField, .tooLarge: "is not a JSON object"
+        case .notJSON, .notObject, .missingType, .invalidField, .tooLarge, .tooManyItems:
+            "is not a JSON object"
         }
     }
 }

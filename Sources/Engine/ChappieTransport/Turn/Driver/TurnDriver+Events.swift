@@ -73,7 +73,7 @@ extension TurnDriver {
                 return unsafe self.received(.error(error), json: json, attempt: attempt)
             }
         case .invalidUTF8: self.attempts.current?.refusesText()
-        case .tooDeep, .tooLarge, .outOfMemory: break
+        case .tooDeep, .tooLarge, .tooManyItems, .outOfMemory: break
         }
         self.failed(AttemptFailure(error, byteCountLimit: self.engine.configuration.limits.eventByteCount))
     }
