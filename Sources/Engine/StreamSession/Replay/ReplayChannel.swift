@@ -38,6 +38,8 @@ import PlatformC
     private var expected = ReplayRunLog.Run.none
     /// The position behind the run at the cursor.
     private var position: ReplayRunLog.Position = .start
+    /// The run before the one at the cursor; without meaning when the channel is caught up.
+    private var passed = ReplayRunLog.Run.none
 
     /// Indicates whether all delivered output has been repeated.
     var isCaughtUp: Bool { self.cursor == self.byteCount }
@@ -57,6 +59,7 @@ import PlatformC
     mutating func rewind() {
         self.cursor = self.settledByteCount
         self.position = .start
+        self.expected = .none
         self.restarts.removeAll()
         self.expectNextRun()
     }
@@ -192,9 +195,16 @@ import PlatformC
     /// The run that still grows and is not in the log yet.
     private var lastRun: ReplayRunLog.Run { ReplayRunLog.Run(slot: self.lastSlot, end: self.byteCount) }
 
+    /// The slot of the last byte that the current attempt has repeated or produced; without meaning before the first.
+    var slotAtCursor: ReplaySlot {
+        if self.isCaughtUp { return self.lastSlot }
+        return self.cursor > self.passed.end ? self.expected.slot : self.passed.slot
+    }
+
     private mutating func expectNextRun() {
         guard !self.isCaughtUp else { return }
         repeat {
+            self.passed = self.expected
             self.expected = self.runs.advance(&self.position) ? self.position.run : self.lastRun
             // Settled runs precede the cursor.
         } while self.expected.end <= self.cursor

@@ -110,7 +110,7 @@ extension ReplayLedger {
         let last = self.closingTexts[slot.item]?.closed?.last.clamped(to: item) ?? item.lowerBound..<item.lowerBound
         let open = last.upperBound..<item.upperBound
         let isNewest = item.upperBound == channel.cursor
-        let newest = isNewest ? channel.newestSlot ?? slot : slot
+        let newest = isNewest ? channel.slotAtCursor : slot
         if !open.isEmpty {
             let held = channel.hold(text, against: open, isOpen: self.isCounted, last: newest)
             if case .prefix(let count, _, _) = held, count == text.count || isNewest {

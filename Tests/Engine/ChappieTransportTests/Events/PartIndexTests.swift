@@ -128,6 +128,33 @@ private struct PartCount {
         }
     }
 
+    /// Two parts whose indices count up with the deltas, cut behind each event and sent again as they were.
+    @Test(arguments: 1..<9) func cutPartsThatAreCountedByDeltasComeOnce(cut: Int) async {
+        let event = { (type: String, index: Int, member: String) in
+            let place = #""item_id":"m","output_index":0,"content_index":\#(index)"#
+            return #"{"type":"response.output_text.\#(type)",\#(place),\#(member)}"#
+        }
+        let parts = ["First part. ", "Second part."].map { #"{"type":"output_text","text":"\#($0)"}"# }
+        let item = #"{"id":"m","type":"message","role":"assistant","content":[\#(parts.joined(separator: ","))]}"#
+        let events = [
+            Event.created, event("delta", 0, #""delta":"First ""#), event("delta", 1, #""delta":"part. ""#),
+            event("done", 2, #""text":"First part. ""#), event("delta", 2, #""delta":"Second""#),
+            event("delta", 3, #""delta":" part.""#), event("done", 4, #""text":"Second part.""#), Event.done(item),
+            Event.completed("r", #","output":[\#(item)]"#),
+        ]
+        let begun = Array(events.prefix(cut))
+        let outcome = await TurnFixture([
+            .socket(begun, isBroken: true), .socket(events), .socket(events), .socket(events),
+        ]) {
+            $0.rawEvents = .none
+            $0.policy = ChappieStreamingTransportPolicy(fallsBackToHTTPSSE: false)
+        }.run()
+        #expect(
+            outcome.error == nil,
+            "cut behind \(cut): \(outcome.report.attempts.map(\.outcome)) \(String(describing: outcome.error))")
+        #expect(outcome.text == "First part. Second part.", "cut behind \(cut)")
+    }
+
     /// A second part's text that equals the first one is new where the item has two parts.
     @Test func equalTextsOfTwoPartsAreBothDelivered() async {
         let part = #"{"type":"output_text","text":"Yes"}"#
