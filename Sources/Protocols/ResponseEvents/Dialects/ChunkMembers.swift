@@ -5,7 +5,7 @@ import CSimdjson
 /// The places of the members of a chunk that are read; of members with the same name the last one counts.
 struct ChunkMembers {
     private(set) var choices: Int?
-    /// Indicates whether there is an `error` that says something.
+    /// Indicates whether there is an `error` other than `null`.
     private(set) var hasError = false
     /// Indicates whether the object is a chunk: it has choices, says that it is one, or has the usage.
     private(set) var isChunk = false
@@ -27,7 +27,7 @@ struct ChunkMembers {
                 self.choices = kind == csj_kind_null ? nil : place
                 if kind == csj_kind_array || kind == csj_kind_object { self.isChunk = true }
             } else if node.isNamed("error") {
-                self.hasError = !nodes.saysNothing(at: place)
+                self.hasError = kind != csj_kind_null
             } else if node.isNamed("usage") {
                 self.usage = place
                 if kind == csj_kind_object { self.isChunk = true }
@@ -77,16 +77,6 @@ extension UnsafeBufferPointer<csj_node> {
         var found: Int?
         for place in self.children(of: object) where self[place].isNamed(name) { found = place }
         return found.flatMap { self[$0].kind == csj_kind_null ? nil : $0 }
-    }
-
-    /// Returns whether a value is empty: `null`, false, zero, an empty text, or an object or array of such values.
-    func saysNothing(at place: Int) -> Bool {
-        switch self[place].kind {
-        case csj_kind_object, csj_kind_array: self.children(of: place).allSatisfy { self.saysNothing(at: $0) }
-        case csj_kind_string: self[place].json.count == 0
-        case csj_kind_null: true
-        default: self[place].isWritten("false") || self[place].isWritten("0")
-        }
     }
 
     /// Returns the place of a member that is a text and not empty.

@@ -95,16 +95,9 @@ package enum UntypedEvent {
         return true
     }
 
-    /// A member that is empty, false or zero states that there is no error.
+    /// A member that is empty, false or zero, or has nothing but such values, states that there is no error.
     private static func hasError(_ root: JSONDocumentValue) -> Bool {
-        switch root.statedError {
-        case .object: true
-        case .string(let words): !words.isEmpty
-        case .array(let elements): !elements.isEmpty
-        case .number(let digits): digits != "0"
-        case .bool(let isError): isError
-        case .null, nil: root["object"]?.string == "error"
-        }
+        root.statedError?.isEmptyOrZero == false || root["object"]?.string == "error"
     }
 
     /// Returns whether an object describes a problem (RFC 9457): it has the status code of an error, and words.
@@ -124,6 +117,20 @@ package enum UntypedEvent {
         }
         guard case .array? = root["choices"] else { return false }
         return true
+    }
+}
+
+extension JSONDocumentValue {
+    /// Indicates whether the value is empty, false or zero, or has nothing but such values.
+    fileprivate var isEmptyOrZero: Bool {
+        switch self {
+        case .object(let members): members.allSatisfy(\.value.isEmptyOrZero)
+        case .array(let elements): elements.allSatisfy(\.isEmptyOrZero)
+        case .string(let text): text.isEmpty
+        case .number(let digits): digits == "0"
+        case .bool(let value): !value
+        case .null: true
+        }
     }
 }
 
