@@ -58,7 +58,9 @@ public enum ChappieDialect: String, Sendable, Hashable, CaseIterable {
 }
 
 extension ChappieDialect {
-    /// Returns whether parts of a content with a type are those of the Responses API, which no other API takes.
+    /// Returns whether parts of a content with a type are those of the Responses API.
+    ///
+    /// Chat Completions has an `input_audio` of its own.
     static func isPartOfResponses(_ type: String) -> Bool { type.hasPrefix("input_") || type == "computer_screenshot" }
 
     /// The field that carries the credential, without a scheme; nil for `Authorization` with the scheme `Bearer`.

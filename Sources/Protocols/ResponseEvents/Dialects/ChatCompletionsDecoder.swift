@@ -509,7 +509,11 @@ extension ChatCompletionsDecoder {
         /// Returns the cause of an incomplete answer by the reason of a model behind a gateway, which has many words for a
         /// whole answer; nil for those.
         private static func cause(ofNative reason: String) -> String? {
-            let parts = ["refusal", "malformed_function_call", "error", "incomplete", "abort", "aborted", "cancelled"]
+            // A status of the Responses API (`completed` is recorded of OpenRouter), Anthropic's, Gemini's, vLLM's, and
+            // OpenRouter's own word.
+            let parts = [
+                "incomplete", "failed", "cancelled", "refusal", "malformed_function_call", "abort", "error",
+            ]
             return self.cause(reason) ?? (parts.contains(reason.lowercased()) ? reason : nil)
         }
 

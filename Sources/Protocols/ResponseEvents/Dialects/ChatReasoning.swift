@@ -18,7 +18,7 @@ struct ChatReasoning {
     /// The reasoning that was delivered, as the content of a JSON string.
     private var delivered: [UInt8] = []
     private var hasPlainText = false
-    /// How many bytes of each text are known to be those that were delivered.
+    /// The number of bytes of each text that are known to be the delivered ones.
     private var equalCounts = SIMD4<Int>(repeating: 0)
     /// The texts; nil for a name that the server has not used.
     private var texts = [[UInt8]?](repeating: nil, count: Self.texts.count)
@@ -60,7 +60,7 @@ struct ChatReasoning {
         }
         if let plain {
             self.hasPlainText = true
-            return [self.new(in: plain.text, of: plain.rank)]
+            return [self.undelivered(in: plain.text, of: plain.rank)]
         }
         guard !self.hasPlainText, let details else { return [] }
         return nodes.children(of: details).compactMap { detail in
@@ -105,9 +105,10 @@ struct ChatReasoning {
         return item.json
     }
 
-    /// Returns what of the newest piece of a text was not delivered before: all of it, unless the text so far begins as
-    /// what was delivered, as that of other members, does.
-    private mutating func new(
+    /// Returns the part of a text's newest piece that was not delivered before, as a piece of another member.
+    ///
+    /// A text that repeats the delivered reasoning from its first byte on is a copy of it; all of any other text is new.
+    private mutating func undelivered(
         in piece: UnsafeBufferPointer<UInt8>, of rank: Int
     ) -> UnsafeBufferPointer<UInt8> {
         guard let text = self.texts[rank] else { return piece }

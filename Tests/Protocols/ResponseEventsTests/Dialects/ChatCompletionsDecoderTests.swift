@@ -291,14 +291,14 @@ import Testing
         let answer = try DialectAnswer([call, #"{"choices":[\#(error)]}"#, chunk("{}", finish: "stop"), Self.done])
         #expect(answer.calls.isEmpty && answer.status == "failed")
         // An error that is empty says nothing.
-        let none = [#"{}"#, #"{"message":"","code":0}"#, #"{"a":null,"b":[{}]}"#]
+        let none = ["{}", #"{"message":"","code":0}"#, #"{"a":null,"b":[{}]}"#, "[]", "false", #""""#]
         for value in none {
             let whole = [call, chunk("{}", finish: "tool_calls", #","error":\#(value)"#), Self.done]
             #expect(try DialectAnswer(whole).calls == ["i f {}"])
         }
     }
 
-    @Test(arguments: ["refusal", "MALFORMED_FUNCTION_CALL", "error", "incomplete"])
+    @Test(arguments: ["refusal", "MALFORMED_FUNCTION_CALL", "error", "incomplete", "failed", "cancelled", "abort"])
     func callIsNotFinishedWhereTheModelDidNotEndTheAnswer(_ native: String) throws {
         let call = callChunk("0", id: #""i""#, name: #""f""#, arguments: #""{}""#)
         let reasons = #""finish_reason":"tool_calls","native_finish_reason":"\#(native)""#
@@ -391,7 +391,7 @@ import Testing
         }
     }
 
-    /// What stands in the place of output and is none is not dropped.
+    /// A value in the place of output that is none is not dropped.
     @Test(arguments: [
         #"{"delta":"Hi"}"#, #"{"delta":{"content":true}}"#, #"{"delta":{"tool_calls":"x"}}"#,
         #"{"delta":{"tool_calls":[7]}}"#, #"{"delta":{"tool_calls":[{"index":0,"function":[]}]}}"#,

@@ -352,7 +352,7 @@ struct EventReader: ~Copyable {
         case .delta(.text, _, _, _):
             return self.machine.delivery.takesAsReasoning(event.itemName) ? event.asReasoning : event
         case .partDone(.text, _, _, let text):
-            // What closes the newest text is text, under whatever name.
+            // A closing text that is the newest text closes that one, whatever item it names.
             guard self.machine.delivery.takesAsReasoning(event.itemName),
                 unsafe !self.machine.delivery.isNewest(text.utf8.span, of: .text)
             else { return event }
