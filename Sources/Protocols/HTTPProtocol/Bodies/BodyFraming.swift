@@ -1,7 +1,7 @@
-// The length of a response's body (RFC 9112 section 6.3).
+// The length of a message's body (RFC 9112 section 6.3).
 // Values without an owner.
 
-/// The framing of a response's body.
+/// The framing of a message's body.
 package enum BodyFraming: Equatable, Sendable {
     /// The head is the whole response: the bytes that follow are not part of it.
     case none
@@ -23,6 +23,32 @@ package enum BodyFraming: Equatable, Sendable {
         }
     }
 
+    /// Applies the rules to a request, which never lasts until the connection's end (rule 7).
+    ///
+    /// Where a client and a server, or a proxy between them, could disagree about the end of the request, it is refused:
+    /// the rest would be read as a request of its own.
+    init(ofRequestWith fields: FieldSection, minorVersion: Int) throws(RequestError) {
+        let codings = fields.rawValues(of: "transfer-encoding")
+        let length: Int?
+        do throws(HTTPError) {
+            length = try Self.length(fields.rawValues(of: "content-length"))
+        } catch {
+            throw .invalidBodyLength(error)
+        }
+        guard !codings.isEmpty else {
+            self = length.map { $0 == 0 ? .none : .length($0) } ?? .none
+            return
+        }
+        guard length == nil else { throw .invalidBodyLength(.conflictingLengths) }
+        guard minorVersion > 0 else { throw .invalidBodyLength(.transferEncodingInHTTP10) }
+        let names = codings.flatMap { $0.split(separator: UInt8(ascii: ",")) }
+            .map { String(decoding: $0, as: UTF8.self).withoutSurroundingSpace.lowercased() }
+        guard names.allSatisfy({ $0 == "chunked" }) else { throw .unsupportedTransferCoding }
+        // A sender may not apply the coding twice (RFC 9112 section 6.1).
+        guard names.count == 1 else { throw .invalidBodyLength(.unsupportedTransferCoding) }
+        self = .chunked
+    }
+
     private static func announced(by head: ResponseMessageHead) throws(HTTPError) -> Self {
         let codings = head.fields.rawValues(of: "transfer-encoding")
         let lengths = head.fields.rawValues(of: "content-length")
@@ -42,7 +68,7 @@ package enum BodyFraming: Equatable, Sendable {
     /// Returns the one number of all elements of all lines (rule 5); nil when there is no line.
     ///
     /// No known sender produces empty elements, so they are refused like other text.
-    private static func length(_ values: [ArraySlice<UInt8>]) throws(HTTPError) -> Int? {
+    static func length(_ values: [ArraySlice<UInt8>]) throws(HTTPError) -> Int? {
         var length: Int?
         for value in values {
             for element in value.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {

@@ -1,4 +1,4 @@
-// Dates in header fields, parsed without a calendar library. Pure.
+// Dates in header fields, read and written without a calendar library. Pure.
 
 /// The three forms of a date in RFC 9110 section 5.6.7.
 package enum HTTPDate {
@@ -19,6 +19,31 @@ package enum HTTPDate {
             return nil
         }
     }
+
+    /// Returns the text of a date in the form that is sent, such as `Sun, 06 Nov 1994 08:49:37 GMT`.
+    ///
+    /// `seconds` is since 1970, and not negative.
+    package static func text(secondsSince1970 seconds: Int) -> String {
+        precondition(seconds >= 0, "a date before 1970 is not sent")
+        let days = seconds / 86_400
+        let time = seconds % 86_400
+        // The calendar that begins in March, in eras of 400 years.
+        let shifted = days + 719_468
+        let (era, dayOfEra) = (shifted / 146_097, shifted % 146_097)
+        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let monthFromMarch = (5 * dayOfYear + 2) / 153
+        let day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
+        let month = (monthFromMarch + 2) % 12
+        let year = yearOfEra + era * 400 + (month < 2 ? 1 : 0)
+        let weekday = Self.weekdays[(days + 4) % 7]
+        let clock = [time / 3_600, time / 60 % 60, time % 60].map(Self.twoDigits).joined(separator: ":")
+        return "\(weekday), \(Self.twoDigits(day)) \(Self.months[month]) \(year) \(clock) GMT"
+    }
+
+    private static func twoDigits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+
+    private static let weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
 
     private static let months = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
