@@ -203,7 +203,8 @@ import WebSocketProtocol
         #expect(FrameError.messageTooBig(limit: 1).closeCode == .messageTooBig)
         #expect(FrameError.closeReasonNotUTF8.closeCode == .invalidFramePayloadData)
         let violations: [FrameError] = [
-            .maskedFrame, .reservedBitSet, .reservedOpcode(3), .fragmentedControlFrame, .controlFrameTooLong,
+            .maskedFrame, .unmaskedFrame, .reservedBitSet, .reservedOpcode(3), .fragmentedControlFrame,
+            .controlFrameTooLong,
             .unexpectedContinuation, .unfinishedMessage, .lengthOutOfRange, .nonMinimalLength, .incompleteCloseCode,
             .closeCodeNotAllowed(0),
         ]

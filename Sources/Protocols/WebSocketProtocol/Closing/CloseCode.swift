@@ -17,6 +17,8 @@ package struct CloseCode: RawRepresentable, Hashable, Sendable {
     package static let goingAway = Self(rawValue: 1001)
     /// 1002: a protocol error.
     package static let protocolError = Self(rawValue: 1002)
+    /// 1003: a type of data that the endpoint does not accept.
+    package static let unsupportedData = Self(rawValue: 1003)
     /// 1005: the close frame carried no code.
     ///
     /// Never on the wire.

@@ -1,10 +1,12 @@
-// The errors of a server's frames.
+// The errors of a peer's frames.
 // Values without an owner.
 
 /// The reason for which the connection must be failed (RFC 6455 section 7.1.7).
 package enum FrameError: Error, Equatable, Sendable {
     /// A frame from the server was masked (RFC 6455 section 5.1).
     case maskedFrame
+    /// A frame from the client was not masked (RFC 6455 section 5.1).
+    case unmaskedFrame
     /// A reserved bit was set to which no negotiated extension gives a meaning in this frame.
     case reservedBitSet
     /// An opcode that RFC 6455 section 5.2 reserves.
@@ -37,7 +39,8 @@ package enum FrameError: Error, Equatable, Sendable {
             .messageTooBig
         case .closeReasonNotUTF8:
             .invalidFramePayloadData
-        case .maskedFrame, .reservedBitSet, .reservedOpcode, .fragmentedControlFrame, .controlFrameTooLong,
+        case .maskedFrame, .unmaskedFrame, .reservedBitSet, .reservedOpcode, .fragmentedControlFrame,
+            .controlFrameTooLong,
             .unexpectedContinuation, .unfinishedMessage, .lengthOutOfRange, .nonMinimalLength, .incompleteCloseCode,
             .closeCodeNotAllowed:
             .protocolError
