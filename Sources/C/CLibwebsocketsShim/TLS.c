@@ -81,6 +81,20 @@ clws_tls *clws_tls_create(clws_tls_context *context, const char *host, uint16_t 
     return tls;
 }
 
+clws_tls *clws_tls_create_for_client(clws_tls_context *context) {
+    clws_tls *tls = calloc(1, sizeof *tls);
+    if (!tls) return NULL;
+    tls->context = context;
+    tls->ssl = SSL_new(context->ssl_context);
+    if (!tls->ssl || !set_bio(tls) || !clws_tls_attach(tls)) {
+        ERR_clear_error();
+        clws_tls_free(tls);
+        return NULL;
+    }
+    SSL_set_accept_state(tls->ssl);
+    return tls;
+}
+
 void clws_tls_free(clws_tls *tls) {
     if (!tls) return;
     SSL_free(tls->ssl);

@@ -9,6 +9,8 @@
 
 static int connection_index = -1;
 
+static pthread_once_t index_once = PTHREAD_ONCE_INIT;
+
 static void make_index(void) { connection_index = SSL_get_ex_new_index(0, NULL, NULL, NULL, NULL); }
 
 clws_tls *clws_tls_of(const SSL *ssl) { return SSL_get_ex_data(ssl, connection_index); }
@@ -87,6 +89,8 @@ static bool copy_pins(clws_tls_context *context, const clws_tls_options *options
     return true;
 }
 
+static const unsigned char protocol[] = "\x08http/1.1"; // RFC 7301
+
 static SSL_CTX *make_ssl_context(clws_tls_context *context, const clws_tls_options *options) {
     SSL_CTX *ssl_context = SSL_CTX_new(TLS_client_method());
     if (!ssl_context) return NULL;
@@ -96,7 +100,6 @@ static SSL_CTX *make_ssl_context(clws_tls_context *context, const clws_tls_optio
     int version = options->requires_tls13 ? TLS1_3_VERSION : TLS1_2_VERSION;
     bool is_limited = SSL_CTX_get_min_proto_version(ssl_context) >= version ||
                       SSL_CTX_set_min_proto_version(ssl_context, version) == 1;
-    static const unsigned char protocol[] = "\x08http/1.1"; // RFC 7301
     if (!is_limited || SSL_CTX_set_alpn_protos(ssl_context, protocol, sizeof protocol - 1) != 0) {
         SSL_CTX_free(ssl_context);
         return NULL;
@@ -110,9 +113,50 @@ static SSL_CTX *make_ssl_context(clws_tls_context *context, const clws_tls_optio
     return ssl_context;
 }
 
+// RFC 7301 section 3.2: a client that offers other protocols only is refused.
+static int select_protocol(
+    SSL *ssl, const unsigned char **chosen, unsigned char *length, const unsigned char *offer, unsigned int count,
+    void *argument) {
+    (void)ssl;
+    (void)argument;
+    int result =
+        SSL_select_next_proto((unsigned char **)chosen, length, protocol, sizeof protocol - 1, offer, count);
+    return result == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
+}
+
+static SSL_CTX *make_server_context(void) {
+    SSL_CTX *context = SSL_CTX_new(TLS_server_method());
+    if (!context) return NULL;
+    SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_set_options(context, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE);
+    if (SSL_CTX_get_min_proto_version(context) < TLS1_2_VERSION) SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+    SSL_CTX_set_alpn_select_cb(context, select_protocol, NULL);
+    SSL_CTX_set_info_callback(context, noticed);
+    // Sessions are resumed by tickets, which the client keeps.
+    SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_num_tickets(context, 1);
+    return context;
+}
+
+clws_tls_context *clws_tls_context_create_for_server(
+    const char *certificate, const char *private_key, clws_tls_context_fault *fault) {
+    const clws_tls_options options = {.certificate = certificate, .private_key = private_key};
+    pthread_once(&index_once, make_index);
+    *fault = CLWS_TLS_CONTEXT_FAULT_NO_MEMORY;
+    clws_tls_context *context = calloc(1, sizeof *context);
+    if (!context) return NULL;
+    if (connection_index >= 0) context->ssl_context = make_server_context();
+    if (context->ssl_context)
+        *fault = set_certificate(context->ssl_context, &options) ? CLWS_TLS_CONTEXT_FAULT_NONE
+                                                                 : CLWS_TLS_CONTEXT_FAULT_CERTIFICATE;
+    ERR_clear_error();
+    if (*fault == CLWS_TLS_CONTEXT_FAULT_NONE) return context;
+    clws_tls_context_free(context);
+    return NULL;
+}
+
 clws_tls_context *clws_tls_context_create(const clws_tls_options *options, clws_tls_context_fault *fault) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, make_index);
+    pthread_once(&index_once, make_index);
     *fault = CLWS_TLS_CONTEXT_FAULT_NO_MEMORY;
     clws_tls_context *context = calloc(1, sizeof *context);
     if (!context) return NULL;

@@ -22,6 +22,7 @@ struct ctts_identity {
     BIO_METHOD *socket_method;
     char *ca_pem;
     char *leaf_pem;
+    char *leaf_key_pem;
     char *client_pem;
     char *client_key_pem;
 };
@@ -269,9 +270,10 @@ static int fill(ctts_identity *identity, const ctts_identity_options *options, E
         identity->socket_method = make_socket_method();
         identity->ca_pem = pem_text(ca);
         identity->leaf_pem = pem_text(leaf);
+        identity->leaf_key_pem = key_text(key);
     }
     int made = identity->context != NULL && identity->socket_method != NULL && identity->ca_pem != NULL &&
-        identity->leaf_pem != NULL &&
+        identity->leaf_pem != NULL && identity->leaf_key_pem != NULL &&
         (!options->requires_client_certificate || require_client(identity, ca, ca_key));
     X509_free(leaf);
     X509_free(ca);
@@ -296,6 +298,7 @@ void ctts_identity_free(ctts_identity *identity) {
     BIO_meth_free(identity->socket_method);
     free(identity->ca_pem);
     free(identity->leaf_pem);
+    free(identity->leaf_key_pem);
     free(identity->client_pem);
     free(identity->client_key_pem);
     free(identity);
@@ -304,6 +307,8 @@ void ctts_identity_free(ctts_identity *identity) {
 const char *ctts_identity_ca_pem(const ctts_identity *identity) { return identity->ca_pem; }
 
 const char *ctts_identity_leaf_pem(const ctts_identity *identity) { return identity->leaf_pem; }
+
+const char *ctts_identity_leaf_key_pem(const ctts_identity *identity) { return identity->leaf_key_pem; }
 
 const char *ctts_identity_client_pem(const ctts_identity *identity) { return identity->client_pem; }
 

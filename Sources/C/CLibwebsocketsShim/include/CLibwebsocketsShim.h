@@ -1,8 +1,8 @@
 // A flat C interface to libwebsockets' loop with one set of sockets in it, to sockets, and to TLS over memory. No type
 // of libwebsockets or OpenSSL appears in it.
 //
-// Every function belongs to the service thread, except `clws_service_wake`, `clws_trust_create` and the digests, which
-// any thread may call. Several services, each on its thread, share only trust anchors.
+// Every function belongs to the service thread, except `clws_service_wake`, `clws_listen`, `clws_trust_create` and the
+// digests, which any thread may call. Several services, each on its thread, share only trust anchors.
 #pragma once
 
 #include <stdbool.h>
@@ -97,6 +97,26 @@ void clws_socket_watch_peer(int descriptor, int idle_seconds, int probe_seconds,
 /// Closes the socket at once: with a reset when `is_abrupt`, or when the system could not send everything yet.
 void clws_socket_close(int descriptor, bool is_abrupt);
 
+// MARK: Listening sockets
+
+enum {
+    /// The most bytes of an address in numbers, with its zone.
+    CLWS_ADDRESS_LIMIT = 63,
+};
+
+/// Listens on a numeric address; returns the descriptor and the port, or a negated `errno`.
+///
+/// The socket does not block. With port 0 the system chooses one. `::` listens for both families.
+int clws_listen(const char *address, uint16_t port, int backlog, uint16_t *chosen_port);
+/// Accepts a connection; returns its descriptor, which does not block, or a negated `errno` (`-EAGAIN`: none waits).
+///
+/// `address` has room for `CLWS_ADDRESS_LIMIT` bytes and a NUL: the peer's address in numbers.
+int clws_accept(int listener, char *address);
+/// Announces the end of this side's data to the peer, which can still send.
+void clws_socket_end_output(int descriptor);
+/// Closes the socket, and leaves it to the system to send what it has taken.
+void clws_socket_release(int descriptor);
+
 // MARK: TLS
 
 /// The trust anchors of certificates; any TLS contexts of any services share them.
@@ -138,6 +158,12 @@ typedef enum CLWS_CLOSED_ENUM clws_tls_context_fault {
 
 /// Makes a TLS context; NULL with the fault.
 clws_tls_context *clws_tls_context_create(const clws_tls_options *options, clws_tls_context_fault *fault);
+/// Makes a server's TLS context of two PEM files, its certificate with the intermediate ones, and their key; NULL with
+/// the fault.
+///
+/// It speaks TLS 1.2 and 1.3, and `http/1.1` by ALPN (RFC 7301); it demands no certificate of clients.
+clws_tls_context *clws_tls_context_create_for_server(
+    const char *certificate, const char *private_key, clws_tls_context_fault *fault);
 /// Frees a TLS context that has no connections.
 void clws_tls_context_free(clws_tls_context *context);
 
@@ -157,6 +183,10 @@ enum {
 ///
 /// `host` is a name or an address without brackets. A name goes out as SNI (RFC 6066 section 3).
 clws_tls *clws_tls_create(clws_tls_context *context, const char *host, uint16_t port);
+/// Makes the server's side of a connection, of a server's TLS context; NULL when there is no memory.
+///
+/// The client begins: `clws_tls_receive` comes first, and not `clws_tls_start`.
+clws_tls *clws_tls_create_for_client(clws_tls_context *context);
 /// Frees a connection.
 void clws_tls_free(clws_tls *tls);
 

@@ -69,6 +69,9 @@ const char *_Nonnull ctts_identity_ca_pem(const ctts_identity *_Nonnull identity
 /// The leaf certificate as PEM text, likewise.
 const char *_Nonnull ctts_identity_leaf_pem(const ctts_identity *_Nonnull identity);
 
+/// The private key of the leaf certificate as PEM text, likewise.
+const char *_Nonnull ctts_identity_leaf_key_pem(const ctts_identity *_Nonnull identity);
+
 /// A client's certificate as PEM text, likewise; null when none is required.
 const char *_Nullable ctts_identity_client_pem(const ctts_identity *_Nonnull identity);
 
