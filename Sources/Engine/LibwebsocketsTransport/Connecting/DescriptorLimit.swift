@@ -6,7 +6,7 @@ package enum DescriptorLimit {
     ///
     /// libdispatch ends a process that has none left when it looks at its threads, once a second while work waits
     /// (`/proc/N/stat`).
-    static let reserve = 1
+    package static let reserve = 1
 
     /// Returns the limit when `count` descriptors cannot be opened at this moment, and otherwise nil.
     ///
@@ -16,7 +16,7 @@ package enum DescriptorLimit {
     }
 
     /// Returns whether this number of descriptors can be opened at this moment.
-    static func hasRoom(for count: Int) -> Bool { Self.errorOfOpening(count) == 0 }
+    package static func hasRoom(for count: Int) -> Bool { Self.errorOfOpening(count) == 0 }
 
     /// Opens `count` descriptors and closes them again; returns the `errno` of the first that could not be opened, or
     /// 0.

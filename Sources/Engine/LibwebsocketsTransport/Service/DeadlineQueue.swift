@@ -1,9 +1,9 @@
-import StreamTransport
+package import StreamTransport
 
 /// The next deadline of each connection: a binary heap with at most one entry for each.
 ///
 /// It belongs to the service thread.
-struct DeadlineQueue {
+package struct DeadlineQueue {
     private struct Entry {
         var deadline: Moment
         let id: ConnectionID
@@ -12,11 +12,14 @@ struct DeadlineQueue {
     private var entries: [Entry] = []
     private var positions: [ConnectionID: Int] = [:]
 
+    /// Makes a queue without entries.
+    package init() {}
+
     /// The nearest deadline of all.
-    var earliest: Moment? { self.entries.first?.deadline }
+    package var earliest: Moment? { self.entries.first?.deadline }
 
     /// Sets a connection's deadline if it has none or a later one; a later deadline than its own is ignored.
-    mutating func expect(_ deadline: Moment, for id: ConnectionID) {
+    package mutating func expect(_ deadline: Moment, for id: ConnectionID) {
         if let position = self.positions[id] {
             guard deadline < self.entries[position].deadline else { return }
             self.entries[position].deadline = deadline
@@ -29,7 +32,7 @@ struct DeadlineQueue {
     }
 
     /// Removes a connection.
-    mutating func remove(_ id: ConnectionID) {
+    package mutating func remove(_ id: ConnectionID) {
         guard let position = self.positions.removeValue(forKey: id), let last = self.entries.popLast() else { return }
         guard position < self.entries.count else { return }
         self.entries[position] = last
@@ -39,7 +42,7 @@ struct DeadlineQueue {
     }
 
     /// Removes every connection whose deadline has passed, and returns them, the nearest first.
-    mutating func takeDue(at now: Moment) -> [ConnectionID] {
+    package mutating func takeDue(at now: Moment) -> [ConnectionID] {
         var due: [ConnectionID] = []
         while let first = self.entries.first, first.deadline <= now {
             due.append(first.id)

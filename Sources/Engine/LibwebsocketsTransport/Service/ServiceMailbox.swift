@@ -133,8 +133,12 @@ enum ServiceCommand: Sendable {
 }
 
 /// Identifies a connection for the life of the process.
-struct ConnectionID: Hashable, Sendable {
-    let rawValue: UInt
+package struct ConnectionID: Hashable, Sendable {
+    /// The number, which is never used twice.
+    package let rawValue: UInt
+
+    /// Makes the identifier of this number.
+    package init(rawValue: UInt) { self.rawValue = rawValue }
 }
 
 /// The data that the service thread needs for one exchange.
