@@ -128,11 +128,12 @@ runner-tests: ### Test what makes results and reports of the benchmarks' figures
 		--top-level-directory Benchmarks
 
 # The other targets test values that one thread owns, or the test server, whose threads run in every loopback test.
-THREADED_TESTS := LoopbackTests ChappieTransportTests LibwebsocketsTransportTests WebSocketClientTests EventSourceTests
+THREADED_TESTS := LoopbackTests ChappieTransportTests LibwebsocketsTransportTests WebSocketClientTests EventSourceTests \
+	RelayHTTPServerTests
 # The others test modules that are memory safe by the compiler's word, or the test server; both run in LoopbackTests. The
 # server of EventSourceTests frees the bytes that it lends, where a socket's buffers are used again.
 UNSAFE_TESTS := ServerSentEventsTests HTTPProtocolTests WebSocketProtocolTests DeflateTests ResponseEventsTests \
-	EventSourceTests LibwebsocketsTransportTests LoopbackTests
+	EventSourceTests LibwebsocketsTransportTests LoopbackTests RelayHTTPServerTests
 
 # What `make test` runs and a sanitizer need not: what starts programs of its own, which sanitizers do not see well; and
 # what is long, and about time, decisions or values of one thread.

@@ -79,6 +79,13 @@ let package = Package(
             ],
             swiftSettings: memorySafeSettings),
         .target(
+            name: "RelayHTTPServer",
+            dependencies: [
+                "CLibwebsocketsShim", "HTTPProtocol", "LibwebsocketsTransport", "PlatformC", "StreamTransport",
+                "WebSocketProtocol",
+            ],
+            swiftSettings: baseSettings),
+        .target(
             name: "ChappieTransport",
             dependencies: [
                 "Deflate", "HTTPProtocol", "LibwebsocketsTransport", "PlatformFoundation", "ResponseEvents",
@@ -188,6 +195,10 @@ let package = Package(
                 "WebSocketClient",
             ],
             path: "Tests/Stack/ConnectionChurn", swiftSettings: baseSettings),
+        .executableTarget(
+            name: "relay-viewers",
+            dependencies: ["CProcessMemory", "CTestServerTLS", "PlatformC", "RelayHTTPServer"],
+            path: "Tests/Clients/RelayViewers", exclude: ["viewers.py"], swiftSettings: baseSettings),
         .target(name: "CProcessMemory", path: "Tests/C/CProcessMemory"),
         .executableTarget(
             name: "credential-probe", dependencies: ["Chappie", "ChappieSignIn"], path: "Tests/Clients/CredentialProbe",
@@ -235,6 +246,13 @@ let package = Package(
             dependencies: ["StreamTransport", "TransportSurface", "WebSocketClient"],
             swiftSettings: baseSettings),
         .testTarget(
+            name: "RelayHTTPServerTests",
+            dependencies: [
+                "CLibwebsocketsShim", "CTestServerTLS", "HTTPProtocol", "PlatformC", "RelayHTTPServer",
+                "StreamTransport", "WebSocketProtocol",
+            ],
+            swiftSettings: baseSettings),
+        .testTarget(
             name: "ChappieTransportTests",
             dependencies: [
                 "ChappieTransport", "ResponseEvents", "StreamSession", "StreamTransport", "TransportSurface",
@@ -279,7 +297,7 @@ let rooms = [
         "StreamSession", "StreamTransport", "LibwebsocketsTransport", "TransportSurface", "ChappieTransport",
         "TurnSimulation",
     ],
-    "Clients": ["Chappie", "ChappieSignIn", "WebSocketClient", "EventSource"],
+    "Clients": ["Chappie", "ChappieSignIn", "WebSocketClient", "EventSource", "RelayHTTPServer"],
     "Tools": ["ChappieCommand", "ChappieDiagnosis", "PathDiagnosis", "ChappieTestServer"],
     "Stack": ["Loopback"],
     "C": [
