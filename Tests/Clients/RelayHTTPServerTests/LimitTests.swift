@@ -41,10 +41,16 @@ import WebSocketProtocol
 
     @Test func headThatDoesNotComeInTimeIsGivenUp() async throws {
         try await withServer({ $0.timeouts.requestHead = .milliseconds(50) }, handler: echo) { server in
-            let partial = try RawClient(port: server.port)
-            try await partial.send("GET / HTTP/1.1\r\nHost")
-            #expect(try await partial.response().statusCode == 408)
-            #expect(try await partial.end().end == .endOfStream)
+            var text = ""
+            // A client that is slow to begin, on a busy machine, is closed like a quiet one.
+            while text.isEmpty {
+                let partial = try RawClient(port: server.port)
+                try await partial.send("GET / HTTP/1.1\r\nHost")
+                let end = try await partial.end()
+                #expect(end.end != .timedOut)
+                text = end.rest
+            }
+            #expect(text.hasPrefix("HTTP/1.1 408 "))
             let quiet = try RawClient(port: server.port)
             #expect(try await quiet.end() == (.endOfStream, ""))
         }

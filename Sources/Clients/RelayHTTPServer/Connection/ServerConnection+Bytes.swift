@@ -37,9 +37,13 @@ extension ServerConnection {
     /// The most bytes of requests that are kept while an exchange runs.
     private static let pipelinedByteLimit = 16_384
 
+    /// The most encrypted bytes that wait to be sent while more are read.
+    private static let unsentCiphertextLimit = 131_072
+
     /// Indicates whether bytes are read: the end of a connection is noticed by reading.
     var wantsInput: Bool {
-        guard !self.hasInputEnded else { return false }
+        // A client can have TLS answer it, and read none of the answers.
+        guard !self.hasInputEnded, self.ciphertext.bytes.count <= Self.unsentCiphertextLimit else { return false }
         switch self.phase {
         case .exchange: return self.input.count < Self.pipelinedByteLimit
         case .webSocket: return self.webSocket?.isInboxFull != true

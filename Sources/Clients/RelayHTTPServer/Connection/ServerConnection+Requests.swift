@@ -28,8 +28,7 @@ extension ServerConnection {
             guard let head = try self.reader.readHead(bytes, at: &position) else {
                 if self.phase == .idle, self.reader.hasBegun {
                     // The time of the first request began with the connection.
-                    let limit = Moment.now + self.timeouts.requestHead
-                    self.deadline = self.deadline.map { min($0, limit) } ?? limit
+                    if self.hasServed { self.deadline = .now + self.timeouts.requestHead }
                     self.phase = .head
                 }
                 return

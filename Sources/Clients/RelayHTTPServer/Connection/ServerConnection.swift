@@ -60,6 +60,8 @@ final class ServerConnection {
     var input: [UInt8] = []
     /// Indicates whether the client has ended its side.
     var hasInputEnded = false
+    /// Indicates whether a request was answered before.
+    var hasServed = false
     var reader: RequestReader
     var head: RequestMessageHead?
     var body: [UInt8] = []
@@ -214,6 +216,8 @@ final class ServerConnection {
         exchange?.ended(.completed)
         guard self.answer.keepsConnection, !self.thread.isStopping(self.core) else { return self.endOutput() }
         self.answer = AnswerState()
+        self.head = nil
+        self.hasServed = true
         self.reader = RequestReader(limits: self.core.configuration.limits.request)
         self.phase = .idle
         self.deadline = .now + self.timeouts.keepAlive

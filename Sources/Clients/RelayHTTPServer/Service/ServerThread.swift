@@ -186,7 +186,9 @@ final class ServerThread: @unchecked Sendable {
             default:
                 let end = address.firstIndex(of: 0) ?? address.endIndex
                 let text = String(decoding: address[..<end].map { UInt8(bitPattern: $0) }, as: UTF8.self)
-                self.add(descriptor, from: text, to: listener.core)
+                // A socket for both families has an IPv4 client by its mapped address (RFC 4291 section 2.5.5.2).
+                let isMapped = text.hasPrefix("::ffff:") && text.utf8.contains(UInt8(ascii: "."))
+                self.add(descriptor, from: isMapped ? String(text.dropFirst(7)) : text, to: listener.core)
             }
         }
     }
