@@ -128,9 +128,13 @@ import WebSocketProtocol
         let client = try RawClient(port: server.port)
         try await client.send(Self.get)
         let call = try #require(await calls.next())
+        let idle = try RawClient(port: server.port)
+        try await idle.send(Self.get)
+        try #require(await calls.next()).exchange.respond(HTTPServerResponse(statusCode: 200, text: "y"))
+        _ = try await idle.response()
         let stopped = Task { await server.stop(within: .seconds(60)) }
-        // The listening socket is closed first.
-        while (try? RawClient(port: server.port)) != nil { await Task.yield() }
+        // The stop has begun when idle connections end.
+        #expect(try await idle.end() == (.endOfStream, ""))
         try call.exchange.respond(HTTPServerResponse(statusCode: 200, text: "x"))
         let response = try await client.response()
         #expect(response.fields["connection"] == "close")

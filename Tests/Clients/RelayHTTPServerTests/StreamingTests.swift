@@ -170,11 +170,9 @@ import Testing
             _ = call.exchange.offer(Array("x".utf8))
             let cancelled = Events<Void>()
             call.exchange.run {
-                await withTaskCancellationHandler {
-                    while !Task.isCancelled { await Task.yield() }
-                } onCancel: {
-                    cancelled.add(())
-                }
+                // It ends with its task, and not otherwise.
+                _ = await Events<Void>().next()
+                if Task.isCancelled { cancelled.add(()) }
             }
             _ = try await client.head()
             #expect(try await client.chunk() == "x")
@@ -196,7 +194,9 @@ import Testing
             client.reset()
             // A reset is noticed at once where the system reports it, and by the answer otherwise.
             try? call.exchange.begin()
-            while call.exchange.offer([1]) != .ended { await Task.yield() }
+            await #expect(throws: HTTPExchange.Failure.ended) {
+                while true { try await call.exchange.write([1]) }
+            }
             #expect(await call.end == .clientGone)
         }
     }
