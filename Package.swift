@@ -197,7 +197,7 @@ let package = Package(
             path: "Tests/Stack/ConnectionChurn", swiftSettings: baseSettings),
         .executableTarget(
             name: "relay-viewers",
-            dependencies: ["CProcessMemory", "CTestServerTLS", "PlatformC", "RelayHTTPServer"],
+            dependencies: ["CProcessMemory", "CTestServerTLS", "PlatformC", "RelayHTTPServer", "StreamTransport"],
             path: "Tests/Clients/RelayViewers", exclude: ["viewers.py"], swiftSettings: baseSettings),
         .target(name: "CProcessMemory", path: "Tests/C/CProcessMemory"),
         .executableTarget(

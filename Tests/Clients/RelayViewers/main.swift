@@ -1,7 +1,8 @@
 // A server of `RelayHTTPServer` to be tried by hand, and what a viewer of it costs.
 //
 //   relay-viewers serve [PORT] [CHAIN.pem KEY.pem]   GET / is "hello", POST / echoes, GET /stream?N streams N chunks,
-//                                                    /socket is a WebSocket that echoes
+//                                                    /socket is a WebSocket that echoes, GET /open streams until
+//                                                    POST /fan?N has sent N chunks to all that have asked for it
 //   relay-viewers memory [COUNT] [tls]               the resident memory for each of COUNT idle viewers (1,000), which
 //                                                    viewers.py opens
 
@@ -9,6 +10,23 @@ import CProcessMemory
 import CTestServerTLS
 import PlatformC
 import RelayHTTPServer
+import StreamTransport
+
+/// The exchanges of `/open`.
+let viewers = LockedValue<[HTTPExchange]>([])
+
+/// Sends chunks to all viewers, and ends their responses; each chunk is one array.
+func fan(_ count: Int) {
+    let all = viewers.withLock { viewers in
+        defer { viewers = [] }
+        return viewers
+    }
+    for number in 0..<count {
+        let chunk = Array("data: \(number)\n\n".utf8)
+        for viewer in all { _ = viewer.offer(chunk) }
+    }
+    for viewer in all { viewer.finish() }
+}
 
 func answer(_ request: HTTPServerRequest, _ exchange: HTTPExchange) {
     do {
@@ -28,6 +46,13 @@ func answer(_ request: HTTPServerRequest, _ exchange: HTTPExchange) {
         case (_, "/open"):
             try exchange.begin(fields: [("Content-Type", "text/event-stream")])
             _ = exchange.offer(Array("data: first\n\n".utf8))
+            viewers.withLock { $0.append(exchange) }
+        case ("POST", "/fan"):
+            let count = request.query.flatMap { Int($0) } ?? 1
+            exchange.run {
+                fan(count)
+                try? exchange.respond(HTTPServerResponse(statusCode: 204))
+            }
         case ("POST", _):
             try exchange.respond(HTTPServerResponse(statusCode: 200, body: request.body))
         case ("OPTIONS", _):
