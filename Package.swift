@@ -26,6 +26,7 @@ let package = Package(
         .library(name: "Chappie", targets: ["Chappie"]),
         .library(name: "ChappieSignIn", targets: ["ChappieSignIn"]),
         .library(name: "ChappieDiagnosis", targets: ["ChappieDiagnosis"]),
+        .library(name: "ChappieRelay", targets: ["ChappieRelay"]),
         .library(name: "ChappieTestServer", targets: ["ChappieTestServer"]),
         .executable(name: "chappie", targets: ["ChappieCommand"]),
     ],
@@ -107,6 +108,13 @@ let package = Package(
             ],
             swiftSettings: memorySafeSettings),
         .target(
+            name: "ChappieRelay",
+            dependencies: [
+                "CSQLite", "ChappieTransport", "PlatformC", "PlatformFoundation", "ResponseEvents", "StreamSession",
+                "TransportSurface",
+            ],
+            swiftSettings: baseSettings),
+        .target(
             name: "ChappieDiagnosis",
             dependencies: [
                 "ChappieTransport", "HTTPProtocol", "LibwebsocketsTransport", "PathDiagnosis", "PlatformC",
@@ -137,6 +145,11 @@ let package = Package(
             name: "CZlib",
             pkgConfig: "zlib",
             providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]
+        ),
+        .systemLibrary(
+            name: "CSQLite",
+            pkgConfig: "sqlite3",
+            providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]
         ),
         .target(
             name: "CLibwebsocketsShim",
@@ -262,6 +275,10 @@ let package = Package(
             name: "ChappieTests", dependencies: ["Chappie", "ChappieTransport", "ResponseEvents", "StreamTransport"],
             swiftSettings: baseSettings),
         .testTarget(
+            name: "ChappieRelayTests",
+            dependencies: ["ChappieRelay", "ChappieTransport", "PlatformC", "PlatformFoundation"],
+            swiftSettings: baseSettings),
+        .testTarget(
             name: "ChappieSignInTests",
             dependencies: ["Chappie", "ChappieSignIn", "ChappieTransport", "StreamTransport", "TransportSurface"],
             swiftSettings: baseSettings),
@@ -279,7 +296,8 @@ let package = Package(
         .testTarget(
             name: "LoopbackTests",
             dependencies: [
-                "CTLSHandshake", "CTestServerTLS", "Chappie", "ChappieCommand", "ChappieDiagnosis", "ChappieSignIn",
+                "CTLSHandshake", "CTestServerTLS", "Chappie", "ChappieCommand", "ChappieDiagnosis", "ChappieRelay",
+                "ChappieSignIn",
                 "ChappieTestServer", "ChappieTransport", "Deflate", "EventSource", "LibwebsocketsTransport",
                 "PathDiagnosis", "ResponseEvents", "StreamTransport", "TransportSurface", "WebSocketClient",
                 "WebSocketProtocol",
@@ -297,11 +315,12 @@ let rooms = [
         "StreamSession", "StreamTransport", "LibwebsocketsTransport", "TransportSurface", "ChappieTransport",
         "TurnSimulation",
     ],
-    "Clients": ["Chappie", "ChappieSignIn", "WebSocketClient", "EventSource", "RelayHTTPServer"],
+    "Clients": ["Chappie", "ChappieRelay", "ChappieSignIn", "WebSocketClient", "EventSource", "RelayHTTPServer"],
     "Tools": ["ChappieCommand", "ChappieDiagnosis", "PathDiagnosis", "ChappieTestServer"],
     "Stack": ["Loopback"],
     "C": [
-        "CLibwebsockets", "CLibwebsocketsShim", "CLineTerminatorScan", "CSimdjson", "CTestServerTLS", "CZlib",
+        "CLibwebsockets", "CLibwebsocketsShim", "CLineTerminatorScan", "CSQLite", "CSimdjson", "CTestServerTLS",
+        "CZlib",
         "PlatformC", "PlatformFoundation",
     ],
 ]

@@ -13,7 +13,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # A module follows those that its documentation links to.
 readonly modules=(
-    ServerSentEvents ChappieTransport WebSocketClient EventSource Chappie ChappieSignIn ChappieDiagnosis ChappieTestServer
+    ServerSentEvents ChappieTransport WebSocketClient EventSource Chappie ChappieSignIn ChappieRelay ChappieDiagnosis
+    ChappieTestServer
 )
 readonly work=.build/documentation
 readonly site=$work/site

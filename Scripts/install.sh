@@ -22,7 +22,7 @@ debian_packages() {
     case $1 in
         build)
             # Swift compiles C++ with the headers of the system's compiler.
-            echo libwebsockets-dev libsimdjson-dev zlib1g-dev libssl-dev pkg-config g++ make ca-certificates
+            echo libwebsockets-dev libsimdjson-dev zlib1g-dev libssl-dev libsqlite3-dev pkg-config g++ make ca-certificates
             ;;
         check) echo shellcheck python3 ;;
         docs) echo python3 mandoc zsh fish ;;

@@ -105,7 +105,7 @@ make_arm_root() {
 }
 
 arm_packages() {
-    local packages=swiftlang,libswiftlang,libwebsockets-dev,libsimdjson-dev,libssl-dev
+    local packages=swiftlang,libswiftlang,libwebsockets-dev,libsimdjson-dev,libsqlite3-dev,libssl-dev
     echo "$packages,zlib1g-dev,libc6-dev,libstdc++-15-dev,ca-certificates"
 }
 

@@ -109,6 +109,10 @@ public struct ChappieStreamHandle: Sendable {
     /// response has positions of its own: its request has told the server everything before it.
     public var resumePoint: ChappieResumePoint? { self.turn.resumePoint }
 
+    /// The result of the complete response, with its items; for the task that has read the events, and nil for a
+    /// client's turn.
+    package var completedResponse: CompletedResponse? { (self.turn as? TurnDriver)?.completedResponse }
+
     /// The stream's report so far.
     public var report: ChappieStreamReport { self.turn.report }
 }

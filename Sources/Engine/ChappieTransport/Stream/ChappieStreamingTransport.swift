@@ -9,6 +9,9 @@ import TransportSurface
 public final class ChappieStreamingTransport: Sendable {
     let engine: Engine
 
+    /// The settings, within their ranges.
+    package var configuration: ChappieTransportConfiguration { self.engine.configuration }
+
     /// Creates an instance; no connection is made before the first stream is read.
     public convenience init(configuration: ChappieTransportConfiguration) {
         let configuration = configuration.bounded

@@ -1,0 +1,51 @@
+package import ResponseEvents
+import Synchronization
+
+/// What a server in front of a hub needs beside its public functions.
+extension ChappieHub {
+    /// The facts of a stream, from its header and its end.
+    package struct Facts: Sendable {
+        /// Seconds since 1970.
+        package var createdAt: Int
+        /// The model of the request.
+        package var model: String?
+        /// The model that answered.
+        package var upstreamModel: String?
+        package var usage: ChappieTokenUsage?
+        /// The items of the complete response, each the JSON text of an object.
+        package var items: [String]
+        /// The request's body.
+        package var body: String
+    }
+
+    /// The number of streams that this process makes now.
+    package var producerCount: Int { self.state.withLock { $0.producers.count } }
+
+    /// Returns for whom a stream was started; nil for nobody in particular.
+    ///
+    /// Throws `ChappieHubError`.
+    package func reader(of id: ChappieStreamID) async throws -> String? {
+        try await self.header(of: id).reader
+    }
+
+    /// Returns the facts of a stream.
+    ///
+    /// Throws `ChappieHubError`.
+    package func facts(of id: ChappieStreamID) async throws -> Facts {
+        let header = try await self.header(of: id)
+        let end = try await self.end(of: id)
+        return Facts(
+            createdAt: header.createdAt, model: header.request?.model, upstreamModel: end?.response?.model,
+            usage: end?.response?.usage, items: end?.response?.items ?? [], body: header.request?.body ?? "{}")
+    }
+
+    private func header(of id: ChappieStreamID) async throws -> JournaledRequest {
+        guard let stream = try await self.journaled({ try await $0.stream(id) }) else {
+            throw ChappieHubError.unknownStream
+        }
+        guard let header = JournaledRequest(stream.header) else {
+            throw ChappieHubError.journal(.damaged("the header of \(id) cannot be read"))
+        }
+        return header
+    }
+}

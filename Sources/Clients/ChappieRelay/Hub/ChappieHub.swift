@@ -1,0 +1,445 @@
+public import ChappieTransport
+import PlatformFoundation
+import StreamSession
+import Synchronization
+
+/// Makes streams that outlive their readers, and with a journal on disk or in Redis the process that makes them.
+///
+/// One response of an upstream is a stream: it is journaled as it is delivered, and read by any number of readers, in any
+/// process that has the same journal, from any position. What a reader has seen can always be read again. When the
+/// process that makes a stream is gone, another one takes it: it resumes the response where the server keeps it, and
+/// otherwise repeats the request and withholds what readers have. To them time passes, and nothing else.
+///
+/// ```swift
+/// let hub = ChappieHub(
+///     configuration: .init(), transport: ChappieStreamingTransport(configuration: transport),
+///     journal: try ChappieSQLiteJournal(path: "/var/lib/chat/streams.sqlite"))
+/// let id = try await hub.start(ChappieTransportRequest(prompt: "Hello", model: "gpt-5"))
+/// for try await element in hub.events(of: id) {
+///     if case .textDelta(let text) = element.event { send(text, element.position) }
+/// }
+/// ```
+///
+/// A reader that leaves changes nothing. May be used from any task.
+public final class ChappieHub: Sendable {
+    /// What the parts of a hub have in common.
+    struct Parts: Sendable {
+        let configuration: ChappieHubConfiguration
+        let transport: ChappieStreamingTransport
+        let journal: any ChappieJournal
+
+        /// Indicates whether another answer begins anew for the readers.
+        var restarts: Bool { self.transport.configuration.policy.divergence == .restarts }
+    }
+
+    struct State {
+        var producers: [ChappieStreamID: Producer] = [:]
+        /// The streams that are being created or taken.
+        var reservationCount = 0
+        var tails: [ChappieStreamID: StreamTail] = [:]
+        var isShutDown = false
+        var housekeeping: Task<Void, Never>?
+        var idle: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let parts: Parts
+    let state = Mutex(State())
+
+    /// Creates a hub, which looks for streams without a producer from now on.
+    ///
+    /// - Parameters:
+    ///   - configuration: default `ChappieHubConfiguration()`.
+    ///   - transport: the upstream, with its credential; its recovery is the streams'.
+    ///   - journal: belongs to the caller, who shuts it down behind the hub.
+    public init(
+        configuration: ChappieHubConfiguration = ChappieHubConfiguration(), transport: ChappieStreamingTransport,
+        journal: any ChappieJournal
+    ) {
+        self.parts = Parts(configuration: configuration.bounded, transport: transport, journal: journal)
+        let task = Task { [weak self, interval = self.parts.configuration.lease / 3] in
+            while (try? await Task.sleep(for: interval)) != nil {
+                guard let self else { return }
+                await self.keepHouse()
+            }
+        }
+        self.state.withLock { $0.housekeeping = task }
+    }
+
+    deinit { self.state.withLock { $0.housekeeping?.cancel() } }
+
+    // MARK: Starting
+
+    /// Starts a stream of one response.
+    ///
+    /// It is in the journal when this returns, and any process finds it. The request is kept without its credentials:
+    /// header fields whose names suggest one do not go to a successor, which has its own transport's.
+    ///
+    /// - Parameters:
+    ///   - request: the request.
+    ///   - key: the program's name for the stream, of at most 512 bytes: while the stream that has it is kept,
+    ///     no second one is made, and its identifier is returned.
+    /// - Returns: the stream's identifier.
+    /// - Throws: `ChappieHubError`: `shutDown`, `tooManyStreams`, `journal`.
+    public func start(_ request: ChappieTransportRequest, key: String? = nil) async throws -> ChappieStreamID {
+        try await self.start(request, key: key, reader: nil)
+    }
+
+    /// Starts a stream like `start(_:key:)`, for a reader that `reader(of:)` names.
+    package func start(
+        _ request: ChappieTransportRequest, key: String?, reader: String?
+    ) async throws -> ChappieStreamID {
+        let header = JournaledRequest(request, createdAt: Self.seconds(), reader: reader)
+        return try await self.start(.request(request, nil), header: header, key: key)
+    }
+
+    /// The time, in seconds since 1970.
+    private static func seconds() -> Int { Int(Date().timeIntervalSince1970) }
+
+    /// Starts a stream of the events of a handle, such as a client's, with its tools and its conversation.
+    ///
+    /// Its turn goes on whoever reads, and its response goes into its conversation. No other process can take it, as
+    /// tools may have run: when this one is gone, readers get `ChappieHubError.failed` with the tag
+    /// `relay.producer-lost`.
+    ///
+    /// - Parameters:
+    ///   - handle: is read by the hub alone; where the key is taken it is cancelled.
+    ///   - key: the program's name for the stream, as for `start(_:key:)`.
+    /// - Returns: the stream's identifier.
+    /// - Throws: like `start(_:key:)`; the handle is then cancelled.
+    public func publish(_ handle: ChappieStreamHandle, key: String? = nil) async throws -> ChappieStreamID {
+        do {
+            let header = JournaledRequest(createdAt: Self.seconds())
+            return try await self.start(.handle(handle), header: header, key: key)
+        } catch {
+            handle.cancel()
+            throw error
+        }
+    }
+
+    private func start(
+        _ source: Producer.Source, header: JournaledRequest, key: String?
+    ) async throws -> ChappieStreamID {
+        try self.reserve()
+        defer { self.returnReservation() }
+        let new = ChappieNewStream(key: key, header: header.bytes, retention: self.parts.configuration.retention)
+        let stream: ChappieJournaledStream
+        do {
+            stream = try await self.parts.journal.create(
+                new, owner: self.parts.configuration.owner, lease: self.parts.configuration.lease)
+        } catch let error as ChappieJournalError {
+            throw ChappieHubError.journal(error)
+        }
+        guard stream.id == new.id else {
+            if case .handle(let handle) = source { handle.cancel() }
+            return stream.id
+        }
+        self.produce(
+            new.id, writer: ChappieJournalWriter(owner: self.parts.configuration.owner, epoch: stream.epoch), source)
+        return new.id
+    }
+
+    private func reserve() throws(ChappieHubError) {
+        try self.state.withLock { state throws(ChappieHubError) in
+            guard !state.isShutDown else { throw .shutDown }
+            let limit = self.parts.configuration.streamLimit
+            guard state.producers.count + state.reservationCount < limit else { throw .tooManyStreams(limit: limit) }
+            state.reservationCount += 1
+        }
+    }
+
+    private func returnReservation() {
+        self.state.withLock { state in
+            state.reservationCount -= 1
+            Self.wakeIfIdle(&state)
+        }
+    }
+
+    /// Starts the producer of a stream that this process holds.
+    private func produce(_ id: ChappieStreamID, writer: ChappieJournalWriter, _ source: Producer.Source) {
+        let tail = self.tail(of: id)
+        _ = tail.setFed(true)
+        if case .request(_, let predecessor) = source { tail.begin(behind: predecessor?.lastPosition ?? 0) }
+        let producer = Producer(id, writer: writer, hub: self.parts, tail: tail)
+        let leaves = self.state.withLock { state in
+            state.producers[id] = producer
+            return state.isShutDown
+        }
+        if leaves { producer.leave() }
+        Task {
+            await producer.run(source)
+            self.state.withLock { state in
+                state.producers[id] = nil
+                Self.wakeIfIdle(&state)
+            }
+            if tail.setFed(false) { self.follow(id, tail) }
+            self.forgetUnused(id)
+        }
+    }
+
+    // MARK: Reading
+
+    /// Returns the events of a stream behind a position, now and as they come.
+    ///
+    /// Nothing is asked before the sequence is read. It ends behind `completed`, and throws `ChappieHubError`: for a
+    /// stream that failed or was cancelled behind its last event. Each iterator reads by itself.
+    ///
+    /// - Parameters:
+    ///   - id: the stream.
+    ///   - position: that of the last event that the reader has; default 0, the beginning.
+    /// - Returns: the events, with their positions.
+    public func events(of id: ChappieStreamID, after position: Int = 0) -> ChappieHubEvents {
+        ChappieHubEvents(hub: self, id: id, position: max(0, position))
+    }
+
+    /// Enters a reader of a stream.
+    func enter(_ signal: Signal, of id: ChappieStreamID) throws(ChappieHubError) -> StreamTail {
+        let tail = try self.state.withLock { state throws(ChappieHubError) in
+            guard !state.isShutDown else { throw .shutDown }
+            return Self.tail(of: id, in: &state)
+        }
+        if tail.enter(signal) { self.follow(id, tail) }
+        return tail
+    }
+
+    /// Takes a reader of a stream out.
+    func leave(_ signal: Signal, of id: ChappieStreamID, _ tail: StreamTail) {
+        tail.leave(signal)
+        self.forgetUnused(id)
+    }
+
+    /// Returns records from the journal.
+    func records(of id: ChappieStreamID, after position: Int) async throws -> [ChappieJournalRecord] {
+        try await self.parts.journal.records(of: id, after: position, byteCount: 64 << 10)
+    }
+
+    private func tail(of id: ChappieStreamID) -> StreamTail {
+        self.state.withLock { Self.tail(of: id, in: &$0) }
+    }
+
+    private static func tail(of id: ChappieStreamID, in state: inout State) -> StreamTail {
+        if let known = state.tails[id] { return known }
+        let tail = StreamTail()
+        state.tails[id] = tail
+        return tail
+    }
+
+    private func forgetUnused(_ id: ChappieStreamID) {
+        self.state.withLock { state in
+            if state.tails[id]?.isUsed == false { state.tails[id] = nil }
+        }
+    }
+
+    /// Reads the journal for the readers of a stream that another process makes.
+    private func follow(_ id: ChappieStreamID, _ tail: StreamTail) {
+        Task {
+            var patience: ContinuousClock.Instant?
+            while tail.continuesFollowing() {
+                do {
+                    try await self.followStep(id, tail)
+                    patience = nil
+                } catch {
+                    let end = patience ?? .now + self.parts.configuration.journalPatience
+                    patience = end
+                    let failure = error as? ChappieJournalError ?? .unavailable("\(type(of: error))")
+                    guard case .unavailable = failure, .now < end else {
+                        tail.fail(failure == .unknownStream ? .unknownStream : .journal(failure))
+                        continue
+                    }
+                    try? await Task.sleep(for: .milliseconds(200))
+                }
+            }
+            self.forgetUnused(id)
+        }
+    }
+
+    private func followStep(_ id: ChappieStreamID, _ tail: StreamTail) async throws {
+        guard let last = tail.last else {
+            guard let stream = try await self.parts.journal.stream(id) else { throw ChappieJournalError.unknownStream }
+            return tail.begin(behind: stream.lastPosition)
+        }
+        let records = try await self.records(of: id, after: last)
+        guard records.isEmpty else {
+            return tail.append(
+                records.map { record in
+                    StreamTail.Entry(
+                        position: record.position, record: JournaledRecord.read(record.content).record,
+                        byteCount: record.content.count)
+                })
+        }
+        try await self.parts.journal.waitForRecords(
+            of: id, after: last, atMost: self.parts.configuration.lease / 6)
+        guard let stream = try await self.parts.journal.stream(id) else { throw ChappieJournalError.unknownStream }
+        if stream.lastPosition > last { return }
+        if stream.isClosed {
+            // Readers that have the end do not wait; one that names a position behind it would wait for ever.
+            tail.fail(.unknownStream)
+        } else if stream.owner == nil {
+            await self.takeOver(id)
+            // Where it was not taken, somebody else may take it, or the journal has it in a moment.
+            if !tail.isFed { try? await Task.sleep(for: self.parts.configuration.lease / 60) }
+        }
+    }
+
+    // MARK: Housekeeping
+
+    /// Takes streams that nobody makes, and deletes those whose retention is over.
+    private func keepHouse() async {
+        if self.parts.configuration.takesOver,
+            let ids = try? await self.parts.journal.abandonedStreams(limit: 32)
+        {
+            for id in ids { await self.takeOver(id) }
+        }
+        _ = try? await self.parts.journal.deleteExpired()
+    }
+
+    /// Takes a stream whose producer is silent, unless another process does.
+    private func takeOver(_ id: ChappieStreamID) async {
+        guard self.parts.configuration.takesOver, !self.state.withLock({ $0.producers[id] != nil }),
+            (try? self.reserve()) != nil
+        else { return }
+        defer { self.returnReservation() }
+        let (owner, lease) = (self.parts.configuration.owner, self.parts.configuration.lease)
+        guard let stream = try? await self.parts.journal.stream(id),
+            let writer = try? await self.parts.journal.take(id, owner: owner, lease: lease)
+        else { return }
+        do {
+            let predecessor = try await self.predecessor(of: id)
+            let request = JournaledRequest(stream.header)?.transportRequest
+            if stream.isCancellationRequested {
+                try await self.close(id, JournaledEnd(status: .cancelled), behind: predecessor, by: writer)
+            } else if let request {
+                self.produce(id, writer: writer, .request(request, predecessor))
+            } else {
+                let end = JournaledEnd(status: .failed, failure: .producerLost)
+                try await self.close(id, end, behind: predecessor, by: writer)
+            }
+        } catch {
+            // The journal cannot be used: the lease ends, and the next look finds the stream again.
+        }
+    }
+
+    private func close(
+        _ id: ChappieStreamID, _ end: JournaledEnd, behind predecessor: Producer.Predecessor,
+        by writer: ChappieJournalWriter
+    ) async throws {
+        let batch = ChappieJournalBatch(
+            firstPosition: predecessor.lastPosition + 1, records: [JournaledRecord.record(of: end)], closes: true)
+        try await self.parts.journal.append(batch, to: id, by: writer, lease: self.parts.configuration.lease)
+    }
+
+    /// Reads what a stream's producers have left.
+    private func predecessor(of id: ChappieStreamID) async throws -> Producer.Predecessor {
+        var predecessor = Producer.Predecessor()
+        while true {
+            let records = try await self.records(of: id, after: predecessor.lastPosition)
+            if records.isEmpty { return predecessor }
+            for record in records {
+                let (content, point) = JournaledRecord.read(record.content)
+                if case .event(let event) = content { predecessor.events.append(event) }
+                predecessor.point = point
+                predecessor.lastPosition = record.position
+            }
+        }
+    }
+
+    // MARK: Ending
+
+    /// Ends a stream for everybody, whichever process makes it; of no effect for one that has ended.
+    ///
+    /// A producer in another process learns it with its next append or renewal.
+    ///
+    /// - Throws: `ChappieHubError`: `unknownStream`, `journal`.
+    public func cancel(_ id: ChappieStreamID) async throws {
+        try await self.journaled { try await $0.requestCancellation(of: id) }
+        self.state.withLock { $0.producers[id] }?.cancel()
+    }
+
+    /// Deletes a stream and ends it for everybody; of no effect for an unknown one.
+    ///
+    /// - Throws: `ChappieHubError`: `journal`.
+    public func delete(_ id: ChappieStreamID) async throws {
+        try await self.journaled { try await $0.delete(id) }
+        self.state.withLock { $0.producers[id] }?.cancel()
+    }
+
+    /// Asks the journal, and puts its errors into the hub's terms.
+    func journaled<Value>(_ body: (any ChappieJournal) async throws -> Value) async throws -> Value {
+        do {
+            return try await body(self.parts.journal)
+        } catch ChappieJournalError.unknownStream {
+            throw ChappieHubError.unknownStream
+        } catch let error as ChappieJournalError {
+            throw ChappieHubError.journal(error)
+        }
+    }
+
+    /// Returns what is known of a stream.
+    ///
+    /// - Throws: `ChappieHubError`: `unknownStream`, `journal`.
+    public func state(of id: ChappieStreamID) async throws -> ChappieStreamState {
+        guard let stream = try await self.journaled({ try await $0.stream(id) }) else {
+            throw ChappieHubError.unknownStream
+        }
+        guard let end = try await self.end(of: stream) else {
+            return ChappieStreamState(
+                status: .running, lastPosition: stream.lastPosition, hasProducer: stream.owner != nil)
+        }
+        return ChappieStreamState(end, lastPosition: stream.lastPosition)
+    }
+
+    /// Returns the end of a stream; nil while it runs.
+    func end(of id: ChappieStreamID) async throws -> JournaledEnd? {
+        guard let stream = try await self.journaled({ try await $0.stream(id) }) else {
+            throw ChappieHubError.unknownStream
+        }
+        return try await self.end(of: stream)
+    }
+
+    private func end(of stream: ChappieJournaledStream) async throws -> JournaledEnd? {
+        guard stream.isClosed else { return nil }
+        let last = try await self.journaled {
+            try await $0.records(of: stream.id, after: stream.lastPosition - 1, byteCount: 0).last
+        }
+        guard let last, case .end(let end) = JournaledRecord.read(last.content).record else {
+            throw ChappieHubError.journal(.damaged("the last record of \(stream.id) is not an end"))
+        }
+        return end
+    }
+
+    /// Ends the hub: starts no more streams, lets running ones end, and hands the rest over to other processes.
+    ///
+    /// Streams that still run after the grace period are left as they are in the journal, free for the next process at
+    /// once. Readers get what is journaled, and then `ChappieHubError.shutDown`. When the task is cancelled, the grace
+    /// period is over at once. May be called more than once.
+    ///
+    /// - Parameter gracePeriod: the time for running streams; default 5 s, and not below zero.
+    public func shutdown(gracePeriod: Duration = .seconds(5)) async {
+        self.state.withLock { state in
+            state.isShutDown = true
+            state.housekeeping?.cancel()
+        }
+        let end = Task {
+            try? await Task.sleep(for: max(.zero, gracePeriod))
+            for producer in self.state.withLock({ Array($0.producers.values) }) { producer.leave() }
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                self.state.withLock { state in
+                    state.idle.append(continuation)
+                    Self.wakeIfIdle(&state)
+                }
+            }
+        } onCancel: {
+            end.cancel()
+        }
+        end.cancel()
+        for tail in self.state.withLock({ Array($0.tails.values) }) { tail.fail(.shutDown) }
+    }
+
+    /// Ends the waits of `shutdown` when no stream is made here.
+    private static func wakeIfIdle(_ state: inout State) {
+        guard state.isShutDown, state.producers.isEmpty, state.reservationCount == 0 else { return }
+        for continuation in state.idle { continuation.resume() }
+        state.idle = []
+    }
+}

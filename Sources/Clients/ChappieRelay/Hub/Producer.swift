@@ -1,0 +1,198 @@
+import ChappieTransport
+import Synchronization
+
+/// Makes one stream: reads the response and appends its events, while it holds the stream's lease.
+///
+/// `run` belongs to one task; the others may be called from any.
+final class Producer: Sendable {
+    /// Where the events come from.
+    enum Source: Sendable {
+        /// A stream that the program has begun.
+        case handle(ChappieStreamHandle)
+        /// The request, from its beginning or where the journal ends.
+        case request(ChappieTransportRequest, Predecessor?)
+    }
+
+    /// What an earlier producer has left in the journal.
+    struct Predecessor: Sendable {
+        var events: [ChappieStreamEvent] = []
+        var lastPosition = 0
+        /// The position in the upstream's response behind the last event, if the server keeps that response.
+        var point: ChappieResumePoint?
+    }
+
+    private enum Wish {
+        case none, cancel, leave
+    }
+
+    private struct State {
+        var handle: ChappieStreamHandle?
+        var wish = Wish.none
+    }
+
+    let id: ChappieStreamID
+    private let writer: ChappieJournalWriter
+    private let hub: ChappieHub.Parts
+    private let tail: StreamTail
+    private let state = Mutex(State())
+
+    init(_ id: ChappieStreamID, writer: ChappieJournalWriter, hub: ChappieHub.Parts, tail: StreamTail) {
+        self.id = id
+        self.writer = writer
+        self.hub = hub
+        self.tail = tail
+    }
+
+    /// Ends the stream for everybody.
+    func cancel() { self.stop(.cancel) }
+
+    /// Ends this producer and frees the stream for another process.
+    func leave() { self.stop(.leave) }
+
+    private func stop(_ wish: Wish) {
+        let handle = self.state.withLock { state in
+            if case .none = state.wish { state.wish = wish }
+            return state.handle
+        }
+        handle?.cancel()
+    }
+
+    /// Makes the stream to its end, or until it is lost.
+    func run(_ source: Source) async {
+        let records = RecordWriter(
+            self.id, by: self.writer, in: self.hub.journal, tail: self.tail, configuration: self.hub.configuration
+        ) { [weak self] in self?.cancel() }
+        var last = 0
+        if case .request(_, let predecessor?) = source { last = predecessor.lastPosition }
+        let renewal = Task { await self.renew(records) }
+        let reading = Task { await self.read(source, into: records) }
+        let outcome = await records.run(after: last)
+        // Nothing that is read from here on has a place.
+        if outcome != .ended { self.leave() }
+        await reading.value
+        renewal.cancel()
+        if outcome == .drained { try? await self.hub.journal.release(self.id, by: self.writer) }
+    }
+
+    /// Renews the lease, until the task is cancelled or the stream is lost.
+    private func renew(_ records: RecordWriter) async {
+        let lease = self.hub.configuration.lease
+        while (try? await Task.sleep(for: lease / 3)) != nil {
+            do {
+                let standing = try await self.hub.journal.renew(self.id, by: self.writer, lease: lease)
+                if standing.isCancellationRequested { self.cancel() }
+            } catch ChappieJournalError.fenced, ChappieJournalError.unknownStream {
+                return records.lose()
+            } catch {
+                // The next renewal, or the next append, finds the journal again or does not.
+            }
+        }
+    }
+
+    // MARK: Reading
+
+    /// Reads the response into the writer, and its end.
+    private func read(_ source: Source, into records: RecordWriter) async {
+        switch source {
+        case .handle(let handle): await self.finish(self.read(handle, nil, into: records), records)
+        case .request(let request, nil):
+            await self.finish(self.read(self.hub.transport.streamHandle(request), nil, into: records), records)
+        case .request(let request, let predecessor?):
+            await self.finish(self.continueStream(request, behind: predecessor, into: records), records)
+        }
+    }
+
+    /// How the reading of a response has ended.
+    private enum Ending {
+        case completed(JournaledEnd.Response?)
+        case failed(ChappieHubFailure, isBeforeOutput: Bool)
+        /// The task, the program or the engine's shutdown has ended it.
+        case stopped
+        case lost
+    }
+
+    /// Resumes the response where the server keeps it, and compares a repeated one otherwise.
+    private func continueStream(
+        _ request: ChappieTransportRequest, behind predecessor: Predecessor, into records: RecordWriter
+    ) async -> Ending {
+        if let point = predecessor.point {
+            let ending = await self.read(self.hub.transport.streamHandle(resuming: point), nil, into: records)
+            // A server that no longer has the response is asked for it anew.
+            guard case .failed(_, isBeforeOutput: true) = ending else { return ending }
+        }
+        let comparison = TakeoverComparison(predecessor.events, restarts: self.hub.restarts)
+        return await self.read(self.hub.transport.streamHandle(request), comparison, into: records)
+    }
+
+    private func finish(_ ending: Ending, _ records: RecordWriter) {
+        switch ending {
+        case .completed(let response):
+            records.end(JournaledRecord.record(of: JournaledEnd(status: .completed, response: response)))
+        case .failed(let failure, _):
+            records.end(JournaledRecord.record(of: JournaledEnd(status: .failed, failure: failure)))
+        case .stopped:
+            guard case .cancel = self.state.withLock({ $0.wish }) else { return records.drain() }
+            records.end(JournaledRecord.record(of: JournaledEnd(status: .cancelled)))
+        case .lost: records.drain()
+        }
+    }
+
+    private func read(
+        _ handle: ChappieStreamHandle, _ comparison: TakeoverComparison?, into records: RecordWriter
+    ) async -> Ending {
+        let isStopped = self.state.withLock { state in
+            state.handle = handle
+            if case .none = state.wish { return false }
+            return true
+        }
+        if isStopped { handle.cancel() }
+        var comparison = comparison
+        var hasOutput = false
+        do {
+            for try await batch in handle.batches() {
+                var events: [ChappieStreamEvent] = []
+                for event in batch {
+                    guard let verdict = comparison?.received(event) else {
+                        events.append(event)
+                        continue
+                    }
+                    guard case .deliver(let new) = verdict else {
+                        handle.cancel()
+                        return .failed(.diverged, isBeforeOutput: false)
+                    }
+                    events += new
+                }
+                var encoded = events.compactMap { JournaledRecord.record(of: $0) }
+                hasOutput = hasOutput || !encoded.isEmpty
+                if let point = handle.resumePoint, let newest = encoded.popLast() {
+                    encoded.append(JournaledRecord.record(newest, at: point))
+                }
+                guard await records.add(encoded) else {
+                    handle.cancel()
+                    return .lost
+                }
+            }
+            let items = handle.completedResponse?.items ?? []
+            return .completed(handle.response.map { JournaledEnd.Response($0, items: items) })
+        } catch let error as ChappieClientError where error.tag != "engine.shut-down" {
+            return .failed(ChappieHubFailure(error), isBeforeOutput: !hasOutput)
+        } catch {
+            return .stopped
+        }
+    }
+}
+
+extension ChappieHubFailure {
+    /// Another answer came from the upstream than readers have.
+    static let diverged = ChappieHubFailure(
+        tag: "replay.diverged", message: "the repeated request was answered differently", isRetryable: true)
+
+    /// The process that made the stream is gone, and no other can make it.
+    static let producerLost = ChappieHubFailure(
+        tag: "relay.producer-lost", message: "the process that made the stream is gone, and no other can make it",
+        isRetryable: true)
+
+    init(_ error: ChappieClientError) {
+        self.init(tag: error.tag, message: error.safeDescription, isRetryable: error.isRetryable)
+    }
+}

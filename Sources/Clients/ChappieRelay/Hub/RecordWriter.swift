@@ -1,0 +1,199 @@
+import ChappieTransport
+import Synchronization
+
+/// Gathers the records of one stream and appends them to its journal, in batches.
+///
+/// `add` and `end` belong to the task that reads the response, `run` to a second one. It stops when the journal has
+/// refused the writer, or cannot be used for longer than the configuration allows.
+final class RecordWriter: Sendable {
+    /// Why the writer has stopped.
+    enum Outcome: Sendable, Equatable {
+        /// The end of the stream is in the journal.
+        case ended
+        /// All that was added is there; the stream goes on elsewhere.
+        case drained
+        /// Another process has the stream, or has deleted it.
+        case lost
+        /// The journal cannot be used.
+        case failed(ChappieJournalError)
+    }
+
+    private struct State {
+        var records: [[UInt8]] = []
+        var byteCount = 0
+        var closes = false
+        var isDraining = false
+        var outcome: Outcome?
+    }
+
+    /// The size of the waiting records above which the response is not read on, in bytes.
+    private static let waitingByteCountLimit = 1 << 20
+
+    private let id: ChappieStreamID
+    private let writer: ChappieJournalWriter
+    private let journal: any ChappieJournal
+    private let tail: StreamTail
+    private let configuration: ChappieHubConfiguration
+    private let onCancellation: @Sendable () -> Void
+    private let state = Mutex(State())
+    /// Wakes `run`.
+    private let filled = Signal()
+    /// Wakes the task that reads the response.
+    private let emptied = Signal()
+
+    /// Creates a writer; `onCancellation` is called when somebody has asked for the stream's end, perhaps more than once.
+    init(
+        _ id: ChappieStreamID, by writer: ChappieJournalWriter, in journal: any ChappieJournal, tail: StreamTail,
+        configuration: ChappieHubConfiguration, onCancellation: @escaping @Sendable () -> Void
+    ) {
+        self.id = id
+        self.writer = writer
+        self.journal = journal
+        self.tail = tail
+        self.configuration = configuration
+        self.onCancellation = onCancellation
+    }
+
+    /// Adds records; waits while too many wait.
+    ///
+    /// - Returns: false when the writer has stopped, so that nothing more has to be read.
+    func add(_ records: [[UInt8]]) async -> Bool {
+        if !records.isEmpty {
+            self.state.withLock { state in
+                state.records += records
+                state.byteCount += records.reduce(0) { $0 + $1.count }
+            }
+            self.filled.signal()
+        }
+        while true {
+            let (hasStopped, isFull) = self.state.withLock { state in
+                (state.outcome != nil, state.byteCount > Self.waitingByteCountLimit)
+            }
+            if hasStopped { return false }
+            if !isFull { return true }
+            await self.emptied.next()
+            if Task.isCancelled { return false }
+        }
+    }
+
+    /// Adds the last record.
+    func end(_ record: [UInt8]) {
+        self.state.withLock { state in
+            state.records.append(record)
+            state.closes = true
+        }
+        self.filled.signal()
+    }
+
+    /// Lets `run` return when all that was added is appended.
+    func drain() {
+        self.state.withLock { $0.isDraining = true }
+        self.filled.signal()
+    }
+
+    /// Says that another process has the stream.
+    func lose() {
+        self.stop(.lost)
+        self.filled.signal()
+    }
+
+    /// Appends what is added, until the writer has stopped.
+    ///
+    /// - Parameter position: the position of the stream's last record.
+    /// - Returns: why it has stopped.
+    func run(after position: Int) async -> Outcome {
+        var last = position
+        var nextAppend = ContinuousClock.now
+        while true {
+            guard let batch = await self.nextBatch(at: nextAppend) else { break }
+            let outcome = await self.append(
+                ChappieJournalBatch(firstPosition: last + 1, records: batch.records, closes: batch.closes))
+            if let outcome {
+                self.stop(outcome)
+                break
+            }
+            self.tail.append(Self.entries(batch.records, after: last))
+            last += batch.records.count
+            if batch.closes { self.stop(.ended) }
+            nextAppend = .now + self.configuration.batchDuration
+            self.emptied.signal()
+        }
+        return self.state.withLock { $0.outcome ?? .drained }
+    }
+
+    static func entries(_ records: [[UInt8]], after last: Int) -> [StreamTail.Entry] {
+        records.enumerated().map { offset, record in
+            StreamTail.Entry(
+                position: last + 1 + offset, record: JournaledRecord.read(record).record, byteCount: record.count)
+        }
+    }
+
+    /// Waits for records, and for the time of the next append unless they are many or the last; nil at the end.
+    private func nextBatch(
+        at time: ContinuousClock.Instant
+    ) async -> (records: [[UInt8]], closes: Bool)? {
+        while true {
+            enum Step {
+                case end
+                case append(records: [[UInt8]], closes: Bool)
+                case gather
+                case wait
+            }
+            let step = self.state.withLock { state -> Step in
+                guard state.outcome == nil else { return .end }
+                guard !state.records.isEmpty else { return state.isDraining ? .end : .wait }
+                let isDue =
+                    state.closes || state.isDraining || state.byteCount >= self.configuration.batchByteCount
+                    || .now >= time
+                guard isDue else { return .gather }
+                defer {
+                    state.records = []
+                    state.byteCount = 0
+                }
+                return .append(records: state.records, closes: state.closes)
+            }
+            switch step {
+            case .end: return nil
+            case .append(let records, let closes): return (records, closes)
+            case .gather: await self.filled.next(until: time)
+            case .wait: await self.filled.next()
+            }
+        }
+    }
+
+    /// Appends a batch, again where the journal cannot be used for a while.
+    ///
+    /// - Returns: nil when it is there.
+    private func append(_ batch: ChappieJournalBatch) async -> Outcome? {
+        let end = ContinuousClock.now + self.configuration.journalPatience
+        var delay = Duration.milliseconds(20)
+        while true {
+            do {
+                let standing = try await self.journal.append(
+                    batch, to: self.id, by: self.writer, lease: self.configuration.lease)
+                if standing.isCancellationRequested { self.onCancellation() }
+                return nil
+            } catch let error as ChappieJournalError {
+                switch error {
+                case .fenced, .closed, .unknownStream: return .lost
+                case .gap, .damaged: return .failed(error)
+                case .unavailable:
+                    // A hub that shuts down does not wait for its journal.
+                    let goesOn = self.state.withLock { $0.outcome == nil && !$0.isDraining }
+                    guard goesOn, .now < end else { return .failed(error) }
+                }
+            } catch {
+                return .failed(.unavailable("\(type(of: error))"))
+            }
+            try? await Task.sleep(for: delay)
+            delay = min(delay * 2, .seconds(1))
+        }
+    }
+
+    private func stop(_ outcome: Outcome) {
+        self.state.withLock { state in
+            if state.outcome == nil { state.outcome = outcome }
+        }
+        self.emptied.signal()
+    }
+}

@@ -1,0 +1,142 @@
+import Synchronization
+
+/// The newest records of a stream, which all readers of this process share.
+///
+/// The stream's producer feeds it where that is in this process, and otherwise a follower that reads the journal. May be
+/// used from any task.
+final class StreamTail: Sendable {
+    /// What a reader finds behind a position.
+    enum Reading {
+        case records([Entry])
+        /// The records are no longer here, and are in the journal.
+        case inJournal
+        /// Nothing yet: a signal follows.
+        case nothing
+        /// No record will come.
+        case failed(ChappieHubError)
+    }
+
+    struct Entry: Sendable {
+        let position: Int
+        let record: JournaledRecord
+        let byteCount: Int
+    }
+
+    private struct State {
+        /// The newest records without a gap; the last one is at `last`.
+        var entries: [Entry] = []
+        var byteCount = 0
+        /// The position of the stream's last record; nil before it is known.
+        var last: Int?
+        var failure: ChappieHubError?
+        var signals: [ObjectIdentifier: Signal] = [:]
+        var isFed = false
+        var isFollowed = false
+    }
+
+    /// The size of the records that are kept, in bytes.
+    private static let byteCountLimit = 256 << 10
+
+    private let state = Mutex(State())
+
+    /// The position of the last record; nil before it is known.
+    var last: Int? { self.state.withLock { $0.last } }
+
+    /// Enters a reader's signal.
+    ///
+    /// - Returns: true when a follower has to be started, which is then taken to run.
+    func enter(_ signal: Signal) -> Bool {
+        self.state.withLock { state in
+            state.signals[ObjectIdentifier(signal)] = signal
+            return Self.startsFollower(&state)
+        }
+    }
+
+    /// Takes a reader's signal out.
+    func leave(_ signal: Signal) {
+        self.state.withLock { $0.signals[ObjectIdentifier(signal)] = nil }
+    }
+
+    /// Says that a producer of this process feeds the tail, or no longer does.
+    ///
+    /// - Returns: true when a follower has to be started.
+    func setFed(_ isFed: Bool) -> Bool {
+        self.state.withLock { state in
+            state.isFed = isFed
+            return !isFed && Self.startsFollower(&state)
+        }
+    }
+
+    /// Returns whether the follower goes on; if not, it is taken to have ended.
+    func continuesFollowing() -> Bool {
+        self.state.withLock { state in
+            let goesOn = !state.isFed && !state.signals.isEmpty && state.failure == nil
+            if !goesOn { state.isFollowed = false }
+            return goesOn
+        }
+    }
+
+    /// Indicates whether a producer of this process feeds the tail.
+    var isFed: Bool { self.state.withLock { $0.isFed } }
+
+    /// Indicates whether somebody reads, or a producer feeds.
+    var isUsed: Bool { self.state.withLock { $0.isFed || $0.isFollowed || !$0.signals.isEmpty } }
+
+    private static func startsFollower(_ state: inout State) -> Bool {
+        guard !state.isFed, !state.isFollowed, !state.signals.isEmpty, state.failure == nil else { return false }
+        state.isFollowed = true
+        return true
+    }
+
+    /// Sets the position of the last record where it is not known yet.
+    func begin(behind position: Int) {
+        self.wake { state in
+            if state.last == nil { state.last = position }
+        }
+    }
+
+    /// Adds records that follow; those that are known already are left out.
+    func append(_ entries: [Entry]) {
+        self.wake { state in
+            let new = entries.drop { $0.position <= state.last ?? 0 }
+            guard let first = new.first else { return }
+            if first.position != (state.last ?? 0) + 1 { state.entries = [] }
+            state.entries += new
+            state.byteCount = state.entries.reduce(0) { $0 + $1.byteCount }
+            var dropped = 0
+            while state.byteCount > Self.byteCountLimit, dropped < state.entries.count - 1 {
+                state.byteCount -= state.entries[dropped].byteCount
+                dropped += 1
+            }
+            state.entries.removeFirst(dropped)
+            state.last = new.last?.position
+        }
+    }
+
+    /// Ends the tail for all that read it.
+    func fail(_ error: ChappieHubError) {
+        self.wake { state in
+            if state.failure == nil { state.failure = error }
+        }
+    }
+
+    /// Returns what is behind a position.
+    func read(after position: Int) -> Reading {
+        self.state.withLock { state in
+            if let last = state.last, position < last {
+                guard let first = state.entries.first, first.position <= position + 1 else { return .inJournal }
+                return .records(Array(state.entries[(position + 1 - first.position)...]))
+            }
+            if let failure = state.failure { return .failed(failure) }
+            return .nothing
+        }
+    }
+
+    private func wake(_ change: (inout State) -> Void) {
+        let signals = self.state.withLock { state in
+            change(&state)
+            return Array(state.signals.values)
+        }
+        for signal in signals { signal.signal() }
+    }
+}

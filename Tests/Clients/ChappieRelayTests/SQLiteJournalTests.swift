@@ -1,0 +1,82 @@
+import ChappieRelay
+import Foundation
+import Testing
+
+/// The file of streams.
+@Suite struct SQLiteJournalTests {
+    private static let lease = Duration.seconds(6)
+
+    private func path() throws -> String {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("journal-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        return folder.appendingPathComponent("streams.sqlite").path
+    }
+
+    @Test(arguments: ChappieSQLiteJournal.Synchronous.allCases)
+    func aFileIsReadAgain(_ synchronous: ChappieSQLiteJournal.Synchronous) async throws {
+        let path = try self.path()
+        let first = try ChappieSQLiteJournal(path: path, synchronous: synchronous)
+        let new = ChappieNewStream(key: "k", header: [1])
+        let stream = try await first.create(new, owner: "a", lease: Self.lease)
+        try await first.append(
+            ChappieJournalBatch(firstPosition: 1, records: [[1], [2, 3]], closes: true), to: new.id,
+            by: ChappieJournalWriter(owner: "a", epoch: stream.epoch), lease: Self.lease)
+        await first.shutdown()
+        let second = try ChappieSQLiteJournal(path: path, synchronous: synchronous)
+        #expect(try await second.records(of: new.id, after: 0, byteCount: 99).map(\.content) == [[1], [2, 3]])
+        #expect(try await second.stream(new.id)?.isClosed == true)
+        await second.shutdown()
+        let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? NSNumber
+        #expect(mode?.intValue == 0o600)
+    }
+
+    @Test func aWaitInOneProcessEndsWithAnAppendInAnother() async throws {
+        let path = try self.path()
+        let (writing, reading) = (try ChappieSQLiteJournal(path: path), try ChappieSQLiteJournal(path: path))
+        let new = ChappieNewStream(header: [])
+        let stream = try await writing.create(new, owner: "a", lease: Self.lease)
+        async let woken: Void = reading.waitForRecords(of: new.id, after: 0, atMost: .seconds(3600))
+        try await writing.append(
+            ChappieJournalBatch(firstPosition: 1, records: [[7]]), to: new.id,
+            by: ChappieJournalWriter(owner: "a", epoch: stream.epoch), lease: Self.lease)
+        try await woken
+        #expect(try await reading.records(of: new.id, after: 0, byteCount: 9).map(\.content) == [[7]])
+        await writing.shutdown()
+        await reading.shutdown()
+    }
+
+    @Test func aForeignFileIsRefusedAndLeftAlone() throws {
+        let path = try self.path()
+        let content = Data(repeating: 0x41, count: 5000)
+        try content.write(to: URL(fileURLWithPath: path))
+        #expect(throws: ChappieJournalError.self) { try ChappieSQLiteJournal(path: path) }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == content)
+        #expect(throws: ChappieJournalError.self) { try ChappieSQLiteJournal(path: "/nonexistent/x.sqlite") }
+        #expect(throws: ChappieJournalError.self) { try ChappieSQLiteJournal(path: "/") }
+    }
+
+    @Test func aDamagedFileEndsInAnErrorAndNotInOtherRecords() async throws {
+        let path = try self.path()
+        let journal = try ChappieSQLiteJournal(path: path, synchronous: .full)
+        let new = ChappieNewStream(header: Array(repeating: 1, count: 20_000))
+        let stream = try await journal.create(new, owner: "a", lease: Self.lease)
+        try await journal.append(
+            ChappieJournalBatch(firstPosition: 1, records: (0..<200).map { _ in Array(repeating: 2, count: 500) }),
+            to: new.id, by: ChappieJournalWriter(owner: "a", epoch: stream.epoch), lease: Self.lease)
+        await journal.shutdown()
+        var bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+        try #require(bytes.count > 8192)
+        for index in 4096..<bytes.count { bytes[index] ^= 0x5a }
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+        do {
+            let damaged = try ChappieSQLiteJournal(path: path)
+            _ = try await damaged.records(of: new.id, after: 0, byteCount: 1 << 20)
+            Issue.record("damage was not noticed")
+        } catch let error as ChappieJournalError {
+            guard case .damaged = error else {
+                Issue.record("\(error)")
+                return
+            }
+        }
+    }
+}
