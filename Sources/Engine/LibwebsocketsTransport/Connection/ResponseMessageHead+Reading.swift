@@ -57,10 +57,7 @@ extension ResponseMessageHead {
     }
 
     private static func digest(of input: String) -> String {
-        var digest = [UInt8](repeating: 0, count: 20)
-        let bytes = Array(input.utf8)
-        clws_sha1(bytes, bytes.count, &digest)
-        return Base64.encode(digest)
+        Base64.encode(SHA1Digest.digest(of: Array(input.utf8)))
     }
 }
 
