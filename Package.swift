@@ -110,8 +110,8 @@ let package = Package(
         .target(
             name: "ChappieRelay",
             dependencies: [
-                "CSQLite", "ChappieTransport", "PlatformC", "PlatformFoundation", "ResponseEvents", "StreamSession",
-                "TransportSurface",
+                "CSQLite", "ChappieTransport", "LibwebsocketsTransport", "PlatformC", "PlatformFoundation",
+                "ResponseEvents", "StreamSession", "StreamTransport", "TransportSurface",
             ],
             swiftSettings: baseSettings),
         .target(

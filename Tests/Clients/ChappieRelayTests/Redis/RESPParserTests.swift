@@ -76,6 +76,29 @@ import Testing
         #expect(self.read(bytes.indices.map { bytes[$0...$0] }) == ([], fault))
     }
 
+    @Test func anyBytesAreTheSameValuesWholeAndByteByByte() {
+        let pieces = [
+            "+", "-", ":", "$", "*", "\r\n", "\r", "\n", "1", "2", "3", "-1", "ab", "*2\r\n", "$2\r\nab\r\n", ":7\r\n",
+            "\u{0}",
+        ]
+        var state: UInt64 = 88_172_645_463_325_252
+        func next(_ bound: Int) -> Int {
+            // Xorshift: the same inputs in each run.
+            state ^= state << 13
+            state ^= state >> 7
+            state ^= state << 17
+            return Int(state % UInt64(bound))
+        }
+        var limits = RESPParser.Limits()
+        (limits.lineByteCount, limits.bulkByteCount, limits.valueByteCount) = (6, 5, 40)
+        (limits.elementCount, limits.depth) = (6, 3)
+        for _ in 0..<20_000 {
+            let bytes = Array((0..<next(12)).map { _ in pieces[next(pieces.count)] }.joined().utf8)
+            let whole = self.read([bytes[...]], limits: limits)
+            #expect(self.read(bytes.indices.map { bytes[$0...$0] }, limits: limits) == whole, "\(bytes)")
+        }
+    }
+
     @Test func aFaultStays() throws {
         var parser = RESPParser()
         parser.append(Array("?".utf8))
