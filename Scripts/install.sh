@@ -26,7 +26,8 @@ debian_packages() {
             ;;
         check) echo shellcheck python3 ;;
         docs) echo python3 mandoc zsh fish ;;
-        test) echo tinyproxy-bin microsocks stunnel4 curl openssl procps gcc libc6-dev ;;
+        # redis-tools has the server's program as well; the package redis-server would start a service.
+        test) echo tinyproxy-bin microsocks stunnel4 curl openssl procps gcc libc6-dev redis-tools ;;
         budgets) echo python3 valgrind binutils ;;
         bench) echo python3 ;;
         bench-peers)
