@@ -115,6 +115,13 @@ let package = Package(
             ],
             swiftSettings: baseSettings),
         .target(
+            name: "RelayService",
+            dependencies: [
+                "ChappieRelay", "ChappieTransport", "HTTPProtocol", "PlatformFoundation", "RelayHTTPServer",
+                "ResponseEvents", "WebSocketProtocol",
+            ],
+            swiftSettings: memorySafeSettings),
+        .target(
             name: "ChappieDiagnosis",
             dependencies: [
                 "ChappieTransport", "HTTPProtocol", "LibwebsocketsTransport", "PathDiagnosis", "PlatformC",
@@ -128,8 +135,9 @@ let package = Package(
         .executableTarget(
             name: "ChappieCommand",
             dependencies: [
-                "Chappie", "ChappieDiagnosis", "ChappieSignIn", "ChappieTestServer", "ChappieTransport", "EventSource",
-                "PlatformC", "PlatformFoundation", "ServerSentEvents", "TransportSurface", "WebSocketClient",
+                "Chappie", "ChappieDiagnosis", "ChappieRelay", "ChappieSignIn", "ChappieTestServer", "ChappieTransport",
+                "EventSource", "PlatformC", "PlatformFoundation", "RelayHTTPServer", "RelayService", "ServerSentEvents",
+                "TransportSurface", "WebSocketClient",
             ],
             swiftSettings: memorySafeSettings
         ),
@@ -279,6 +287,10 @@ let package = Package(
             dependencies: ["ChappieRelay", "ChappieTransport", "PlatformC", "PlatformFoundation"],
             swiftSettings: baseSettings),
         .testTarget(
+            name: "RelayServiceTests",
+            dependencies: ["ChappieRelay", "ChappieTransport", "RelayHTTPServer", "RelayService", "ResponseEvents"],
+            swiftSettings: baseSettings),
+        .testTarget(
             name: "ChappieSignInTests",
             dependencies: ["Chappie", "ChappieSignIn", "ChappieTransport", "StreamTransport", "TransportSurface"],
             swiftSettings: baseSettings),
@@ -297,10 +309,11 @@ let package = Package(
             name: "LoopbackTests",
             dependencies: [
                 "CTLSHandshake", "CTestServerTLS", "Chappie", "ChappieCommand", "ChappieDiagnosis", "ChappieRelay",
-                "ChappieSignIn",
-                "ChappieTestServer", "ChappieTransport", "Deflate", "EventSource", "LibwebsocketsTransport",
-                "PathDiagnosis", "ResponseEvents", "StreamTransport", "TransportSurface", "WebSocketClient",
-                "WebSocketProtocol",
+                "ChappieSignIn", "ChappieTestServer", "ChappieTransport", "Deflate", "EventSource",
+                "LibwebsocketsTransport",
+                "PathDiagnosis", "RelayHTTPServer", "RelayService", "ResponseEvents", "StreamTransport",
+                "TransportSurface",
+                "WebSocketClient", "WebSocketProtocol",
             ],
             swiftSettings: baseSettings),
     ],
@@ -315,7 +328,9 @@ let rooms = [
         "StreamSession", "StreamTransport", "LibwebsocketsTransport", "TransportSurface", "ChappieTransport",
         "TurnSimulation",
     ],
-    "Clients": ["Chappie", "ChappieRelay", "ChappieSignIn", "WebSocketClient", "EventSource", "RelayHTTPServer"],
+    "Clients": [
+        "Chappie", "ChappieRelay", "ChappieSignIn", "WebSocketClient", "EventSource", "RelayHTTPServer", "RelayService",
+    ],
     "Tools": ["ChappieCommand", "ChappieDiagnosis", "PathDiagnosis", "ChappieTestServer"],
     "Stack": ["Loopback"],
     "C": [

@@ -5,7 +5,8 @@ import ChappieTestServer
 struct CommandDispatch: Sendable {
     /// Every command's syntax, in the order of the help.
     static let commands = [
-        StreamCommand.syntax, ServeCommand.syntax, SSECommand.syntax, EventsCommand.syntax, WebSocketCommand.syntax,
+        StreamCommand.syntax, RelayCommand.syntax, ServeCommand.syntax, SSECommand.syntax, EventsCommand.syntax,
+        WebSocketCommand.syntax,
         DemoCommand.syntax, LoginCommand.syntax, LogoutCommand.syntax, WhoamiCommand.syntax, UsageCommand.syntax,
         DoctorCommand.syntax, CompletionCommand.syntax, ManualCommand.syntax,
     ]
@@ -111,6 +112,8 @@ struct CommandDispatch: Sendable {
         case StreamCommand.syntax.name:
             try await StreamCommand(console: console, environment: self.environment).run(arguments)
         case EventsCommand.syntax.name: try await EventsCommand(console: console).run(arguments)
+        case RelayCommand.syntax.name:
+            try await RelayCommand(console: console, environment: self.environment).run(arguments)
         case ServeCommand.syntax.name: try await ServeCommand(console: console).run(arguments)
         case WebSocketCommand.syntax.name: try await WebSocketCommand(console: console).run(arguments)
         case LoginCommand.syntax.name:

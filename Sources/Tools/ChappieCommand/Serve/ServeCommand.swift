@@ -118,7 +118,7 @@ struct ServeCommand {
 }
 
 /// The signals that end a server, which are awaited from the creation on.
-private struct EndSignal {
+struct EndSignal {
     private let signals: AsyncStream<Int>
     private let watcher: SignalWatcher
 

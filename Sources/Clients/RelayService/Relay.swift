@@ -1,0 +1,460 @@
+package import ChappieRelay
+import ChappieTransport
+import HTTPProtocol
+import PlatformFoundation
+import RelayHTTPServer
+import ResponseEvents
+import Synchronization
+import WebSocketProtocol
+
+/// A hub behind an HTTP server: the Responses API for any upstream, and event streams for browsers.
+///
+/// May be used from any task.
+package final class Relay: Sendable {
+    private let hub: ChappieHub
+    private let configuration: RelayConfiguration
+    private let keys: Mutex<RelayKeys?>
+    private let metrics = RelayMetrics()
+    private let server = Mutex<HTTPServer?>(nil)
+    private let isDraining = Mutex(false)
+
+    /// Creates a relay, which `start()` lets listen.
+    package init(_ hub: ChappieHub, _ configuration: RelayConfiguration) {
+        self.hub = hub
+        self.configuration = configuration
+        self.keys = Mutex(configuration.keys)
+    }
+
+    /// Listens; returns the port.
+    package func start() async throws -> UInt16 {
+        let server = try await HTTPServer.start(self.configuration.server) { [weak self] request, exchange in
+            guard let self else { return exchange.abort() }
+            exchange.run { await self.answer(request, exchange) }
+        }
+        self.server.withLock { $0 = server }
+        return server.port
+    }
+
+    /// Replaces the keys, such as behind a change of their file.
+    package func replaceKeys(_ keys: RelayKeys) { self.keys.withLock { $0 = keys } }
+
+    /// Ends the relay: starts no more streams, hands running ones over, and tells readers to come again.
+    package func stop(gracePeriod: Duration) async {
+        self.isDraining.withLock { $0 = true }
+        await self.hub.shutdown(gracePeriod: gracePeriod)
+        await self.server.withLock { $0 }?.stop(within: .seconds(2))
+    }
+
+    // MARK: Requests
+
+    /// Who asks, and how the answer is written.
+    private struct Caller {
+        let exchange: HTTPExchange
+        let name: String?
+        /// The fields of every answer.
+        let fields: [(name: String, value: String)]
+    }
+
+    private func answer(_ request: HTTPServerRequest, _ exchange: HTTPExchange) async {
+        let began = ContinuousClock.now
+        let requestID =
+            request.fields.value(of: "x-request-id").flatMap { Self.isPlain($0) ? $0 : nil }
+            ?? UUID().uuidString.lowercased()
+        let fields = [("x-request-id", requestID)] + self.originFields(request)
+        let route = RelayRoute(
+            method: request.method, path: request.path, query: request.query, isUpgrade: request.isWebSocketUpgrade)
+        var caller = Caller(exchange: exchange, name: nil, fields: fields)
+        if request.method == "OPTIONS" {
+            self.respond(
+                caller, 204, "",
+                [
+                    ("Access-Control-Allow-Methods", "GET, POST, DELETE"),
+                    ("Access-Control-Allow-Headers", "authorization, content-type, last-event-id, x-request-id"),
+                    ("Access-Control-Max-Age", "600"),
+                ])
+        } else if let refusal = self.admit(request, route, &caller) {
+            self.refuse(caller, refusal.status, refusal.code, refusal.message)
+        } else {
+            await self.perform(route, request, caller)
+        }
+        self.log(request, requestID, caller.name, ContinuousClock.now - began)
+    }
+
+    private struct Admission {
+        let status: Int
+        let code: String
+        let message: String
+    }
+
+    /// Finds out who asks; returns why the request is refused, or nil.
+    private func admit(_ request: HTTPServerRequest, _ route: RelayRoute, _ caller: inout Caller) -> Admission? {
+        switch route {
+        case .health, .readiness: return nil
+        default: break
+        }
+        guard let keys = self.keys.withLock({ $0 }) else { return nil }
+        let field = request.fields.value(of: "authorization") ?? ""
+        let words = field.split(separator: " ", maxSplits: 1)
+        guard words.count == 2, words[0].lowercased() == "bearer",
+            let name = keys.name(of: String(words[1].drop { $0 == " " }))
+        else {
+            return Admission(status: 401, code: "invalid_api_key", message: "The key is missing or unknown.")
+        }
+        caller = Caller(exchange: caller.exchange, name: name, fields: caller.fields)
+        return nil
+    }
+
+    private func perform(_ route: RelayRoute, _ request: HTTPServerRequest, _ caller: Caller) async {
+        switch route {
+        case .createResponse: await self.createResponse(request, caller)
+        case .responsesWebSocket: await self.serveWebSocket(caller)
+        case .response(let id, let streams, let after):
+            await self.serve(id, caller) {
+                if streams {
+                    try await self.writeResponse(id, after: after ?? -1, caller)
+                } else {
+                    try await self.respondResponse(id, caller)
+                }
+            }
+        case .cancelResponse(let id):
+            await self.serve(id, caller) {
+                try await self.hub.cancel(id)
+                try await self.respondResponse(id, caller, waitsForEnd: true)
+            }
+        case .deleteResponse(let id):
+            await self.serve(id, caller) {
+                try await self.hub.delete(id)
+                let name = ResponsesWriter.responseID(of: id)
+                self.respond(caller, 200, "{\"id\":\"\(name)\",\"object\":\"response\",\"deleted\":true}")
+            }
+        case .createStream: await self.createStream(request, caller)
+        case .stream(let id):
+            let last = request.fields.value(of: "last-event-id").flatMap { Int($0) } ?? 0
+            await self.serve(id, caller) { try await self.writeStream(id, after: last, caller) }
+        case .cancelStream(let id):
+            await self.serve(id, caller) {
+                try await self.hub.cancel(id)
+                self.respond(caller, 204, "")
+            }
+        case .health: self.respond(caller, 200, "{\"status\":\"ok\"}")
+        case .readiness:
+            if self.isDraining.withLock({ $0 }) {
+                self.refuse(caller, 503, "draining", "The relay is shutting down.")
+            } else {
+                self.respond(caller, 200, "{\"status\":\"ready\"}")
+            }
+        case .metrics:
+            let text = self.metrics.text(
+                producers: self.hub.producerCount, connections: self.server.withLock { $0?.connectionCount ?? 0 })
+            self.respond(caller, 200, text, [("Content-Type", "text/plain; version=0.0.4")])
+        case .wrongMethod(let allowed):
+            self.refuse(caller, 405, "method_not_allowed", "This path takes \(allowed).", [("Allow", allowed)])
+        case .unknown: self.refuse(caller, 404, "not_found", "There is nothing at this path.")
+        }
+    }
+
+    /// Runs what concerns one stream, if it belongs to who asks.
+    private func serve(_ id: ChappieStreamID, _ caller: Caller, _ body: () async throws -> Void) async {
+        do {
+            guard try await self.hub.reader(of: id) == caller.name else { throw ChappieHubError.unknownStream }
+            try await body()
+        } catch {
+            self.refuse(caller, error)
+        }
+    }
+
+    // MARK: Starting
+
+    /// Starts the stream of a request; nil when it was refused.
+    private func begin(_ relayed: RelayRequest, key: String?, _ caller: Caller) async throws -> ChappieStreamID {
+        var relayed = relayed
+        if let previous = relayed.previousResponseID {
+            guard let earlier = ResponsesWriter.stream(of: previous),
+                let facts = try? await self.hub.facts(of: earlier),
+                try await self.hub.reader(of: earlier) == caller.name
+            else {
+                throw RelayRequest.Refusal(
+                    message: "The previous response is unknown or expired.", parameter: "previous_response_id")
+            }
+            relayed.continues(facts.body, items: facts.items)
+        }
+        let key = key.map { "\(caller.name ?? "")/\($0)" }
+        let id = try await self.hub.start(relayed.request, key: key, reader: caller.name)
+        self.metrics.started()
+        return id
+    }
+
+    private func createResponse(_ request: HTTPServerRequest, _ caller: Caller) async {
+        do {
+            let relayed = try RelayRequest(request.body, model: self.configuration.model)
+            let id = try await self.begin(relayed, key: request.fields.value(of: "idempotency-key"), caller)
+            if relayed.streams {
+                try await self.writeResponse(id, after: -1, caller)
+            } else {
+                try await self.respondResponse(id, caller, waitsForEnd: !relayed.isBackground)
+            }
+        } catch {
+            self.refuse(caller, error)
+        }
+    }
+
+    private func createStream(_ request: HTTPServerRequest, _ caller: Caller) async {
+        do {
+            let relayed = try RelayRequest(request.body, model: self.configuration.model)
+            let id = try await self.begin(relayed, key: request.fields.value(of: "idempotency-key"), caller)
+            self.respond(
+                caller, 201, "{\"id\":\"\(id)\",\"url\":\"/streams/\(id)\"}", [("Location", "/streams/\(id)")])
+        } catch {
+            self.refuse(caller, error)
+        }
+    }
+
+    // MARK: The Responses API
+
+    /// Gives the events of a response to a closure, with their numbers.
+    private func events(
+        of id: ChappieStreamID, after number: Int, _ body: ([ResponsesWriter.Event]) async throws -> Void
+    ) async throws {
+        let facts = try await self.hub.facts(of: id)
+        var writer = ResponsesWriter(id, model: facts.model ?? "", createdAt: facts.createdAt)
+        var new = writer.begin().filter { $0.number > number }
+        var events = self.hub.events(of: id).makeAsyncIterator()
+        self.metrics.readerCame()
+        defer { self.metrics.readerLeft() }
+        do {
+            if !new.isEmpty { try await body(new) }
+            while let batch = try await events.nextBatch() {
+                new = []
+                for element in batch {
+                    switch element.event {
+                    case .completed: new += writer.completed(try await self.upstreamResponse(id))
+                    case .restarted:
+                        new += writer.failed(
+                            code: "restarted", message: "the answer begins anew, which this API cannot say")
+                    default: new += writer.received(element.event)
+                    }
+                    if case .restarted = element.event { break }
+                }
+                new.removeAll { $0.number <= number }
+                if !new.isEmpty { try await body(new) }
+                if new.last?.type == "response.failed" { return }
+            }
+        } catch let error as ChappieHubError {
+            let (code, message) = Self.words(error)
+            if case .shutDown = error { throw error }
+            try await body(writer.failed(code: code, message: message).filter { $0.number > number })
+        }
+    }
+
+    private func upstreamResponse(_ id: ChappieStreamID) async throws -> RelayedResponse {
+        let end = try await self.hub.facts(of: id)
+        return RelayedResponse(model: end.upstreamModel, usage: end.usage, items: end.items)
+    }
+
+    private func writeResponse(_ id: ChappieStreamID, after number: Int, _ caller: Caller) async throws {
+        try caller.exchange.begin(fields: caller.fields + Self.streamFields)
+        self.metrics.answered(200)
+        do {
+            try await self.events(of: id, after: number) { events in
+                var bytes: [UInt8] = []
+                for event in events {
+                    bytes += "event: \(event.type)\ndata: ".utf8
+                    bytes += event.json
+                    bytes += "\n\n".utf8
+                }
+                self.metrics.wrote(events.count)
+                try await caller.exchange.write(bytes)
+            }
+        } catch ChappieHubError.shutDown {
+            // The client comes again, to another process: an end without a last event is a cut to it.
+            return caller.exchange.abort()
+        }
+        caller.exchange.finish()
+    }
+
+    /// Answers with the response as an object.
+    private func respondResponse(_ id: ChappieStreamID, _ caller: Caller, waitsForEnd: Bool = false) async throws {
+        var state = try await self.hub.state(of: id)
+        if waitsForEnd, state.status == .running {
+            do { for try await _ in self.hub.events(of: id) {} } catch is ChappieHubError {}
+            state = try await self.hub.state(of: id)
+        }
+        let facts = try await self.hub.facts(of: id)
+        var writer = ResponsesWriter(id, model: facts.model ?? "", createdAt: facts.createdAt)
+        if state.lastPosition > 0 {
+            var events = self.hub.events(of: id).makeAsyncIterator()
+            do {
+                while let element = try await events.next() {
+                    _ = writer.received(element.event)
+                    if element.position >= state.lastPosition { break }
+                }
+            } catch is ChappieHubError {}
+        }
+        switch state.status {
+        case .completed:
+            self.respond(caller, 200, writer.object(status: "completed", try await self.upstreamResponse(id)))
+        case .running: self.respond(caller, 200, writer.object(status: "in_progress"))
+        case .cancelled: self.respond(caller, 200, writer.object(status: "cancelled"))
+        case .failed:
+            let failure = state.failure
+            let last = writer.failed(code: failure?.tag ?? "failed", message: failure?.message ?? "failed").last
+            self.respond(caller, 200, last.flatMap { RelayedItem.member("response", of: $0.json) } ?? "{}")
+        }
+    }
+
+    private func serveWebSocket(_ caller: Caller) async {
+        do {
+            try caller.exchange.accept(fields: caller.fields)
+        } catch {
+            return caller.exchange.abort()
+        }
+        self.metrics.answered(101)
+        while let message = await caller.exchange.receive() {
+            do {
+                guard RelayedItem.member("type", of: Array(message.utf8)) == "\"response.create\"" else {
+                    throw RelayRequest.Refusal(message: "The message is not a response.create.", parameter: "type")
+                }
+                let relayed = try RelayRequest(Array(message.utf8), model: self.configuration.model)
+                let id = try await self.begin(relayed, key: nil, caller)
+                try await self.events(of: id, after: -1) { events in
+                    for event in events { try await caller.exchange.write(event.json) }
+                    self.metrics.wrote(events.count)
+                }
+            } catch ChappieHubError.shutDown {
+                return caller.exchange.close(code: .goingAway, reason: "come again")
+            } catch is HTTPExchange.Failure {
+                return
+            } catch is CancellationError {
+                return
+            } catch {
+                let (status, code, text) = Self.refusal(error)
+                let json = Self.errorObject(code: code, message: text)
+                let frame = "{\"type\":\"error\",\"status\":\(status),\"error\":\(json)}"
+                guard (try? await caller.exchange.send(frame)) != nil else { return }
+            }
+        }
+    }
+
+    // MARK: Event streams
+
+    /// Writes a stream for a browser's `EventSource`: each event with its position as `id`.
+    private func writeStream(_ id: ChappieStreamID, after position: Int, _ caller: Caller) async throws {
+        let state = try await self.hub.state(of: id)
+        // Nothing follows: 204 tells an EventSource not to come again (WHATWG HTML section 9.2).
+        if state.status != .running, position >= state.lastPosition { return self.respond(caller, 204, "") }
+        try caller.exchange.begin(fields: caller.fields + Self.streamFields)
+        self.metrics.answered(200)
+        self.metrics.readerCame()
+        defer { self.metrics.readerLeft() }
+        var events = self.hub.events(of: id, after: position).makeAsyncIterator()
+        do {
+            try await caller.exchange.write(Array("retry: 1000\n\n".utf8))
+            while let batch = try await events.nextBatch() {
+                let bytes = batch.flatMap { Self.lines(of: $0) }
+                self.metrics.wrote(batch.count)
+                if !bytes.isEmpty { try await caller.exchange.write(bytes) }
+            }
+        } catch let error as ChappieHubError {
+            if case .shutDown = error { return caller.exchange.finish() }
+            let (code, message) = Self.words(error)
+            let last = (try? await self.hub.state(of: id).lastPosition) ?? 0
+            let data = Self.errorObject(code: code, message: message)
+            try await caller.exchange.write(Array("id: \(last)\nevent: failed\ndata: \(data)\n\n".utf8))
+        }
+        caller.exchange.finish()
+    }
+
+    private static func lines(of element: ChappieHubEvent) -> [UInt8] {
+        let (type, data): (String, [UInt8])
+        switch element.event {
+        case .textDelta(let text): (type, data) = ("text", JSONText.string(text))
+        case .reasoningDelta(let text): (type, data) = ("reasoning", JSONText.string(text))
+        case .refusalDelta(let text): (type, data) = ("refusal", JSONText.string(text))
+        case .restarted: (type, data) = ("restarted", Array("{}".utf8))
+        case .completed: (type, data) = ("completed", Array("{}".utf8))
+        default: return []
+        }
+        return Array("id: \(element.position)\nevent: \(type)\ndata: ".utf8) + data + Array("\n\n".utf8)
+    }
+
+    // MARK: Answers
+
+    private static let streamFields = [
+        ("Content-Type", "text/event-stream"), ("Cache-Control", "no-store"), ("X-Accel-Buffering", "no"),
+    ]
+
+    private func respond(
+        _ caller: Caller, _ status: Int, _ body: String, _ fields: [(name: String, value: String)] = []
+    ) {
+        self.metrics.answered(status)
+        let type =
+            fields.contains { $0.name == "Content-Type" } || body.isEmpty ? [] : [("Content-Type", "application/json")]
+        try? caller.exchange.respond(
+            HTTPServerResponse(
+                statusCode: status, fields: caller.fields + type + fields, body: Array(body.utf8)))
+    }
+
+    private func refuse(
+        _ caller: Caller, _ status: Int, _ code: String, _ message: String,
+        _ fields: [(name: String, value: String)] = []
+    ) {
+        let error = Self.errorObject(code: code, message: message)
+        let later = status == 429 || status == 503 ? [("Retry-After", "5")] : []
+        self.respond(caller, status, "{\"error\":\(error)}", later + fields)
+    }
+
+    private func refuse(_ caller: Caller, _ error: any Error) {
+        let (status, code, message) = Self.refusal(error)
+        self.refuse(caller, status, code, message)
+    }
+
+    private static func refusal(_ error: any Error) -> (status: Int, code: String, message: String) {
+        switch error {
+        case let refusal as RelayRequest.Refusal: (400, "invalid_request", refusal.message)
+        case ChappieHubError.unknownStream: (404, "not_found", "The response is unknown or expired.")
+        case ChappieHubError.tooManyStreams: (429, "too_many_streams", "Too many responses are being made.")
+        case ChappieHubError.shutDown: (503, "draining", "The relay is shutting down.")
+        case ChappieHubError.journal: (503, "journal_unavailable", "The journal cannot be used.")
+        default: (500, "internal", "The relay has failed.")
+        }
+    }
+
+    /// A code and a sentence for a reader of a stream.
+    private static func words(_ error: ChappieHubError) -> (code: String, message: String) {
+        switch error {
+        case .failed(let failure): (failure.tag, failure.message)
+        case .cancelled: ("cancelled", "the response was cancelled")
+        default: (self.refusal(error).code, self.refusal(error).message)
+        }
+    }
+
+    private static func errorObject(code: String, message: String) -> String {
+        let (code, message) = (JSONText.string(code), JSONText.string(message))
+        return "{\"message\":\(String(decoding: message, as: UTF8.self)),\"type\":\"relay_error\",\"param\":null,"
+            + "\"code\":\(String(decoding: code, as: UTF8.self))}"
+    }
+
+    private func originFields(_ request: HTTPServerRequest) -> [(name: String, value: String)] {
+        guard let origin = request.fields.value(of: "origin"),
+            self.configuration.allowedOrigins.contains(where: { $0 == "*" || $0 == origin }), Self.isPlain(origin)
+        else { return [] }
+        return [("Access-Control-Allow-Origin", origin), ("Vary", "Origin")]
+    }
+
+    /// Returns whether a client's text may stand in a field of an answer.
+    private static func isPlain(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.count <= 256 && text.utf8.allSatisfy { (0x21...0x7e).contains($0) }
+    }
+
+    private func log(_ request: HTTPServerRequest, _ id: String, _ name: String?, _ duration: Duration) {
+        guard let logLine = self.configuration.logLine else { return }
+        let members = [
+            "\"request\":" + Self.quoted(id), "\"method\":" + Self.quoted(request.method),
+            "\"path\":" + Self.quoted(String(request.path.prefix(200))), "\"key\":" + (name.map(Self.quoted) ?? "null"),
+            "\"milliseconds\":\(Int(duration / .milliseconds(1)))",
+        ]
+        logLine("{\(members.joined(separator: ","))}")
+    }
+
+    private static func quoted(_ text: String) -> String { String(decoding: JSONText.string(text), as: UTF8.self) }
+}

@@ -1,0 +1,68 @@
+package import RelayHTTPServer
+
+/// The settings of a relay.
+///
+/// A value.
+package struct RelayConfiguration: Sendable {
+    /// The address, port, certificate and limits of its server.
+    package var server = HTTPServerConfiguration()
+    /// Who may use it; nil for everybody who can reach it.
+    package var keys: RelayKeys?
+    /// The origins whose pages may read streams (`Access-Control-Allow-Origin`), such as `https://chat.example`; `*` for
+    /// all.
+    ///
+    /// Default none.
+    package var allowedOrigins: [String] = []
+    /// The model of a request that names none.
+    package var model: String?
+    /// Receives a JSON object for each request that has ended, without content and credentials.
+    package var logLine: (@Sendable (String) -> Void)?
+
+    /// Creates the default settings.
+    package init() {}
+}
+
+/// The keys of a relay's users: a name and a key in each line of a file.
+///
+/// A value.
+///
+/// A stream belongs to the name whose key made it.
+package struct RelayKeys: Sendable {
+    /// The reason for which a file of keys cannot be used, with the number of the line.
+    package enum Failure: Error, Equatable, Sendable {
+        case noKey(line: Int)
+        case shortKey(line: Int)
+        case repeatedKey(line: Int)
+        case empty
+    }
+
+    private let names: [[UInt8]: String]
+
+    /// Reads the text of a file: lines of a name, white space and a key of 16 or more characters; a `#` begins a comment.
+    package init(_ text: String) throws(Failure) {
+        var names: [[UInt8]: String] = [:]
+        for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
+            let words = line.prefix { $0 != "#" }.split { $0 == " " || $0 == "\t" }
+            guard let name = words.first else { continue }
+            guard words.count == 2 else { throw .noKey(line: index + 1) }
+            let key = Array(words[1].utf8)
+            guard key.count >= 16 else { throw .shortKey(line: index + 1) }
+            guard names.updateValue(String(name), forKey: key) == nil else { throw .repeatedKey(line: index + 1) }
+        }
+        guard !names.isEmpty else { throw .empty }
+        self.names = names
+    }
+
+    /// Returns the name that a bearer token belongs to, in the same time for every token of a length.
+    func name(of token: String) -> String? {
+        let token = Array(token.utf8)
+        var found: String?
+        for (key, name) in self.names {
+            guard key.count == token.count else { continue }
+            var difference: UInt8 = 0
+            for (left, right) in zip(key, token) { difference |= left ^ right }
+            if difference == 0 { found = name }
+        }
+        return found
+    }
+}

@@ -1,0 +1,341 @@
+import ChappieRelay
+import ChappieTransport
+import ResponseEvents
+
+/// Writes a stream as the events of the Responses API, with numbers that are the same for every reader.
+///
+/// It has to see the stream from its beginning. Text, reasoning and refusals go out as they come; items are closed, and
+/// calls are written, when the response ends, in the order in which the upstream has them. Pure.
+struct ResponsesWriter {
+    /// An event of the wire.
+    struct Event: Equatable {
+        let type: String
+        /// `sequence_number`; the first is 0.
+        let number: Int
+        let json: [UInt8]
+    }
+
+    /// An item that deltas have begun.
+    private struct Item {
+        enum Kind { case reasoning, message }
+        let kind: Kind
+        let id: String
+        let index: Int
+        var text = ""
+        var refusal = ""
+    }
+
+    private let stream: ChappieStreamID
+    private let model: String
+    private let createdAt: Int
+    private var nextNumber = 0
+    private var items: [Item] = []
+
+    /// The response's identifier.
+    static func responseID(of stream: ChappieStreamID) -> String { "resp_\(stream)" }
+
+    /// The stream of a response's identifier; nil for one of another server.
+    static func stream(of responseID: String) -> ChappieStreamID? {
+        responseID.hasPrefix("resp_") ? ChappieStreamID(String(responseID.dropFirst(5))) : nil
+    }
+
+    /// Creates a writer; `createdAt` is in seconds since 1970.
+    init(_ stream: ChappieStreamID, model: String, createdAt: Int) {
+        self.stream = stream
+        self.model = model
+        self.createdAt = createdAt
+    }
+
+    /// The events before the first delta.
+    mutating func begin() -> [Event] {
+        ["response.created", "response.in_progress"].map { type in
+            self.event(type, "\"response\":\(self.response(status: "in_progress"))")
+        }
+    }
+
+    /// The events of an event of the stream; those that the API has no place for lead to none.
+    mutating func received(_ event: ChappieStreamEvent) -> [Event] {
+        switch event {
+        case .textDelta(let text): self.delta(text, .message, isRefusal: false)
+        case .refusalDelta(let text): self.delta(text, .message, isRefusal: true)
+        case .reasoningDelta(let text): self.delta(text, .reasoning, isRefusal: false)
+        default: []
+        }
+    }
+
+    /// The last events, of a complete response.
+    ///
+    /// - Parameter upstream: what the upstream said of it.
+    /// - Returns: the events.
+    mutating func completed(_ upstream: RelayedResponse) -> [Event] {
+        var events: [Event] = []
+        var output: [String] = []
+        var begun = self.items[...]
+        for item in upstream.items {
+            let kind = RelayedItem(item)
+            switch kind.type {
+            case "reasoning":
+                if let own = begun.first, own.kind == .reasoning {
+                    begun.removeFirst()
+                    events += self.close(own, as: kind, &output)
+                } else {
+                    events += self.write(kind, &output)
+                }
+            case "message":
+                // Several messages of the upstream are one here, since their deltas are one text.
+                guard let place = begun.firstIndex(where: { $0.kind == .message }) else { continue }
+                for own in begun[...place] { events += self.close(own, as: nil, &output) }
+                begun = begun[(place + 1)...]
+            default: events += self.write(kind, &output)
+            }
+        }
+        for own in begun { events += self.close(own, as: nil, &output) }
+        let response = self.response(status: "completed", output: output, usage: upstream.usage, model: upstream.model)
+        events.append(self.event("response.completed", "\"response\":\(response)"))
+        return events
+    }
+
+    /// The last event of a response that has failed.
+    mutating func failed(code: String, message: String) -> [Event] {
+        let error = "{\"code\":\(Self.text(code)),\"message\":\(Self.text(message))}"
+        let output = self.items.map { self.json(of: $0, status: "incomplete") }
+        let response = self.response(status: "failed", error: error, output: output)
+        return [self.event("response.failed", "\"response\":\(response)")]
+    }
+
+    /// The response as an object, for a reader that does not stream.
+    func object(status: String, _ upstream: RelayedResponse? = nil) -> String {
+        var copy = self
+        guard let upstream else {
+            return self.response(status: status, output: self.items.map { self.json(of: $0, status: "in_progress") })
+        }
+        var output: [String] = []
+        for event in copy.completed(upstream) where event.type == "response.output_item.done" {
+            if let item = RelayedItem.member("item", of: event.json) { output.append(item) }
+        }
+        return self.response(status: status, output: output, usage: upstream.usage, model: upstream.model)
+    }
+
+    // MARK: Items
+
+    private mutating func delta(_ text: String, _ kind: Item.Kind, isRefusal: Bool) -> [Event] {
+        var events: [Event] = []
+        let part = isRefusal ? "refusal" : "output_text"
+        if self.items.last?.kind != kind {
+            let prefix = kind == .message ? "msg" : "rs"
+            let item = Item(kind: kind, id: "\(prefix)_\(self.stream)_\(self.items.count)", index: self.items.count)
+            self.items.append(item)
+            events.append(
+                self.event(
+                    "response.output_item.added",
+                    "\"output_index\":\(item.index),\"item\":\(self.json(of: item, status: "in_progress"))"))
+        }
+        let place = self.items.count - 1
+        let isFirst = isRefusal ? self.items[place].refusal.isEmpty : self.items[place].text.isEmpty
+        let contentIndex = isRefusal && !self.items[place].text.isEmpty ? 1 : 0
+        let item = self.items[place]
+        let position = "\"item_id\":\(Self.text(item.id)),\"output_index\":\(item.index)"
+        switch kind {
+        case .reasoning:
+            if isFirst {
+                events.append(
+                    self.event(
+                        "response.reasoning_summary_part.added",
+                        "\(position),\"summary_index\":0,\"part\":{\"type\":\"summary_text\",\"text\":\"\"}"))
+            }
+            events.append(
+                self.event(
+                    "response.reasoning_summary_text.delta",
+                    "\(position),\"summary_index\":0,\"delta\":\(Self.text(text))"))
+        case .message:
+            if isFirst {
+                let empty =
+                    isRefusal
+                    ? "{\"type\":\"refusal\",\"refusal\":\"\"}"
+                    : "{\"type\":\"output_text\",\"text\":\"\",\"annotations\":[]}"
+                events.append(
+                    self.event(
+                        "response.content_part.added",
+                        "\(position),\"content_index\":\(contentIndex),\"part\":\(empty)"))
+            }
+            events.append(
+                self.event(
+                    "response.\(part).delta",
+                    "\(position),\"content_index\":\(contentIndex),\"delta\":\(Self.text(text))"))
+        }
+        if isRefusal { self.items[place].refusal += text } else { self.items[place].text += text }
+        return events
+    }
+
+    /// Closes an item that deltas have begun, with what the upstream says of it where that is more.
+    private mutating func close(_ item: Item, as upstream: RelayedItem?, _ output: inout [String]) -> [Event] {
+        let position = "\"item_id\":\(Self.text(item.id)),\"output_index\":\(item.index)"
+        var events: [Event] = []
+        switch item.kind {
+        case .reasoning:
+            let part = "{\"type\":\"summary_text\",\"text\":\(Self.text(item.text))}"
+            events.append(
+                self.event(
+                    "response.reasoning_summary_text.done",
+                    "\(position),\"summary_index\":0,\"text\":\(Self.text(item.text))"))
+            events.append(
+                self.event("response.reasoning_summary_part.done", "\(position),\"summary_index\":0,\"part\":\(part)"))
+        case .message:
+            for (index, part) in Self.parts(of: item).enumerated() {
+                events.append(
+                    self.event(
+                        "response.\(part.type).done",
+                        "\(position),\"content_index\":\(index),\"\(part.member)\":\(Self.text(part.text))"))
+                events.append(
+                    self.event(
+                        "response.content_part.done", "\(position),\"content_index\":\(index),\"part\":\(part.json)"))
+            }
+        }
+        let json = upstream?.json(id: item.id) ?? self.json(of: item, status: "completed")
+        output.append(json)
+        events.append(
+            self.event("response.output_item.done", "\"output_index\":\(item.index),\"item\":\(json)"))
+        return events
+    }
+
+    /// Writes an item that no delta has begun, such as a call.
+    private mutating func write(_ item: RelayedItem, _ output: inout [String]) -> [Event] {
+        let index = self.items.count
+        let prefix = item.type == "reasoning" ? "rs" : "item"
+        let own = Item(kind: .reasoning, id: "\(prefix)_\(self.stream)_\(index)", index: index)
+        self.items.append(own)
+        let json = item.json(id: own.id)
+        output.append(json)
+        let place = "\"output_index\":\(index)"
+        var events = [
+            self.event("response.output_item.added", "\(place),\"item\":\(item.json(id: own.id, withoutInput: true))")
+        ]
+        if let input = item.input {
+            let position = "\"item_id\":\(Self.text(own.id)),\(place)"
+            let (type, member) =
+                item.type == "custom_tool_call"
+                ? ("custom_tool_call_input", "input") : ("function_call_arguments", "arguments")
+            events.append(self.event("response.\(type).delta", "\(position),\"delta\":\(input)"))
+            events.append(self.event("response.\(type).done", "\(position),\"\(member)\":\(input)"))
+        }
+        events.append(self.event("response.output_item.done", "\(place),\"item\":\(json)"))
+        return events
+    }
+
+    private struct Part {
+        let type: String
+        let member: String
+        let text: String
+        let json: String
+    }
+
+    private static func parts(of item: Item) -> [Part] {
+        var parts: [Part] = []
+        if !item.text.isEmpty {
+            parts.append(
+                Part(
+                    type: "output_text", member: "text", text: item.text,
+                    json: "{\"type\":\"output_text\",\"text\":\(self.text(item.text)),\"annotations\":[]}"))
+        }
+        if !item.refusal.isEmpty {
+            parts.append(
+                Part(
+                    type: "refusal", member: "refusal", text: item.refusal,
+                    json: "{\"type\":\"refusal\",\"refusal\":\(self.text(item.refusal))}"))
+        }
+        return parts
+    }
+
+    private func json(of item: Item, status: String) -> String {
+        switch item.kind {
+        case .reasoning:
+            let summary = item.text.isEmpty ? "" : "{\"type\":\"summary_text\",\"text\":\(Self.text(item.text))}"
+            return "{\"id\":\(Self.text(item.id)),\"type\":\"reasoning\",\"summary\":[\(summary)]}"
+        case .message:
+            let content = Self.parts(of: item).map(\.json).joined(separator: ",")
+            return "{\"id\":\(Self.text(item.id)),\"type\":\"message\",\"role\":\"assistant\",\"status\":\"\(status)\","
+                + "\"content\":[\(content)]}"
+        }
+    }
+
+    // MARK: JSON
+
+    private mutating func event(_ type: String, _ members: String) -> Event {
+        defer { self.nextNumber += 1 }
+        let json = "{\"type\":\"\(type)\",\"sequence_number\":\(self.nextNumber),\(members)}"
+        return Event(type: type, number: self.nextNumber, json: Array(json.utf8))
+    }
+
+    private func response(
+        status: String, error: String = "null", output: [String] = [], usage: ChappieTokenUsage? = nil,
+        model: String? = nil
+    ) -> String {
+        "{\"id\":\(Self.text(Self.responseID(of: self.stream))),\"object\":\"response\",\"created_at\":\(self.createdAt),"
+            + "\"status\":\"\(status)\",\"error\":\(error),\"incomplete_details\":null,\"instructions\":null,"
+            + "\"metadata\":{},\"model\":\(Self.text(model ?? self.model)),\"parallel_tool_calls\":true,"
+            + "\"temperature\":null,\"tool_choice\":\"auto\",\"tools\":[],\"top_p\":null,"
+            + "\"output\":[\(output.joined(separator: ","))],\"usage\":\(Self.json(of: usage))}"
+    }
+
+    private static func json(of usage: ChappieTokenUsage?) -> String {
+        guard let usage else { return "null" }
+        let (input, output) = (usage.inputTokens ?? 0, usage.outputTokens ?? 0)
+        return
+            "{\"input_tokens\":\(input),\"input_tokens_details\":{\"cached_tokens\":\(usage.cachedInputTokens ?? 0)},"
+            + "\"output_tokens\":\(output),\"output_tokens_details\":{\"reasoning_tokens\":\(usage.reasoningTokens ?? 0)},"
+            + "\"total_tokens\":\(usage.totalTokens ?? input + output)}"
+    }
+
+    private static func text(_ text: String) -> String { String(decoding: JSONText.string(text), as: UTF8.self) }
+}
+
+/// What the upstream said of a complete response.
+struct RelayedResponse: Sendable {
+    var model: String?
+    var usage: ChappieTokenUsage?
+    /// Its items in order, each the JSON text of an object.
+    var items: [String] = []
+}
+
+/// An item of the upstream, whose members keep their text.
+struct RelayedItem {
+    private let object: JSONObjectText
+
+    init(_ json: String) { self.object = (try? JSONObjectText(Array(json.utf8))) ?? JSONObjectText() }
+
+    /// The item's type; `message` where it does not say.
+    var type: String { self.string("type") ?? "message" }
+
+    /// The input of a call, as JSON text.
+    var input: String? {
+        switch self.type {
+        case "function_call": self.member("arguments")
+        case "custom_tool_call": self.member("input")
+        default: nil
+        }
+    }
+
+    /// The item's JSON text with an identifier of the relay's.
+    func json(id: String, withoutInput: Bool = false) -> String {
+        var object = self.object
+        object["id"] = JSONText.string(id)[...]
+        if object["status"] == nil, self.type != "reasoning" { object["status"] = JSONText.string("completed")[...] }
+        if withoutInput {
+            if object["status"] != nil { object["status"] = JSONText.string("in_progress")[...] }
+            for name in ["arguments", "input"] where object[name] != nil { object[name] = JSONText.string("")[...] }
+        }
+        return String(decoding: object.json, as: UTF8.self)
+    }
+
+    /// A member of an object's JSON text, as text.
+    static func member(_ name: String, of json: [UInt8]) -> String? {
+        (try? JSONObjectText(json))?[name].map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private func member(_ name: String) -> String? { self.object[name].map { String(decoding: $0, as: UTF8.self) } }
+
+    private func string(_ name: String) -> String? {
+        guard let json = self.member(name), json.hasPrefix("\""), json.hasSuffix("\"") else { return nil }
+        return String(json.dropFirst().dropLast())
+    }
+}

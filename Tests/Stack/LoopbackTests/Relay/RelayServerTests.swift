@@ -1,0 +1,200 @@
+import Chappie
+import ChappieRelay
+import ChappieTestServer
+import ChappieTransport
+import EventSource
+import Foundation
+import RelayService
+import Testing
+
+/// A relay in front of a test server, as its clients see it.
+@Suite struct RelayServerTests {
+    /// Runs a relay in front of a server of a dialect, and stops it.
+    private func withRelay(
+        _ server: ChappieTestServer, journal: any ChappieJournal = ChappieMemoryJournal(),
+        dialect: ChappieDialect = .responses, keys: RelayKeys? = nil,
+        _ body: (URL) async throws -> Void
+    ) async throws {
+        let hub = ChappieHub.loopback(server, journal, over: .httpSSE) { configuration in
+            configuration.dialect = dialect
+            configuration.rawEvents = .none
+        }
+        var configuration = RelayConfiguration()
+        configuration.keys = keys
+        let relay = Relay(hub, configuration)
+        let port = try await relay.start()
+        do {
+            try await body(try #require(URL(string: "http://127.0.0.1:\(port)/v1")))
+        } catch {
+            await relay.stop(gracePeriod: .zero)
+            throw error
+        }
+        await relay.stop(gracePeriod: .zero)
+    }
+
+    private func configuration(_ url: URL, over wire: Wire, key: String = "key") -> ChappieConfiguration {
+        var configuration = ChappieConfiguration(apiKey: key, model: "m")
+        configuration.endpoint = .other(url)
+        configuration.harness = .none
+        configuration.streamingTransportPolicy = wire.policy
+        configuration.reconnectDelay = .zero
+        configuration.proxy = .none
+        return configuration
+    }
+
+    private static func server(_ faults: [ChappieTestServer.Fault] = []) -> ChappieTestServer.Configuration {
+        ChappieTestServer.Configuration(model: .text(HubTests.text), faults: faults)
+    }
+
+    @Test(arguments: Wire.allCases, [ChappieDialect.responses, .chatCompletions, .messages])
+    func aClientOfTheResponsesAPIReadsAnyUpstream(wire: Wire, dialect: ChappieDialect) async throws {
+        try await withServer(Self.server()) { server in
+            try await self.withRelay(server, dialect: dialect) { url in
+                let client = Chappie.client(configuration: self.configuration(url, over: wire))
+                let first = try await client.send("Why?")
+                // The conversation goes on: the relay knows what the upstream has said.
+                let second = try await client.send("And then?")
+                #expect(first == HubTests.text && second == HubTests.text)
+                #expect(server.log.count == 2)
+                #expect(server.log.last?.bodies.last?.contains("Why?") == true)
+            }
+        }
+    }
+
+    @Test(arguments: Wire.allCases, [ChappieDialect.responses, .chatCompletions, .messages])
+    func toolsRunOnceBehindARelay(wire: Wire, dialect: ChappieDialect) async throws {
+        var model = ChappieTestServer.ScriptedModel(seed: 3, textByteCount: 200)
+        model.callsTools = true
+        try await withServer(.init(model: .scripted(model))) { server in
+            try await self.withRelay(server, dialect: dialect) { url in
+                let calls = Locked(0)
+                var configuration = self.configuration(url, over: wire)
+                configuration.tools = [
+                    ChappieHostTool(name: "weather", description: "The weather.") { _ in
+                        calls.update { $0 += 1 }
+                        return ChappieToolResult(output: "sunny")
+                    }
+                ]
+                let client = Chappie.client(configuration: configuration)
+                let text = try await client.send("The weather?")
+                #expect(!text.isEmpty)
+                #expect(calls.value == 1 && server.log.count == 2)
+            }
+        }
+    }
+
+    @Test func aKeptResponseIsReadFromAnyNumber() async throws {
+        try await withServer(Self.server()) { server in
+            try await self.withRelay(server) { url in
+                let transport = ChappieStreamingTransport(
+                    configuration: .loopback(url.absoluteString) { $0.rawEvents = .all })
+                var request = ChappieTransportRequest(prompt: "Why?", model: "m")
+                request.body = Array(#"{"background":true,"store":true}"#.utf8)
+                let handle = transport.streamHandle(request)
+                for try await _ in handle.events {}
+                let id = try #require(handle.response?.id)
+                #expect(try await transport.retrieve(id).outputText == HubTests.text)
+                var numbers: [Int] = []
+                for try await event in transport.resume(id, after: 4) {
+                    guard case .raw(_, let payload) = event else { continue }
+                    numbers.append(ChappieJSONValue(jsonText: payload)?["sequence_number"]?.int ?? -1)
+                }
+                #expect(numbers.first == 5 || numbers.first == 0)
+                #expect(server.log.count == 1)
+            }
+        }
+    }
+
+    @Test func anEventSourceSurvivesTheRelay() async throws {
+        let hang = ChappieTestServer.Fault(.hang(afterEvent: 8), attempts: 1...1)
+        try await withServer(Self.server([hang])) { server in
+            let journal = ChappieMemoryJournal()
+            var (texts, last, id) = ("", "", "")
+            try await self.withRelay(server, journal: journal) { url in
+                id = try await self.startStream(url)
+                for try await event in self.source(url, id) where event.type == "text" {
+                    texts += try self.text(event.data)
+                    last = event.lastEventID
+                    break
+                }
+            }
+            try await self.withRelay(server, journal: journal) { url in
+                for try await event in self.source(url, id, last) where event.type == "text" {
+                    texts += try self.text(event.data)
+                }
+                // Behind the end there is nothing: 204, with which a browser stops.
+                #expect(
+                    try await self.answer(url, "/streams/\(id)", fields: [("Last-Event-ID", "9999")]).statusCode == 204)
+            }
+            #expect(texts == HubTests.text)
+            #expect(server.log.count == 2)
+        }
+    }
+
+    @Test func aStreamBelongsToTheKeyThatMadeIt() async throws {
+        let (anna, ben) = ("0123456789abcdef", "fedcba9876543210")
+        let keys = try RelayKeys("anna \(anna)\nben \(ben)\n")
+        try await withServer(Self.server()) { server in
+            try await self.withRelay(server, keys: keys) { url in
+                let id = try await self.startStream(url, key: anna)
+                for (key, status) in [(anna, 200), (ben, 404), ("0123456789abcdeX", 401)] {
+                    let fields = [("Authorization", "Bearer \(key)")]
+                    for path in ["/streams/\(id)", "/v1/responses/resp_\(id)"] {
+                        #expect(try await self.answer(url, path, fields: fields).statusCode == status, "\(key) \(path)")
+                    }
+                    let path = "/v1/responses/resp_\(id)/cancel"
+                    #expect(try await self.answer(url, path, "{}", fields: fields).statusCode == status, "\(key)")
+                }
+                #expect(try await self.answer(url, "/healthz").statusCode == 200)
+                #expect(try await self.answer(url, "/metrics").statusCode == 401)
+            }
+        }
+    }
+
+    @Test func whatCannotBeReadIsRefused() async throws {
+        try await withServer(Self.server()) { server in
+            try await self.withRelay(server) { url in
+                let requests: [(String, String?, Int)] = [
+                    ("/v1/responses", "[", 400), ("/v1/responses", "", 400), ("/v1/responses", nil, 405),
+                    ("/healthz", "{}", 405), ("/nothing", nil, 404), ("/v1/responses/resp_x", nil, 404),
+                    ("/v1/responses", #"{"previous_response_id":"resp_1"}"#, 400), ("/readyz", nil, 200),
+                    ("/streams/\(ChappieStreamID())", nil, 404), ("/metrics", nil, 200),
+                ]
+                for (path, body, status) in requests {
+                    let answer = try await self.answer(url, path, body)
+                    #expect(answer.statusCode == status, "\(path) \(body ?? "")")
+                }
+                #expect(server.log.isEmpty)
+            }
+        }
+    }
+
+    // MARK: Requests
+
+    private func answer(
+        _ url: URL, _ path: String, _ body: String? = nil, fields: [(String, String)] = []
+    ) async throws -> FetchedDocument {
+        let target = try #require(URL(string: "http://127.0.0.1:\(url.port ?? 0)\(path)"))
+        var request = DocumentRequest(url: target, content: body.map { ("application/json", Array($0.utf8)) })
+        request.fields = fields.map { ($0.0, $0.1) }
+        return try await ChappieStreamingTransport(configuration: .loopback(url.absoluteString)).exchange(request)
+    }
+
+    private func startStream(_ url: URL, key: String? = nil) async throws -> String {
+        let fields = key.map { [("Authorization", "Bearer \($0)")] } ?? []
+        let answer = try await self.answer(url, "/streams", #"{"input":"Why?","model":"m"}"#, fields: fields)
+        return try #require(ChappieJSONValue(jsonText: String(decoding: answer.body, as: UTF8.self))?["id"]?.string)
+    }
+
+    private func source(_ url: URL, _ id: String, _ last: String? = nil) -> EventSource {
+        let origin = "http://127.0.0.1:\(url.port ?? 0)"
+        var request = EventSourceRequest(url: URL(string: "\(origin)/streams/\(id)") ?? url)
+        if let last { request.lastEventID = last }
+        var configuration = EventSourceConfiguration()
+        configuration.proxy = .none
+        configuration.reconnection = .never
+        return EventSource(request, configuration: configuration)
+    }
+
+    private func text(_ json: String) throws -> String { try #require(ChappieJSONValue(jsonText: json)?.string) }
+}
