@@ -54,7 +54,7 @@ RESULTS :=
 	socket-tests-under-tsan more-socket-tests-under-tsan other-tests-under-tsan address-sanitizer \
 	address-sanitizer-build address-sanitizer-run benchmarks-and-fuzz-targets scan-forms docs docs-serve api-accept examples benchmarks-build \
 	budgets budgets-accept fuzz fuzz-nightly fuzz-regressions fuzz-coverage fuzz-planted \
-	simulate mutations model torture torture-sample corpus promise promise-sample samples soak soak-sample bench bench-peers \
+	simulate mutations model torture torture-sample corpus promise promise-sample relay-torture samples soak soak-sample bench bench-peers \
 	bench-report bench-readme runner-tests figures churn \
 	routes doctor-faults credential-crashes browser-sign-in http-oracle interop interop-model \
 	autobahn autobahn-quick autobahn-full autobahn-client platforms platform-sample deb deb-check dependency-check release-check release-date release clean
@@ -288,6 +288,11 @@ promise-sample: install ### The same with the defects that were found and some s
 	swift build $(BUILD_FLAGS) --product chappie
 	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Engine/Promise/run.py --seconds 40 \
 		--client "$$(swift build --show-bin-path)/chappie"
+
+relay-torture: install ## End relays at chosen moments of their streams; RUNS=n, default 20,000
+	swift build -c release --product chappie
+	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Clients/RelayTorture/run.py --runs $(or $(RUNS),20000) \
+		--client "$$(swift build -c release --show-bin-path)/chappie"
 
 # Recorded streams of real servers, which are other people's and not here: CHAPPIE_CORPUS=folder, or the one beside the
 # checkout. FILTER=name plays those with it in their names.

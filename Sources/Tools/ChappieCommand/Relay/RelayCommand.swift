@@ -26,6 +26,9 @@ struct RelayCommand {
                 "synchronous", "WHEN", "when the file is written to the disk: off, normal or full; default normal",
                 values: ChappieSQLiteJournal.Synchronous.allCases.map(\.rawValue)),
             .init("retention", "S", "seconds for which an answer is kept behind its last event; default 3600"),
+            .init(
+                "lease", "S",
+                "seconds after which another process takes the answers of one that is silent; default 6, 0.3 or more"),
             .init("keys", "FILE", "who may use it: a name and a key of 16 or more characters in each line"),
             .init(
                 "allow-origin", "ORIGIN", "an origin whose pages may read answers, or '*'; may be given several times"),
@@ -52,7 +55,7 @@ struct RelayCommand {
                 + "GET /v1/responses/ID?stream=true&starting_after=N, POST /v1/responses/ID/cancel, DELETE "
                 + "/v1/responses/ID. Browsers read GET /streams/ID with an EventSource, which POST /streams begins.",
             "An answer goes on when its clients leave. Behind SIGTERM, answers that run are left to the next process "
-                + "with the same journal; behind kill -9 it takes them after 6 seconds. The key of the server of models "
+                + "with the same journal; behind kill -9 it takes them when the lease is over. The key of the server of models "
                 + "and the fields of requests with credentials are not journaled.",
             "An Idempotency-Key of a request names its answer: a second request with it gets the first one's. "
                 + "GET /healthz, /readyz and /metrics (Prometheus) are for operation.",
@@ -74,6 +77,7 @@ struct RelayCommand {
         if let seconds = try arguments.integer("retention", in: 1...31_536_000) {
             settings.retention = .seconds(seconds)
         }
+        if let seconds = try arguments.number("lease", in: 0.3...3600) { settings.lease = .seconds(seconds) }
         let end = EndSignal()
         let journal: any ChappieJournal
         do {
