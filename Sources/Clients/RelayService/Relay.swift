@@ -404,6 +404,8 @@ package final class Relay: Sendable {
     }
 
     private func refuse(_ caller: Caller, _ error: any Error) {
+        // The client has gone: nobody is there to be told.
+        if error is CancellationError || error is HTTPExchange.Failure { return }
         let (status, code, message) = Self.refusal(error)
         self.refuse(caller, status, code, message)
     }
