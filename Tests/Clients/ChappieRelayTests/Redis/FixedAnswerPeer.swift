@@ -12,11 +12,14 @@ final class FixedAnswerPeer: Sendable {
         self.listener = listener
         self.port = port
         let bytes = Array(answer.utf8)
-        // The end of the listener ends it.
+        // It alone closes the listener: a descriptor that was closed elsewhere may be the next peer's when it accepts again.
         _ = SystemThread.startDetached {
             while true {
                 let connection = accept(listener, nil, nil)
-                guard connection >= 0 else { return }
+                guard connection >= 0 else {
+                    close(listener)
+                    return
+                }
                 var buffer = [UInt8](repeating: 0, count: 1 << 16)
                 while recv(connection, &buffer, buffer.count, 0) > 0 {
                     _ = send(connection, bytes, bytes.count, SystemSocket.sendingFlags)
@@ -27,8 +30,7 @@ final class FixedAnswerPeer: Sendable {
     }
 
     deinit {
-        // Only this ends `accept` in the other thread.
+        // Ends `accept` in the other thread.
         shutdown(self.listener, CInt(SHUT_RDWR))
-        close(self.listener)
     }
 }
