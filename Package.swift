@@ -118,7 +118,7 @@ let package = Package(
             name: "RelayService",
             dependencies: [
                 "ChappieRelay", "ChappieTransport", "HTTPProtocol", "PlatformFoundation", "RelayHTTPServer",
-                "ResponseEvents", "WebSocketProtocol",
+                "ResponseEvents", "StreamTransport", "WebSocketProtocol",
             ],
             swiftSettings: memorySafeSettings),
         .target(

@@ -1,4 +1,4 @@
-import Synchronization
+import StreamTransport
 
 /// Wakes the one task that waits: a signal is kept until it is taken.
 ///
@@ -9,7 +9,7 @@ final class Signal: Sendable {
         case waiting(CheckedContinuation<Void, Never>)
     }
 
-    private let state = Mutex(State.idle)
+    private let state = LockedValue(State.idle)
 
     /// Wakes the task that waits, or the next one that will.
     func signal() {

@@ -4,7 +4,7 @@ import HTTPProtocol
 import PlatformFoundation
 import RelayHTTPServer
 import ResponseEvents
-import Synchronization
+import StreamTransport
 import WebSocketProtocol
 
 /// A hub behind an HTTP server: the Responses API for any upstream, and event streams for browsers.
@@ -13,16 +13,16 @@ import WebSocketProtocol
 package final class Relay: Sendable {
     private let hub: ChappieHub
     private let configuration: RelayConfiguration
-    private let keys: Mutex<RelayKeys?>
+    private let keys: LockedValue<RelayKeys?>
     private let metrics = RelayMetrics()
-    private let server = Mutex<HTTPServer?>(nil)
-    private let isDraining = Mutex(false)
+    private let server = LockedValue<HTTPServer?>(nil)
+    private let isDraining = LockedValue(false)
 
     /// Creates a relay, which `start()` lets listen.
     package init(_ hub: ChappieHub, _ configuration: RelayConfiguration) {
         self.hub = hub
         self.configuration = configuration
-        self.keys = Mutex(configuration.keys)
+        self.keys = LockedValue(configuration.keys)
     }
 
     /// Listens; returns the port.

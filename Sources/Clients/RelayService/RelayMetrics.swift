@@ -1,4 +1,4 @@
-import Synchronization
+import StreamTransport
 
 /// The counts of a relay, as text for Prometheus.
 ///
@@ -12,7 +12,7 @@ final class RelayMetrics: Sendable {
         var events = 0
     }
 
-    private let counts = Mutex(Counts())
+    private let counts = LockedValue(Counts())
 
     func answered(_ statusCode: Int) { self.counts.withLock { $0.requests[statusCode, default: 0] += 1 } }
 

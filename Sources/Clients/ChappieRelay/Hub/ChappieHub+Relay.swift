@@ -1,5 +1,5 @@
 package import ResponseEvents
-import Synchronization
+import StreamTransport
 
 /// What a server in front of a hub needs beside its public functions.
 extension ChappieHub {

@@ -1,7 +1,7 @@
 public import ChappieTransport
 import PlatformFoundation
 import StreamSession
-import Synchronization
+import StreamTransport
 
 /// Makes streams that outlive their readers, and with a journal on disk or in Redis the process that makes them.
 ///
@@ -43,7 +43,7 @@ public final class ChappieHub: Sendable {
     }
 
     private let parts: Parts
-    let state = Mutex(State())
+    let state = LockedValue(State())
 
     /// Creates a hub, which looks for streams without a producer from now on.
     ///
@@ -138,11 +138,13 @@ public final class ChappieHub: Sendable {
         return new.id
     }
 
-    private func reserve() throws(ChappieHubError) {
-        try self.state.withLock { state throws(ChappieHubError) in
-            guard !state.isShutDown else { throw .shutDown }
+    private func reserve() throws {
+        try self.state.withLock { state in
+            guard !state.isShutDown else { throw ChappieHubError.shutDown }
             let limit = self.parts.configuration.streamLimit
-            guard state.producers.count + state.reservationCount < limit else { throw .tooManyStreams(limit: limit) }
+            guard state.producers.count + state.reservationCount < limit else {
+                throw ChappieHubError.tooManyStreams(limit: limit)
+            }
             state.reservationCount += 1
         }
     }
@@ -192,9 +194,9 @@ public final class ChappieHub: Sendable {
     }
 
     /// Enters a reader of a stream.
-    func enter(_ signal: Signal, of id: ChappieStreamID) throws(ChappieHubError) -> StreamTail {
-        let tail = try self.state.withLock { state throws(ChappieHubError) in
-            guard !state.isShutDown else { throw .shutDown }
+    func enter(_ signal: Signal, of id: ChappieStreamID) throws -> StreamTail {
+        let tail = try self.state.withLock { state in
+            guard !state.isShutDown else { throw ChappieHubError.shutDown }
             return Self.tail(of: id, in: &state)
         }
         if tail.enter(signal) { self.follow(id, tail) }

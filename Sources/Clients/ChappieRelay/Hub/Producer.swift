@@ -1,5 +1,5 @@
 import ChappieTransport
-import Synchronization
+import StreamTransport
 
 /// Makes one stream: reads the response and appends its events, while it holds the stream's lease.
 ///
@@ -34,7 +34,7 @@ final class Producer: Sendable {
     private let writer: ChappieJournalWriter
     private let hub: ChappieHub.Parts
     private let tail: StreamTail
-    private let state = Mutex(State())
+    private let state = LockedValue(State())
 
     init(_ id: ChappieStreamID, writer: ChappieJournalWriter, hub: ChappieHub.Parts, tail: StreamTail) {
         self.id = id

@@ -1,5 +1,5 @@
 import ChappieTransport
-import Synchronization
+import StreamTransport
 
 /// Gathers the records of one stream and appends them to its journal, in batches.
 ///
@@ -35,7 +35,7 @@ final class RecordWriter: Sendable {
     private let tail: StreamTail
     private let configuration: ChappieHubConfiguration
     private let onCancellation: @Sendable () -> Void
-    private let state = Mutex(State())
+    private let state = LockedValue(State())
     /// Wakes `run`.
     private let filled = Signal()
     /// Wakes the task that reads the response.

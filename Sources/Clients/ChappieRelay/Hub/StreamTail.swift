@@ -1,4 +1,4 @@
-import Synchronization
+import StreamTransport
 
 /// The newest records of a stream, which all readers of this process share.
 ///
@@ -37,7 +37,7 @@ final class StreamTail: Sendable {
     /// The size of the records that are kept, in bytes.
     private static let byteCountLimit = 256 << 10
 
-    private let state = Mutex(State())
+    private let state = LockedValue(State())
 
     /// The position of the last record; nil before it is known.
     var last: Int? { self.state.withLock { $0.last } }

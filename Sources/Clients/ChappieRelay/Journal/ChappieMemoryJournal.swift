@@ -1,5 +1,5 @@
 import PlatformFoundation
-import Synchronization
+import StreamTransport
 
 /// A journal in the memory of this process, for tests and for programs whose streams may end with them.
 ///
@@ -26,7 +26,7 @@ public final class ChappieMemoryJournal: ChappieJournal {
         var isShutDown = false
     }
 
-    private let state = Mutex(State())
+    private let state = LockedValue(State())
     private let changes = StreamChanges()
     private let byteCountLimit: Int
     private let now: @Sendable () -> ContinuousClock.Instant

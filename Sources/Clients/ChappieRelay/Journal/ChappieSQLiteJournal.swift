@@ -1,7 +1,7 @@
 import CSQLite
 import PlatformC
 import PlatformFoundation
-import Synchronization
+import StreamTransport
 
 /// A journal in one file, for the processes of one machine: SQLite with a write-ahead log.
 ///
@@ -30,8 +30,8 @@ public final class ChappieSQLiteJournal: ChappieJournal {
     private let changes = StreamChanges()
     private let now: @Sendable () -> Int
     /// Indicates whether a task looks for other processes' commits.
-    private let isPolling = Mutex(false)
-    private let isShutDown = Mutex(false)
+    private let isPolling = LockedValue(false)
+    private let isShutDown = LockedValue(false)
 
     /// Opens a file, or creates it with the mode 0600.
     ///

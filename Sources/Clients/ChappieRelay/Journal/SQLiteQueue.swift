@@ -1,6 +1,6 @@
 import CSQLite
 import Dispatch
-import Synchronization
+import StreamTransport
 
 /// Runs operations on a database one behind the other, those that wait together in one transaction.
 ///
@@ -16,7 +16,7 @@ final class SQLiteQueue: Sendable {
 
     /// The result of an operation, from its run to the end of its transaction.
     private final class Outcome<Value: Sendable>: Sendable {
-        let value = Mutex<Result<Value, any Error>?>(nil)
+        let value = LockedValue<Result<Value, any Error>?>(nil)
     }
 
     private struct State {
@@ -36,7 +36,7 @@ final class SQLiteQueue: Sendable {
 
     private let owned: Owned
     private let queue = DispatchQueue(label: "chappie.journal.sqlite", qos: .userInitiated)
-    private let state = Mutex(State())
+    private let state = LockedValue(State())
 
     /// Creates a queue that owns the database.
     init(_ database: sending SQLiteDatabase) { self.owned = Owned(database) }

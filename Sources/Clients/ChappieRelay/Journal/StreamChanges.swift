@@ -1,10 +1,10 @@
-import Synchronization
+import StreamTransport
 
 /// Wakes the tasks of this process that wait for a change of a stream.
 ///
 /// May be used from any task.
 package final class StreamChanges: Sendable {
-    private let signals = Mutex<[ChappieStreamID: [ObjectIdentifier: Signal]]>([:])
+    private let signals = LockedValue<[ChappieStreamID: [ObjectIdentifier: Signal]]>([:])
 
     /// Creates an object nobody waits for.
     package init() {}

@@ -1,7 +1,6 @@
 import ChappieTransport
 import PlatformFoundation
 public import StreamTransport
-import Synchronization
 import TransportSurface
 
 /// A journal in a Redis server, for replicas on many machines.
@@ -44,7 +43,7 @@ public final class ChappieRedisJournal: ChappieJournal {
     private let loop: RedisLoop
     private let keys: RedisKeys
     private let changes: StreamChanges
-    private let isShutDown = Mutex(false)
+    private let isShutDown = LockedValue(false)
 
     /// Creates a journal, which connects with its first use.
     ///

@@ -1,7 +1,6 @@
 import LibwebsocketsTransport
 import PlatformC
 import StreamTransport
-import Synchronization
 
 /// The thread of a journal's two connections: one for requests, which are pipelined, and one for messages.
 ///
@@ -21,7 +20,7 @@ final class RedisLoop: Sendable {
         var isClosed = false
     }
 
-    private let mailbox = Mutex(Mailbox())
+    private let mailbox = LockedValue(Mailbox())
     private let pipe: WakePipe
     let place: String
 

@@ -2,7 +2,7 @@ import ChappieRelay
 import ChappieTestServer
 import ChappieTransport
 import Foundation
-import Synchronization
+import StreamTransport
 import Testing
 
 /// What one reader of a stream was given.
@@ -75,7 +75,7 @@ extension ChappieHub {
 /// A journal that a process reaches over a path which can be cut.
 final class PartitionedJournal: ChappieJournal {
     private let journal: any ChappieJournal
-    private let cut = Mutex(false)
+    private let cut = LockedValue(false)
 
     init(_ journal: any ChappieJournal) { self.journal = journal }
 
