@@ -1,6 +1,7 @@
-import ChappieRelay
 import Foundation
 import Testing
+
+@testable import ChappieRelay
 
 /// The file of streams.
 @Suite struct SQLiteJournalTests {
@@ -78,5 +79,30 @@ import Testing
                 return
             }
         }
+    }
+
+    @Test func aLockedFileIsReadAndOpenedAndWritesFailUntilItIsFree() async throws {
+        let path = try self.path()
+        let journal = try ChappieSQLiteJournal(path: path, synchronous: .off, lockWait: .zero) { 0 }
+        let new = ChappieNewStream(header: [])
+        let stream = try await journal.create(new, owner: "a", lease: Self.lease)
+        let writer = ChappieJournalWriter(owner: "a", epoch: stream.epoch)
+        let first = ChappieJournalBatch(firstPosition: 1, records: [[1]])
+        try await journal.append(first, to: new.id, by: writer, lease: Self.lease)
+
+        let other = try SQLiteDatabase(path: path)
+        try other.run("BEGIN IMMEDIATE")
+        let second = ChappieJournalBatch(firstPosition: 2, records: [[2]])
+        await #expect(throws: ChappieJournalError.unavailable("database is locked")) {
+            try await journal.append(second, to: new.id, by: writer, lease: Self.lease)
+        }
+        #expect(try await journal.records(of: new.id, after: 0, byteCount: 9).map(\.content) == [[1]])
+        let opened = try ChappieSQLiteJournal(path: path, synchronous: .off, lockWait: .zero) { 0 }
+        #expect(try await opened.stream(new.id)?.lastPosition == 1)
+        try other.run("ROLLBACK")
+        try await journal.append(second, to: new.id, by: writer, lease: Self.lease)
+        #expect(try await opened.records(of: new.id, after: 1, byteCount: 9).map(\.content) == [[2]])
+        await journal.shutdown()
+        await opened.shutdown()
     }
 }

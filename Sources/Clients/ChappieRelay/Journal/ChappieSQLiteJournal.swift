@@ -26,7 +26,9 @@ public final class ChappieSQLiteJournal: ChappieJournal {
     /// How often other processes' commits are looked for, while a task waits.
     private static let pollInterval = Duration.milliseconds(20)
 
-    private let queue: SQLiteQueue
+    private let writing: SQLiteQueue
+    /// A connection of its own: readers do not wait for a lock that another process has.
+    private let reading: SQLiteQueue
     private let changes = StreamChanges()
     private let now: @Sendable () -> Int
     /// Indicates whether a task looks for other processes' commits.
@@ -45,15 +47,24 @@ public final class ChappieSQLiteJournal: ChappieJournal {
     }
 
     /// Opens a file with a clock of the caller's, in milliseconds.
-    package init(path: String, synchronous: Synchronous, now: @escaping @Sendable () -> Int) throws {
+    ///
+    /// `lockWait` is the time for which a write waits while another process has the file's lock.
+    package init(
+        path: String, synchronous: Synchronous, lockWait: Duration = .seconds(5), now: @escaping @Sendable () -> Int
+    ) throws {
         self.now = now
         do throws(SQLiteDatabase.Failure) {
             // Names of streams and their content are for the file's owner alone.
             let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
             if descriptor >= 0 { close(descriptor) }
             let database = try SQLiteDatabase(path: path)
+            database.waitsForLocks(atMost: lockWait)
             try Self.prepare(database, synchronous)
-            self.queue = SQLiteQueue(database)
+            self.writing = SQLiteQueue(database, writes: true)
+            let second = try SQLiteDatabase(path: path)
+            second.waitsForLocks(atMost: lockWait)
+            try second.run("PRAGMA query_only=1")
+            self.reading = SQLiteQueue(second, writes: false)
         } catch {
             if case .unavailable(let reason) = ChappieJournalError(error) {
                 throw ChappieJournalError.unavailable("\(path): \(reason)")
@@ -63,7 +74,6 @@ public final class ChappieSQLiteJournal: ChappieJournal {
     }
 
     private static func prepare(_ database: SQLiteDatabase, _ synchronous: Synchronous) throws(SQLiteDatabase.Failure) {
-        database.waitsForLocks(atMost: .seconds(5))
         let application = try database.row("PRAGMA application_id")?.first?.number ?? 0
         let tables = try database.row("SELECT count(*) FROM sqlite_schema")?.first?.number ?? 0
         guard application == self.applicationID || (application == 0 && tables == 0) else {
@@ -80,6 +90,8 @@ public final class ChappieSQLiteJournal: ChappieJournal {
         // Each checkpoint waits for the disk. With SQLite's own 1,000 pages of 4 KiB, 50 streams appended 71,000 to 94,000
         // records of 60 bytes a second, in batches of 20, and with 8,000 pages 115,000 to 129,000.
         try database.run("PRAGMA wal_autocheckpoint=8000")
+        // A file that is there needs no lock to be opened.
+        guard version < self.version else { return }
         try database.run("BEGIN IMMEDIATE")
         for statement in self.schema { try database.run(statement) }
         try database.run("COMMIT")
@@ -109,7 +121,7 @@ public final class ChappieSQLiteJournal: ChappieJournal {
         _ stream: ChappieNewStream, owner: String, lease: Duration
     ) async throws -> ChappieJournaledStream {
         let now = self.now()
-        return try await self.queue.perform(writes: true) { database in
+        return try await self.writing.perform { database in
             if let key = stream.key,
                 let row = try database.row("SELECT \(Row.columns) FROM streams WHERE key = ?", .text(key))
             {
@@ -132,7 +144,7 @@ public final class ChappieSQLiteJournal: ChappieJournal {
     /// Returns what is known of a stream; see ``ChappieJournal``.
     public func stream(_ id: ChappieStreamID) async throws -> ChappieJournaledStream? {
         let now = self.now()
-        return try await self.queue.perform(writes: false) { database in
+        return try await self.reading.perform { database in
             try Row.find(id, in: database)?.stream(at: now)
         }
     }
@@ -143,7 +155,7 @@ public final class ChappieSQLiteJournal: ChappieJournal {
         _ batch: ChappieJournalBatch, to id: ChappieStreamID, by writer: ChappieJournalWriter, lease: Duration
     ) async throws -> ChappieWriterStanding {
         let now = self.now()
-        let standing = try await self.queue.perform(writes: true) { database in
+        let standing = try await self.writing.perform { database in
             let row = try Row.find(id, heldBy: writer, in: database)
             let known = row.lastPosition - batch.firstPosition + 1
             guard known >= 0 else { throw ChappieJournalError.gap(lastPosition: row.lastPosition) }
@@ -169,7 +181,7 @@ public final class ChappieSQLiteJournal: ChappieJournal {
     public func records(
         of id: ChappieStreamID, after position: Int, byteCount: Int
     ) async throws -> [ChappieJournalRecord] {
-        try await self.queue.perform(writes: false) { database in
+        try await self.reading.perform { database in
             guard let row = try Row.find(id, in: database) else { throw ChappieJournalError.unknownStream }
             var size = 0
             var records: [ChappieJournalRecord] = []
@@ -192,7 +204,7 @@ public final class ChappieSQLiteJournal: ChappieJournal {
         try await self.changes.wait(for: id, atMost: duration) {
             guard !self.isShutDown.withLock({ $0 }) else { throw ChappieJournalError.unavailable("it was shut down") }
             self.poll()
-            return try await self.queue.perform(writes: false) { database in
+            return try await self.reading.perform { database in
                 guard let row = try Row.find(id, in: database) else { return true }
                 return row.isClosed || row.owner == nil || row.lastPosition > position
             }
@@ -202,7 +214,7 @@ public final class ChappieSQLiteJournal: ChappieJournal {
     /// Takes a stream whose lease is over; see ``ChappieJournal``.
     public func take(_ id: ChappieStreamID, owner: String, lease: Duration) async throws -> ChappieJournalWriter? {
         let now = self.now()
-        return try await self.queue.perform(writes: true) { database in
+        return try await self.writing.perform { database in
             guard let row = try Row.find(id, in: database), !row.isClosed, !row.isHeld(at: now) else { return nil }
             try database.run(
                 "UPDATE streams SET epoch = ?, owner = ?, lease_end = ? WHERE number = ?", .integer(row.epoch + 1),
@@ -216,7 +228,7 @@ public final class ChappieSQLiteJournal: ChappieJournal {
         _ id: ChappieStreamID, by writer: ChappieJournalWriter, lease: Duration
     ) async throws -> ChappieWriterStanding {
         let now = self.now()
-        return try await self.queue.perform(writes: true) { database in
+        return try await self.writing.perform { database in
             let row = try Row.find(id, heldBy: writer, in: database)
             try database.run(
                 "UPDATE streams SET lease_end = ? WHERE number = ?", .integer(now + lease.milliseconds),
@@ -227,7 +239,7 @@ public final class ChappieSQLiteJournal: ChappieJournal {
 
     /// Ends the lease; see ``ChappieJournal``.
     public func release(_ id: ChappieStreamID, by writer: ChappieJournalWriter) async throws {
-        try await self.queue.perform(writes: true) { database in
+        try await self.writing.perform { database in
             try database.run(
                 "UPDATE streams SET owner = NULL WHERE id = ? AND epoch = ?", .text(id.description),
                 .integer(writer.epoch))
@@ -237,7 +249,7 @@ public final class ChappieSQLiteJournal: ChappieJournal {
 
     /// Asks for a stream's end; see ``ChappieJournal``.
     public func requestCancellation(of id: ChappieStreamID) async throws {
-        try await self.queue.perform(writes: true) { database in
+        try await self.writing.perform { database in
             try database.run(
                 "UPDATE streams SET is_cancellation_requested = 1 WHERE id = ?", .text(id.description))
             guard database.changeCount > 0 else { throw ChappieJournalError.unknownStream }
@@ -247,7 +259,7 @@ public final class ChappieSQLiteJournal: ChappieJournal {
     /// Returns streams whose lease is over; see ``ChappieJournal``.
     public func abandonedStreams(limit: Int) async throws -> [ChappieStreamID] {
         let now = self.now()
-        return try await self.queue.perform(writes: false) { database in
+        return try await self.reading.perform { database in
             var ids: [ChappieStreamID] = []
             try database.rows(
                 """
@@ -264,7 +276,7 @@ public final class ChappieSQLiteJournal: ChappieJournal {
 
     /// Deletes a stream; see ``ChappieJournal``.
     public func delete(_ id: ChappieStreamID) async throws {
-        try await self.queue.perform(writes: true) { database in
+        try await self.writing.perform { database in
             guard let row = try Row.find(id, in: database) else { return }
             try Self.delete(row.number, in: database)
         }
@@ -278,7 +290,7 @@ public final class ChappieSQLiteJournal: ChappieJournal {
         var count = 0
         // In steps, between which appends are committed.
         while true {
-            let expired = try await self.queue.perform(writes: true) { database in
+            let expired = try await self.writing.perform { database in
                 var expired: [(number: Int, id: ChappieStreamID?)] = []
                 try database.rows(
                     """
@@ -297,7 +309,7 @@ public final class ChappieSQLiteJournal: ChappieJournal {
             if expired.isEmpty { break }
         }
         if count > 0 {
-            _ = try await self.queue.perform(writes: true) {
+            _ = try await self.writing.perform {
                 try $0.rows("PRAGMA incremental_vacuum", []) { _ in true }
             }
         }
@@ -308,7 +320,8 @@ public final class ChappieSQLiteJournal: ChappieJournal {
     public func shutdown() async {
         self.isShutDown.withLock { $0 = true }
         self.changes.notifyAll()
-        await self.queue.shutdown()
+        await self.writing.shutdown()
+        await self.reading.shutdown()
     }
 
     private static func delete(_ number: Int, in database: SQLiteDatabase) throws {
@@ -327,7 +340,7 @@ public final class ChappieSQLiteJournal: ChappieJournal {
             var known: Int?
             while self.changes.hasWaiters, !self.isShutDown.withLock({ $0 }) {
                 try? await Task.sleep(for: Self.pollInterval)
-                let version = try? await self.queue.perform(writes: false) { database in
+                let version = try? await self.reading.perform { database in
                     try database.row("PRAGMA data_version")?.first?.number
                 }
                 if let version, version != known { self.changes.notifyAll() }

@@ -7,7 +7,6 @@ import StreamTransport
 /// May be used from any task; the database is used on the queue's own thread.
 final class SQLiteQueue: Sendable {
     private struct Operation: Sendable {
-        let writes: Bool
         /// Runs it; throws `SQLiteDatabase.Failure` alone, with which its transaction ends.
         let body: @Sendable (SQLiteDatabase) throws -> Void
         /// Hands the result over, when the transaction is committed or has failed.
@@ -35,22 +34,28 @@ final class SQLiteQueue: Sendable {
     private static let operationCountLimit = 512
 
     private let owned: Owned
+    /// The statement with which a transaction begins.
+    private let beginning: String
     private let queue = DispatchQueue(label: "chappie.journal.sqlite", qos: .userInitiated)
     private let state = LockedValue(State())
 
     /// Creates a queue that owns the database.
-    init(_ database: sending SQLiteDatabase) { self.owned = Owned(database) }
+    ///
+    /// Operations that write wait for the file's lock before they read; others see the last commit, whoever has the lock.
+    init(_ database: sending SQLiteDatabase, writes: Bool) {
+        self.owned = Owned(database)
+        self.beginning = writes ? "BEGIN IMMEDIATE" : "BEGIN"
+    }
 
     /// Runs an operation and returns its result when it is committed.
     ///
     /// An operation that throws anything but a failure of the database must not have changed it before.
     func perform<Value: Sendable>(
-        writes: Bool, _ body: @escaping @Sendable (SQLiteDatabase) throws -> Value
+        _ body: @escaping @Sendable (SQLiteDatabase) throws -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             let outcome = Outcome<Value>()
             let operation = Operation(
-                writes: writes,
                 body: { database in
                     do {
                         let value = try body(database)
@@ -115,7 +120,13 @@ final class SQLiteQueue: Sendable {
     /// Runs operations in one transaction; each in its own, if one of them fails.
     private func run(_ operations: [Operation], on database: SQLiteDatabase) {
         do throws(SQLiteDatabase.Failure) {
-            try Self.transaction(operations, on: database)
+            try database.run(self.beginning)
+        } catch {
+            // The lock was waited for once, and is not waited for by each.
+            return operations.forEach { $0.finish(error) }
+        }
+        do throws(SQLiteDatabase.Failure) {
+            try Self.finishTransaction(operations, on: database)
         } catch {
             guard operations.count > 1 else { return operations.forEach { $0.finish(error) } }
             return operations.forEach { self.run([$0], on: database) }
@@ -123,10 +134,9 @@ final class SQLiteQueue: Sendable {
         for operation in operations { operation.finish(nil) }
     }
 
-    private static func transaction(
+    private static func finishTransaction(
         _ operations: [Operation], on database: SQLiteDatabase
     ) throws(SQLiteDatabase.Failure) {
-        try database.run(operations.contains(where: \.writes) ? "BEGIN IMMEDIATE" : "BEGIN")
         do {
             for operation in operations { try operation.body(database) }
             try database.run("COMMIT")
