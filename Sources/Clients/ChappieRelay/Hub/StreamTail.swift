@@ -19,7 +19,10 @@ final class StreamTail: Sendable {
     struct Entry: Sendable {
         let position: Int
         let record: JournaledRecord
+        /// The size of the record in the journal, in bytes.
         let byteCount: Int
+        /// The memory that it takes, about: short records are mostly their values.
+        var cost: Int { self.byteCount + 96 }
     }
 
     private struct State {
@@ -100,16 +103,21 @@ final class StreamTail: Sendable {
         self.wake { state in
             let new = entries.drop { $0.position <= state.last ?? 0 }
             guard let first = new.first else { return }
-            if first.position != (state.last ?? 0) + 1 { state.entries = [] }
+            if first.position != (state.last ?? 0) + 1 {
+                state.entries = []
+                state.byteCount = 0
+            }
             state.entries += new
-            state.byteCount = state.entries.reduce(0) { $0 + $1.byteCount }
+            state.byteCount += new.reduce(0) { $0 + $1.cost }
+            state.last = new.last?.position
+            guard state.byteCount > Self.byteCountLimit else { return }
+            // Down to a half, so that an entry is moved once on average.
             var dropped = 0
-            while state.byteCount > Self.byteCountLimit, dropped < state.entries.count - 1 {
-                state.byteCount -= state.entries[dropped].byteCount
+            while state.byteCount > Self.byteCountLimit / 2, dropped < state.entries.count - 1 {
+                state.byteCount -= state.entries[dropped].cost
                 dropped += 1
             }
             state.entries.removeFirst(dropped)
-            state.last = new.last?.position
         }
     }
 
