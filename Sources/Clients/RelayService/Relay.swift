@@ -165,6 +165,8 @@ package final class Relay: Sendable {
 
     // MARK: Starting
 
+    private static let keyByteCountLimit = 255
+
     /// Starts the stream of a request; nil when it was refused.
     private func begin(_ relayed: RelayRequest, key: String?, _ caller: Caller) async throws -> ChappieStreamID {
         var relayed = relayed
@@ -178,7 +180,12 @@ package final class Relay: Sendable {
             }
             relayed.continues(facts.body, items: facts.items)
         }
-        let key = key.map { "\(caller.name ?? "")/\($0)" }
+        if let key, key.utf8.count > Self.keyByteCountLimit {
+            throw RelayRequest.Refusal(
+                message: "The Idempotency-Key has more than \(Self.keyByteCountLimit) bytes.", parameter: nil)
+        }
+        // Neither a name nor a field's value has a line feed, so that no user's keys are another one's.
+        let key = key.map { "\(caller.name ?? "")\n\($0)" }
         let id = try await self.hub.start(relayed.request, key: key, reader: caller.name)
         self.metrics.started()
         return id

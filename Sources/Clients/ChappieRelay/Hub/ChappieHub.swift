@@ -69,6 +69,8 @@ public final class ChappieHub: Sendable {
 
     // MARK: Starting
 
+    private static let keyByteCountLimit = 512
+
     /// Starts a stream of one response.
     ///
     /// It is in the journal when this returns, and any process finds it. The request is kept without its credentials:
@@ -79,7 +81,7 @@ public final class ChappieHub: Sendable {
     ///   - key: the program's name for the stream, of at most 512 bytes: while the stream that has it is kept,
     ///     no second one is made, and its identifier is returned.
     /// - Returns: the stream's identifier.
-    /// - Throws: `ChappieHubError`: `shutDown`, `tooManyStreams`, `journal`.
+    /// - Throws: `ChappieHubError`: `shutDown`, `tooManyStreams`, `journal`; `ChappieArgumentError` for a longer key.
     public func start(_ request: ChappieTransportRequest, key: String? = nil) async throws -> ChappieStreamID {
         try await self.start(request, key: key, reader: nil)
     }
@@ -119,6 +121,9 @@ public final class ChappieHub: Sendable {
     private func start(
         _ source: Producer.Source, header: JournaledRequest, key: String?
     ) async throws -> ChappieStreamID {
+        if let key, key.utf8.count > Self.keyByteCountLimit {
+            throw ChappieArgumentError("key", "has more than \(Self.keyByteCountLimit) bytes")
+        }
         try self.reserve()
         defer { self.returnReservation() }
         let new = ChappieNewStream(key: key, header: header.bytes, retention: self.parts.configuration.retention)

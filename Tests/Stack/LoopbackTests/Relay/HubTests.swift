@@ -81,6 +81,9 @@ import Testing
             #expect(reading.hubError == .unknownStream && reading.events.isEmpty)
             await #expect(throws: ChappieHubError.unknownStream) { try await hub.cancel(ChappieStreamID()) }
             await #expect(throws: ChappieHubError.unknownStream) { try await hub.state(of: ChappieStreamID()) }
+            await #expect(throws: ChappieArgumentError.self) {
+                try await hub.start(Self.request, key: String(repeating: "k", count: 513))
+            }
             await hub.shutdown()
             await #expect(throws: ChappieHubError.shutDown) { try await hub.start(Self.request) }
             #expect(await HubReading.read(hub.events(of: ChappieStreamID())).hubError == .shutDown)

@@ -151,6 +151,23 @@ import Testing
         }
     }
 
+    @Test func idempotencyKeysOfOneUserAreNotThoseOfAnother() async throws {
+        // The names and keys would be one text if they were only put together.
+        let (anna, other) = ("0123456789abcdef", "fedcba9876543210")
+        let keys = try RelayKeys("a \(anna)\na/b \(other)\n")
+        try await withServer(Self.server()) { server in
+            try await self.withRelay(server, keys: keys) { url in
+                let first = try await self.startStream(url, key: anna, idempotencyKey: "b/c")
+                let again = try await self.startStream(url, key: anna, idempotencyKey: "b/c")
+                let second = try await self.startStream(url, key: other, idempotencyKey: "c")
+                #expect(first == again && first != second)
+                let long = [("Authorization", "Bearer \(anna)"), ("Idempotency-Key", String(repeating: "k", count: 256))]
+                let answer = try await self.answer(url, "/streams", "{}", fields: long)
+                #expect(answer.statusCode == 400)
+            }
+        }
+    }
+
     @Test func whatCannotBeReadIsRefused() async throws {
         try await withServer(Self.server()) { server in
             try await self.withRelay(server) { url in
@@ -180,8 +197,10 @@ import Testing
         return try await ChappieStreamingTransport(configuration: .loopback(url.absoluteString)).exchange(request)
     }
 
-    private func startStream(_ url: URL, key: String? = nil) async throws -> String {
-        let fields = key.map { [("Authorization", "Bearer \($0)")] } ?? []
+    private func startStream(_ url: URL, key: String? = nil, idempotencyKey: String? = nil) async throws -> String {
+        let fields =
+            (key.map { [("Authorization", "Bearer \($0)")] } ?? [])
+            + (idempotencyKey.map { [("Idempotency-Key", $0)] } ?? [])
         let answer = try await self.answer(url, "/streams", #"{"input":"Why?","model":"m"}"#, fields: fields)
         return try #require(ChappieJSONValue(jsonText: String(decoding: answer.body, as: UTF8.self))?["id"]?.string)
     }
