@@ -155,16 +155,16 @@ public final class ChappieHub: Sendable {
     }
 
     private func returnReservation() {
-        self.state.withLock { state in
-            state.reservationCount -= 1
-            Self.wakeIfIdle(&state)
-        }
+        self.wakeIfIdle { $0.reservationCount -= 1 }
     }
 
     /// Starts the producer of a stream that this process holds.
     private func produce(_ id: ChappieStreamID, writer: ChappieJournalWriter, _ source: Producer.Source) {
-        let tail = self.tail(of: id)
-        _ = tail.setFed(true)
+        let tail = self.state.withLock { state in
+            let tail = Self.tail(of: id, in: &state)
+            _ = tail.setFed(true)
+            return tail
+        }
         if case .request(_, let predecessor) = source { tail.begin(behind: predecessor?.lastPosition ?? 0) }
         let producer = Producer(id, writer: writer, hub: self.parts, tail: tail)
         let leaves = self.state.withLock { state in
@@ -174,10 +174,7 @@ public final class ChappieHub: Sendable {
         if leaves { producer.leave() }
         Task {
             await producer.run(source)
-            self.state.withLock { state in
-                state.producers[id] = nil
-                Self.wakeIfIdle(&state)
-            }
+            self.wakeIfIdle { $0.producers[id] = nil }
             if tail.setFed(false) { self.follow(id, tail) }
             self.forgetUnused(id)
         }
@@ -200,11 +197,12 @@ public final class ChappieHub: Sendable {
 
     /// Enters a reader of a stream.
     func enter(_ signal: Signal, of id: ChappieStreamID) throws -> StreamTail {
-        let tail = try self.state.withLock { state in
+        let (tail, startsFollower) = try self.state.withLock { state in
             guard !state.isShutDown else { throw ChappieHubError.shutDown }
-            return Self.tail(of: id, in: &state)
+            let tail = Self.tail(of: id, in: &state)
+            return (tail, tail.enter(signal))
         }
-        if tail.enter(signal) { self.follow(id, tail) }
+        if startsFollower { self.follow(id, tail) }
         return tail
     }
 
@@ -217,10 +215,6 @@ public final class ChappieHub: Sendable {
     /// Returns records from the journal.
     func records(of id: ChappieStreamID, after position: Int) async throws -> [ChappieJournalRecord] {
         try await self.parts.journal.records(of: id, after: position, byteCount: 64 << 10)
-    }
-
-    private func tail(of id: ChappieStreamID) -> StreamTail {
-        self.state.withLock { Self.tail(of: id, in: &$0) }
     }
 
     private static func tail(of id: ChappieStreamID, in state: inout State) -> StreamTail {
@@ -249,7 +243,7 @@ public final class ChappieHub: Sendable {
                     patience = end
                     let failure = error as? ChappieJournalError ?? .unavailable("\(type(of: error))")
                     guard case .unavailable = failure, .now < end else {
-                        tail.fail(failure == .unknownStream ? .unknownStream : .journal(failure))
+                        tail.end(.failure(failure == .unknownStream ? .unknownStream : .journal(failure)))
                         continue
                     }
                     try? await Task.sleep(for: .milliseconds(200))
@@ -277,9 +271,9 @@ public final class ChappieHub: Sendable {
             of: id, after: last, atMost: self.parts.configuration.lease / 6)
         guard let stream = try await self.parts.journal.stream(id) else { throw ChappieJournalError.unknownStream }
         if stream.lastPosition > last { return }
-        if stream.isClosed {
-            // Readers that have the end do not wait; one that names a position behind it would wait for ever.
-            tail.fail(.unknownStream)
+        if let end = try await self.end(of: stream) {
+            // For readers that name the position of the end, or one behind it.
+            tail.end(end.error.map { .failure($0) } ?? .success(()))
         } else if stream.owner == nil {
             await self.takeOver(id)
             // Where it was not taken, somebody else may take it, or the journal has it in a moment.
@@ -306,12 +300,13 @@ public final class ChappieHub: Sendable {
         else { return }
         defer { self.returnReservation() }
         let (owner, lease) = (self.parts.configuration.owner, self.parts.configuration.lease)
-        guard let stream = try? await self.parts.journal.stream(id),
+        // A header of a newer version is for a newer process.
+        guard let stream = try? await self.parts.journal.stream(id), let header = JournaledRequest(stream.header),
             let writer = try? await self.parts.journal.take(id, owner: owner, lease: lease)
         else { return }
         do {
             let predecessor = try await self.predecessor(of: id)
-            let request = JournaledRequest(stream.header)?.transportRequest
+            let request = header.transportRequest
             if stream.isCancellationRequested {
                 try await self.close(id, JournaledEnd(status: .cancelled), behind: predecessor, by: writer)
             } else if let request {
@@ -431,22 +426,23 @@ public final class ChappieHub: Sendable {
         }
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                self.state.withLock { state in
-                    state.idle.append(continuation)
-                    Self.wakeIfIdle(&state)
-                }
+                self.wakeIfIdle { $0.idle.append(continuation) }
             }
         } onCancel: {
             end.cancel()
         }
         end.cancel()
-        for tail in self.state.withLock({ Array($0.tails.values) }) { tail.fail(.shutDown) }
+        for tail in self.state.withLock({ Array($0.tails.values) }) { tail.end(.failure(.shutDown)) }
     }
 
-    /// Ends the waits of `shutdown` when no stream is made here.
-    private static func wakeIfIdle(_ state: inout State) {
-        guard state.isShutDown, state.producers.isEmpty, state.reservationCount == 0 else { return }
-        for continuation in state.idle { continuation.resume() }
-        state.idle = []
+    /// Makes a change, and ends the waits of `shutdown` when no stream is made here any more.
+    private func wakeIfIdle(behind change: (inout State) -> Void) {
+        let idle = self.state.withLock { state -> [CheckedContinuation<Void, Never>] in
+            change(&state)
+            guard state.isShutDown, state.producers.isEmpty, state.reservationCount == 0 else { return [] }
+            defer { state.idle = [] }
+            return state.idle
+        }
+        for continuation in idle { continuation.resume() }
     }
 }

@@ -94,7 +94,7 @@ public struct ChappieHubEvents: AsyncSequence, Sendable {
                 case .inJournal:
                     if let batch = self.take(try await self.journaled()) { return batch }
                 case .nothing: await self.signal.next()
-                case .failed(let error): self.ending = .failure(error)
+                case .ended(let ending): self.ending = ending
                 }
             }
         }

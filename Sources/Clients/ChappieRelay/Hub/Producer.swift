@@ -71,7 +71,11 @@ final class Producer: Sendable {
         if outcome != .ended { self.leave() }
         await reading.value
         renewal.cancel()
-        if outcome == .drained { try? await self.hub.journal.release(self.id, by: self.writer) }
+        // What ended without a wish, such as with its engine, is free when the lease is over, and not at once: this process
+        // would take it again and again.
+        if outcome == .drained, case .leave = self.state.withLock({ $0.wish }) {
+            try? await self.hub.journal.release(self.id, by: self.writer)
+        }
     }
 
     /// Renews the lease, until the task is cancelled or the stream is lost.
@@ -106,8 +110,9 @@ final class Producer: Sendable {
     private enum Ending {
         case completed(JournaledEnd.Response?)
         case failed(ChappieHubFailure, isBeforeOutput: Bool)
-        /// The task, the program or the engine's shutdown has ended it.
+        /// The program, or the hub, has cancelled it.
         case stopped
+        /// Another process makes the stream, or will: its writer or the engine is gone.
         case lost
     }
 
@@ -131,7 +136,7 @@ final class Producer: Sendable {
         case .failed(let failure, _):
             records.end(JournaledRecord.record(of: JournaledEnd(status: .failed, failure: failure)))
         case .stopped:
-            guard case .cancel = self.state.withLock({ $0.wish }) else { return records.drain() }
+            if case .leave = self.state.withLock({ $0.wish }) { return records.drain() }
             records.end(JournaledRecord.record(of: JournaledEnd(status: .cancelled)))
         case .lost: records.drain()
         }
@@ -174,10 +179,16 @@ final class Producer: Sendable {
             }
             let items = handle.completedResponse?.items ?? []
             return .completed(handle.response.map { JournaledEnd.Response($0, items: items) })
-        } catch let error as ChappieClientError where error.tag != "engine.shut-down" {
+        } catch is CancellationError {
+            return .stopped
+        } catch let error as ChappieClientError {
+            if error.tag == "engine.shut-down" { return .lost }
             return .failed(ChappieHubFailure(error), isBeforeOutput: !hasOutput)
         } catch {
-            return .stopped
+            // An error of the program's own, such as of its source of credentials; its text may have secrets.
+            let failure = ChappieHubFailure(
+                tag: "relay.program-error", message: "the program threw \(type(of: error))", isRetryable: false)
+            return .failed(failure, isBeforeOutput: !hasOutput)
         }
     }
 }

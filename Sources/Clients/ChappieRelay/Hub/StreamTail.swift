@@ -12,8 +12,8 @@ final class StreamTail: Sendable {
         case inJournal
         /// Nothing yet: a signal follows.
         case nothing
-        /// No record will come.
-        case failed(ChappieHubError)
+        /// No record will come: the stream is complete, or has failed.
+        case ended(Result<Void, ChappieHubError>)
     }
 
     struct Entry: Sendable {
@@ -31,7 +31,7 @@ final class StreamTail: Sendable {
         var byteCount = 0
         /// The position of the stream's last record; nil before it is known.
         var last: Int?
-        var failure: ChappieHubError?
+        var ending: Result<Void, ChappieHubError>?
         var signals: [ObjectIdentifier: Signal] = [:]
         var isFed = false
         var isFollowed = false
@@ -66,6 +66,8 @@ final class StreamTail: Sendable {
     func setFed(_ isFed: Bool) -> Bool {
         self.state.withLock { state in
             state.isFed = isFed
+            // What ended an earlier follower does not concern a producer.
+            if isFed { state.ending = nil }
             return !isFed && Self.startsFollower(&state)
         }
     }
@@ -73,7 +75,7 @@ final class StreamTail: Sendable {
     /// Returns whether the follower goes on; if not, it is taken to have ended.
     func continuesFollowing() -> Bool {
         self.state.withLock { state in
-            let goesOn = !state.isFed && !state.signals.isEmpty && state.failure == nil
+            let goesOn = !state.isFed && !state.signals.isEmpty && state.ending == nil
             if !goesOn { state.isFollowed = false }
             return goesOn
         }
@@ -86,15 +88,18 @@ final class StreamTail: Sendable {
     var isUsed: Bool { self.state.withLock { $0.isFed || $0.isFollowed || !$0.signals.isEmpty } }
 
     private static func startsFollower(_ state: inout State) -> Bool {
-        guard !state.isFed, !state.isFollowed, !state.signals.isEmpty, state.failure == nil else { return false }
+        guard !state.isFed, !state.isFollowed, !state.signals.isEmpty, state.ending == nil else { return false }
         state.isFollowed = true
         return true
     }
 
-    /// Sets the position of the last record where it is not known yet.
+    /// Sets the position of the last record in the journal, where readers find what is not here.
     func begin(behind position: Int) {
         self.wake { state in
-            if state.last == nil { state.last = position }
+            guard position > state.last ?? -1 else { return }
+            state.last = position
+            state.entries = []
+            state.byteCount = 0
         }
     }
 
@@ -121,10 +126,10 @@ final class StreamTail: Sendable {
         }
     }
 
-    /// Ends the tail for all that read it.
-    func fail(_ error: ChappieHubError) {
+    /// Ends the tail for all its readers, behind the records.
+    func end(_ ending: Result<Void, ChappieHubError>) {
         self.wake { state in
-            if state.failure == nil { state.failure = error }
+            if state.ending == nil { state.ending = ending }
         }
     }
 
@@ -135,7 +140,7 @@ final class StreamTail: Sendable {
                 guard let first = state.entries.first, first.position <= position + 1 else { return .inJournal }
                 return .records(Array(state.entries[(position + 1 - first.position)...]))
             }
-            if let failure = state.failure { return .failed(failure) }
+            if let ending = state.ending { return .ended(ending) }
             return .nothing
         }
     }

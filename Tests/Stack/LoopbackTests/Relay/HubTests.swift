@@ -37,7 +37,7 @@ import Testing
             // From every position, the rest.
             for (index, element) in late.events.enumerated() {
                 let rest = await HubReading.read(hub.events(of: id, after: element.position))
-                #expect(rest.events == Array(late.events[(index + 1)...]))
+                #expect(rest.events == Array(late.events[(index + 1)...]) && rest.error == nil)
             }
             #expect(server.log.count == 1)
             let state = try await hub.state(of: id)
@@ -128,7 +128,61 @@ import Testing
         }
     }
 
+    @Test func anErrorOfTheProgramEndsTheStream() async throws {
+        struct NoKey: Error {}
+        try await withServer(self.configuration()) { server in
+            let hub = ChappieHub.loopback(server, ChappieMemoryJournal()) { $0.credential = { _ in throw NoKey() } }
+            let id = try await hub.start(Self.request)
+            guard case .failed(let failure) = await HubReading.read(hub.events(of: id)).hubError else {
+                Issue.record("no failure")
+                return
+            }
+            #expect(failure.tag == "relay.program-error" && failure.message == "the program threw NoKey")
+            #expect(server.log.isEmpty)
+            await hub.shutdown()
+        }
+    }
+
+    @Test func positionsBehindTheEndOfAFailedStreamGiveItsError() async throws {
+        let refused = ChappieTestServer.Fault(.answer(status: 400, body: "{}"))
+        try await withServer(self.configuration([refused])) { server in
+            let hub = ChappieHub.loopback(server, ChappieMemoryJournal(), over: .httpSSE)
+            let id = try await hub.start(Self.request)
+            let whole = await HubReading.read(hub.events(of: id))
+            let behind = await HubReading.read(hub.events(of: id, after: 1_000_000))
+            #expect(behind.hubError == whole.hubError && behind.hubError != nil && behind.events.isEmpty)
+            await hub.shutdown()
+        }
+    }
+
     // MARK: Another process goes on
+
+    @Test func readersOfAProcessThatTakesAStreamGetWhatItHadNotRead() async throws {
+        let hang = ChappieTestServer.Fault(.hang(afterEvent: 8))
+        try await withServer(self.configuration([hang])) { server in
+            let journal = ChappieMemoryJournal()
+            let path = PartitionedJournal(journal)
+            let maker = ChappieHub.loopback(server, journal, lease: .milliseconds(600))
+            let heir = ChappieHub.loopback(server, path, lease: .milliseconds(600))
+            let id = try await maker.start(Self.request)
+            var reader = heir.events(of: id).makeAsyncIterator()
+            let first = try #require(try await reader.next())
+            // The heir's readers do not see the next records until it makes the stream itself, whose upstream is silent.
+            path.isCut = true
+            let known = try await maker.firstText(of: id)
+            await maker.shutdown(gracePeriod: .zero)
+            path.isCut = false
+            var position = first.position
+            var text = ""
+            while text.isEmpty, let next = try await reader.next() {
+                #expect(next.position > position)
+                position = next.position
+                if case .textDelta(let delta) = next.event { text = delta }
+            }
+            #expect(text == known)
+            await heir.shutdown(gracePeriod: .zero)
+        }
+    }
 
     @Test(arguments: Wire.allCases)
     func aProcessThatShutsDownHandsItsStreamsOver(wire: Wire) async throws {
