@@ -17,12 +17,25 @@ struct TakeoverComparison: Sendable {
         var bytes: [UInt8] = []
         var verified = 0
         var isComplete: Bool { self.verified == self.bytes.count }
+
+        /// Compares the next bytes, and keeps those that are new.
+        ///
+        /// - Returns: the number of bytes that were there; nil when they differ.
+        mutating func take(_ next: [UInt8]) -> Int? {
+            let common = min(self.bytes.count - self.verified, next.count)
+            for offset in 0..<common where self.bytes[self.verified + offset] != next[offset] { return nil }
+            self.bytes += next[common...]
+            self.verified += next.count
+            return common
+        }
     }
 
     private var text = Text()
     private var reasoning = Text()
     private var refusal = Text()
+    /// The raw events of each type that are still to be repeated.
     private var rawCounts: [String: Int] = [:]
+    private var journaledRawCounts: [String: Int] = [:]
     /// The events of the repeated request so far, while they are compared.
     private var repeated: [ChappieStreamEvent] = []
     private let restarts: Bool
@@ -48,6 +61,7 @@ struct TakeoverComparison: Sendable {
             default: break
             }
         }
+        self.journaledRawCounts = self.rawCounts
     }
 
     /// Indicates whether all that the journal has was repeated.
@@ -73,6 +87,7 @@ struct TakeoverComparison: Sendable {
             self.text.verified = 0
             self.reasoning.verified = 0
             self.refusal.verified = 0
+            self.rawCounts = self.journaledRawCounts
             self.repeated = []
             return .deliver([])
         case .completed: return self.isComplete ? self.deliver(event) : self.diverged()
@@ -81,21 +96,20 @@ struct TakeoverComparison: Sendable {
     }
 
     private mutating func deliver(_ event: ChappieStreamEvent) -> Verdict {
-        self.hasDelivered = true
+        switch event {
+        // They are not journaled, so readers get nothing by them.
+        case .diagnostic, .usageLimits: break
+        default: self.hasDelivered = true
+        }
         return .deliver([event])
     }
 
     private mutating func compare(
         _ delta: String, _ kind: WritableKeyPath<Self, Text>, _ event: (String) -> ChappieStreamEvent
     ) -> Verdict {
-        let known = self[keyPath: kind].bytes[self[keyPath: kind].verified...]
         let bytes = Array(delta.utf8)
-        let common = min(known.count, bytes.count)
-        guard bytes[..<common].elementsEqual(known.prefix(common)) else { return self.diverged() }
-        self[keyPath: kind].verified += common
+        guard let common = self[keyPath: kind].take(bytes) else { return self.diverged() }
         guard common < bytes.count else { return .deliver([]) }
-        self[keyPath: kind].bytes += bytes[common...]
-        self[keyPath: kind].verified = self[keyPath: kind].bytes.count
         return self.deliver(common == 0 ? event(delta) : event(String(decoding: bytes[common...], as: UTF8.self)))
     }
 
