@@ -33,7 +33,7 @@ public final class ChappieMemoryJournal: ChappieJournal {
 
     /// Creates an empty journal.
     ///
-    /// - Parameter byteCountLimit: the size of all records together, in bytes, above which `append` throws
+    /// - Parameter byteCountLimit: the size of all headers and records together, in bytes, above which `create` and `append` throw
     ///   `unavailable`; default 1 GiB.
     public convenience init(byteCountLimit: Int = 1 << 30) {
         self.init(byteCountLimit: byteCountLimit) { .now }
@@ -61,6 +61,8 @@ public final class ChappieMemoryJournal: ChappieJournal {
             let entry = Entry(
                 key: stream.key, header: stream.header, retention: stream.retention, owner: owner,
                 leaseEnd: now + lease, lastChange: now)
+            guard state.byteCount + stream.header.count <= self.byteCountLimit else { throw self.isFull }
+            state.byteCount += stream.header.count
             state.entries[stream.id] = entry
             state.order.append(stream.id)
             if let key = stream.key { state.keys[key] = stream.id }
@@ -87,9 +89,7 @@ public final class ChappieMemoryJournal: ChappieJournal {
             guard !new.isEmpty else { return }
             guard !entry.isClosed else { throw ChappieJournalError.closed }
             let size = new.reduce(0) { $0 + $1.count }
-            guard state.byteCount + size <= self.byteCountLimit else {
-                throw ChappieJournalError.unavailable("its limit of \(self.byteCountLimit) bytes is reached")
-            }
+            guard state.byteCount + size <= self.byteCountLimit else { throw self.isFull }
             state.byteCount += size
             entry.records += new
             entry.isClosed = batch.closes
@@ -203,6 +203,10 @@ public final class ChappieMemoryJournal: ChappieJournal {
         self.changes.notifyAll()
     }
 
+    private var isFull: ChappieJournalError {
+        .unavailable("its limit of \(self.byteCountLimit) bytes is reached")
+    }
+
     /// Changes a stream that the writer holds.
     private func change(
         _ id: ChappieStreamID, by writer: ChappieJournalWriter, _ body: (inout Entry, inout State) throws -> Void
@@ -220,7 +224,7 @@ public final class ChappieMemoryJournal: ChappieJournal {
     private static func remove(_ ids: Set<ChappieStreamID>, from state: inout State) {
         for id in ids {
             guard let entry = state.entries.removeValue(forKey: id) else { continue }
-            state.byteCount -= entry.records.reduce(0) { $0 + $1.count }
+            state.byteCount -= entry.records.reduce(entry.header.count) { $0 + $1.count }
             if let key = entry.key { state.keys[key] = nil }
         }
         state.order.removeAll { ids.contains($0) }

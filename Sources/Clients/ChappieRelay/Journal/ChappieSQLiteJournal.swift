@@ -46,7 +46,7 @@ public final class ChappieSQLiteJournal: ChappieJournal {
         try self.init(path: path, synchronous: synchronous) { Int(Date().timeIntervalSince1970 * 1000) }
     }
 
-    /// Opens a file with a clock of the caller's, in milliseconds.
+    /// Opens a file with a clock of the caller's, in milliseconds, which is read when an operation has the lock.
     ///
     /// `lockWait` is the time for which a write waits while another process has the file's lock.
     package init(
@@ -54,8 +54,9 @@ public final class ChappieSQLiteJournal: ChappieJournal {
     ) throws {
         self.now = now
         do throws(SQLiteDatabase.Failure) {
-            // Names of streams and their content are for the file's owner alone.
-            let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+            // Names of streams and their content are for the file's owner alone. A file that is there is not opened: closing
+            // a descriptor of it would release the locks that this process has on it (sqlite.org/howtocorrupt.html, 2.2).
+            let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
             if descriptor >= 0 { close(descriptor) }
             let database = try SQLiteDatabase(path: path)
             database.waitsForLocks(atMost: lockWait)
@@ -120,12 +121,13 @@ public final class ChappieSQLiteJournal: ChappieJournal {
     public func create(
         _ stream: ChappieNewStream, owner: String, lease: Duration
     ) async throws -> ChappieJournaledStream {
-        let now = self.now()
+        let clock = self.now
         return try await self.writing.perform { database in
+            let now = clock()
             if let key = stream.key,
                 let row = try database.row("SELECT \(Row.columns) FROM streams WHERE key = ?", .text(key))
             {
-                return try Row(row).stream(at: now)
+                return try Row(row).stream(at: now, in: database)
             }
             try database.run(
                 """
@@ -143,9 +145,10 @@ public final class ChappieSQLiteJournal: ChappieJournal {
 
     /// Returns what is known of a stream; see ``ChappieJournal``.
     public func stream(_ id: ChappieStreamID) async throws -> ChappieJournaledStream? {
-        let now = self.now()
+        let clock = self.now
         return try await self.reading.perform { database in
-            try Row.find(id, in: database)?.stream(at: now)
+            let now = clock()
+            return try Row.find(id, in: database)?.stream(at: now, in: database)
         }
     }
 
@@ -154,8 +157,9 @@ public final class ChappieSQLiteJournal: ChappieJournal {
     public func append(
         _ batch: ChappieJournalBatch, to id: ChappieStreamID, by writer: ChappieJournalWriter, lease: Duration
     ) async throws -> ChappieWriterStanding {
-        let now = self.now()
+        let clock = self.now
         let standing = try await self.writing.perform { database in
+            let now = clock()
             let row = try Row.find(id, heldBy: writer, in: database)
             let known = row.lastPosition - batch.firstPosition + 1
             guard known >= 0 else { throw ChappieJournalError.gap(lastPosition: row.lastPosition) }
@@ -213,8 +217,9 @@ public final class ChappieSQLiteJournal: ChappieJournal {
 
     /// Takes a stream whose lease is over; see ``ChappieJournal``.
     public func take(_ id: ChappieStreamID, owner: String, lease: Duration) async throws -> ChappieJournalWriter? {
-        let now = self.now()
+        let clock = self.now
         return try await self.writing.perform { database in
+            let now = clock()
             guard let row = try Row.find(id, in: database), !row.isClosed, !row.isHeld(at: now) else { return nil }
             try database.run(
                 "UPDATE streams SET epoch = ?, owner = ?, lease_end = ? WHERE number = ?", .integer(row.epoch + 1),
@@ -227,8 +232,9 @@ public final class ChappieSQLiteJournal: ChappieJournal {
     public func renew(
         _ id: ChappieStreamID, by writer: ChappieJournalWriter, lease: Duration
     ) async throws -> ChappieWriterStanding {
-        let now = self.now()
+        let clock = self.now
         return try await self.writing.perform { database in
+            let now = clock()
             let row = try Row.find(id, heldBy: writer, in: database)
             try database.run(
                 "UPDATE streams SET lease_end = ? WHERE number = ?", .integer(now + lease.milliseconds),
@@ -258,8 +264,9 @@ public final class ChappieSQLiteJournal: ChappieJournal {
 
     /// Returns streams whose lease is over; see ``ChappieJournal``.
     public func abandonedStreams(limit: Int) async throws -> [ChappieStreamID] {
-        let now = self.now()
+        let clock = self.now
         return try await self.reading.perform { database in
+            let now = clock()
             var ids: [ChappieStreamID] = []
             try database.rows(
                 """
@@ -286,11 +293,12 @@ public final class ChappieSQLiteJournal: ChappieJournal {
     /// Deletes streams whose retention is over; see ``ChappieJournal``.
     @discardableResult
     public func deleteExpired() async throws -> Int {
-        let now = self.now()
+        let clock = self.now
         var count = 0
         // In steps, between which appends are committed.
         while true {
             let expired = try await self.writing.perform { database in
+                let now = clock()
                 var expired: [(number: Int, id: ChappieStreamID?)] = []
                 try database.rows(
                     """
@@ -355,14 +363,13 @@ public final class ChappieSQLiteJournal: ChappieJournal {
 
 /// A row of the table of streams.
 private struct Row {
+    /// Without the header, which may be long and is needed seldom.
     static let columns = """
-        number, id, key, header, epoch, owner, lease_end, last_position, is_closed, is_cancellation_requested
+        number, id, epoch, owner, lease_end, last_position, is_closed, is_cancellation_requested
         """
 
     let number: Int
     let id: ChappieStreamID
-    let key: String?
-    let header: [UInt8]
     let epoch: Int
     let owner: String?
     let leaseEnd: Int
@@ -371,19 +378,17 @@ private struct Row {
     let isCancellationRequested: Bool
 
     init(_ values: [SQLiteDatabase.Value]) throws {
-        guard values.count == 10, let id = values[1].string.flatMap({ ChappieStreamID($0) }) else {
+        guard values.count == 8, let id = values[1].string.flatMap({ ChappieStreamID($0) }) else {
             throw ChappieJournalError.damaged("a stream has no identifier")
         }
         self.number = values[0].number
         self.id = id
-        self.key = values[2].string
-        self.header = values[3].content
-        self.epoch = values[4].number
-        self.owner = values[5].string
-        self.leaseEnd = values[6].number
-        self.lastPosition = values[7].number
-        self.isClosed = values[8].number != 0
-        self.isCancellationRequested = values[9].number != 0
+        self.epoch = values[2].number
+        self.owner = values[3].string
+        self.leaseEnd = values[4].number
+        self.lastPosition = values[5].number
+        self.isClosed = values[6].number != 0
+        self.isCancellationRequested = values[7].number != 0
     }
 
     static func find(_ id: ChappieStreamID, in database: SQLiteDatabase) throws -> Row? {
@@ -405,9 +410,11 @@ private struct Row {
 
     func isHeld(at now: Int) -> Bool { self.owner != nil && now < self.leaseEnd }
 
-    func stream(at now: Int) -> ChappieJournaledStream {
-        ChappieJournaledStream(
-            id: self.id, key: self.key, header: self.header, epoch: self.epoch,
+    /// Returns the stream with its key and header, which are read for that.
+    func stream(at now: Int, in database: SQLiteDatabase) throws -> ChappieJournaledStream {
+        let row = try database.row("SELECT key, header FROM streams WHERE number = ?", .integer(self.number)) ?? []
+        return ChappieJournaledStream(
+            id: self.id, key: row.first?.string, header: row.last?.content ?? [], epoch: self.epoch,
             owner: self.isHeld(at: now) ? self.owner : nil, lastPosition: self.lastPosition, isClosed: self.isClosed,
             isCancellationRequested: self.isCancellationRequested)
     }
