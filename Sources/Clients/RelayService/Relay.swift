@@ -53,6 +53,8 @@ package final class Relay: Sendable {
         let name: String?
         /// The fields of every answer.
         let fields: [(name: String, value: String)]
+        /// Indicates whether only the head of the answer is asked for.
+        var isHead = false
     }
 
     private func answer(_ request: HTTPServerRequest, _ exchange: HTTPExchange) async {
@@ -63,13 +65,18 @@ package final class Relay: Sendable {
         let fields = [("x-request-id", requestID)] + self.originFields(request)
         let route = RelayRoute(
             method: request.method, path: request.path, query: request.query, isUpgrade: request.isWebSocketUpgrade)
-        var caller = Caller(exchange: exchange, name: nil, fields: fields)
-        if request.method == "OPTIONS" {
+        var caller = Caller(exchange: exchange, name: nil, fields: fields, isHead: request.method == "HEAD")
+        if !self.permitsOrigin(of: request) {
+            self.refuse(caller, 403, "origin_not_allowed", "Pages of this origin may not use the relay.")
+        } else if request.method == "OPTIONS" {
             self.respond(
                 caller, 204, "",
                 [
                     ("Access-Control-Allow-Methods", "GET, POST, DELETE"),
-                    ("Access-Control-Allow-Headers", "authorization, content-type, last-event-id, x-request-id"),
+                    (
+                        "Access-Control-Allow-Headers",
+                        "authorization, content-type, idempotency-key, last-event-id, x-request-id"
+                    ),
                     ("Access-Control-Max-Age", "600"),
                 ])
         } else if let refusal = self.admit(request, route, &caller) {
@@ -100,7 +107,7 @@ package final class Relay: Sendable {
         else {
             return Admission(status: 401, code: "invalid_api_key", message: "The key is missing or unknown.")
         }
-        caller = Caller(exchange: caller.exchange, name: name, fields: caller.fields)
+        caller = Caller(exchange: caller.exchange, name: name, fields: caller.fields, isHead: caller.isHead)
         return nil
     }
 
@@ -170,16 +177,7 @@ package final class Relay: Sendable {
     /// Starts the stream of a request; nil when it was refused.
     private func begin(_ relayed: RelayRequest, key: String?, _ caller: Caller) async throws -> ChappieStreamID {
         var relayed = relayed
-        if let previous = relayed.previousResponseID {
-            guard let earlier = ResponsesWriter.stream(of: previous),
-                let facts = try? await self.hub.facts(of: earlier),
-                try await self.hub.reader(of: earlier) == caller.name
-            else {
-                throw RelayRequest.Refusal(
-                    message: "The previous response is unknown or expired.", parameter: "previous_response_id")
-            }
-            relayed.continues(facts.body, items: facts.items)
-        }
+        if let previous = relayed.previousResponseID { try await self.continues(previous, &relayed, caller) }
         if let key, key.utf8.count > Self.keyByteCountLimit {
             throw RelayRequest.Refusal(
                 message: "The Idempotency-Key has more than \(Self.keyByteCountLimit) bytes.", parameter: nil)
@@ -189,6 +187,29 @@ package final class Relay: Sendable {
         let id = try await self.hub.start(relayed.request, key: key, reader: caller.name)
         self.metrics.started()
         return id
+    }
+
+    /// Puts the conversation of a complete response in front of a request's input.
+    private func continues(_ previous: String, _ relayed: inout RelayRequest, _ caller: Caller) async throws {
+        let name = "previous_response_id"
+        guard let earlier = ResponsesWriter.stream(of: previous) else {
+            throw RelayRequest.Refusal(message: "The previous response is not one of this relay.", parameter: name)
+        }
+        let (status, facts): (ChappieStreamState.Status, ChappieHub.Facts)
+        do {
+            guard try await self.hub.reader(of: earlier) == caller.name else { throw ChappieHubError.unknownStream }
+            (status, facts) = (try await self.hub.state(of: earlier).status, try await self.hub.facts(of: earlier))
+        } catch ChappieHubError.unknownStream {
+            throw RelayRequest.Refusal(message: "The previous response is unknown or expired.", parameter: name)
+        }
+        guard status == .completed else {
+            throw RelayRequest.Refusal(message: "The previous response is not complete.", parameter: name)
+        }
+        relayed.continues(facts.body, items: facts.items)
+        let limit = self.configuration.server.limits.request.bodyByteCount
+        guard relayed.request.body.count <= limit else {
+            throw RelayRequest.Refusal(message: "The conversation has more than \(limit) bytes.", parameter: name)
+        }
     }
 
     private func createResponse(_ request: HTTPServerRequest, _ caller: Caller) async {
@@ -220,9 +241,9 @@ package final class Relay: Sendable {
 
     /// Gives the events of a response to a closure, with their numbers.
     private func events(
-        of id: ChappieStreamID, after number: Int, _ body: ([ResponsesWriter.Event]) async throws -> Void
+        of id: ChappieStreamID, _ facts: ChappieHub.Facts, after number: Int,
+        _ body: ([ResponsesWriter.Event]) async throws -> Void
     ) async throws {
-        let facts = try await self.hub.facts(of: id)
         var writer = ResponsesWriter(id, model: facts.model ?? "", createdAt: facts.createdAt)
         var new = writer.begin().filter { $0.number > number }
         var events = self.hub.events(of: id).makeAsyncIterator()
@@ -232,23 +253,23 @@ package final class Relay: Sendable {
             if !new.isEmpty { try await body(new) }
             while let batch = try await events.nextBatch() {
                 new = []
-                for element in batch {
+                var isRestarted = false
+                for element in batch where !isRestarted {
                     switch element.event {
                     case .completed: new += writer.completed(try await self.upstreamResponse(id))
                     case .restarted:
+                        isRestarted = true
                         new += writer.failed(
                             code: "restarted", message: "the answer begins anew, which this API cannot say")
                     default: new += writer.received(element.event)
                     }
-                    if case .restarted = element.event { break }
                 }
                 new.removeAll { $0.number <= number }
                 if !new.isEmpty { try await body(new) }
-                if new.last?.type == "response.failed" { return }
+                if isRestarted { return }
             }
-        } catch let error as ChappieHubError {
+        } catch let error as ChappieHubError where error.isOfResponse {
             let (code, message) = Self.words(error)
-            if case .shutDown = error { throw error }
             try await body(writer.failed(code: code, message: message).filter { $0.number > number })
         }
     }
@@ -259,10 +280,9 @@ package final class Relay: Sendable {
     }
 
     private func writeResponse(_ id: ChappieStreamID, after number: Int, _ caller: Caller) async throws {
-        try caller.exchange.begin(fields: caller.fields + Self.streamFields)
-        self.metrics.answered(200)
-        do {
-            try await self.events(of: id, after: number) { events in
+        let facts = try await self.hub.facts(of: id)
+        await self.stream(to: caller) {
+            try await self.events(of: id, facts, after: number) { events in
                 var bytes: [UInt8] = []
                 for event in events {
                     bytes += "event: \(event.type)\ndata: ".utf8
@@ -272,34 +292,54 @@ package final class Relay: Sendable {
                 self.metrics.wrote(events.count)
                 try await caller.exchange.write(bytes)
             }
-        } catch ChappieHubError.shutDown {
-            // The client comes again, to another process: an end without a last event is a cut to it.
-            return caller.exchange.abort()
         }
-        caller.exchange.finish()
     }
 
-    /// Answers with the response as an object.
+    /// Answers with an event stream that a closure writes.
+    ///
+    /// Where it throws, the answer is cut: the client comes again, and goes on where it was.
+    private func stream(to caller: Caller, _ body: () async throws -> Void) async {
+        do {
+            try caller.exchange.begin(fields: caller.fields + Self.streamFields)
+            self.metrics.answered(200)
+            guard !caller.isHead else { return caller.exchange.finish() }
+            // Proxies close answers that are silent for long.
+            let signOfLife = Task {
+                while true {
+                    try await Task.sleep(for: .seconds(15))
+                    try await caller.exchange.write(Array(":\n\n".utf8))
+                }
+            }
+            defer { signOfLife.cancel() }
+            try await body()
+            caller.exchange.finish()
+        } catch {
+            caller.exchange.abort()
+        }
+    }
+
+    /// Answers with the response as an object, at its end or as it is now.
     private func respondResponse(_ id: ChappieStreamID, _ caller: Caller, waitsForEnd: Bool = false) async throws {
         var state = try await self.hub.state(of: id)
-        if waitsForEnd, state.status == .running {
-            do { for try await _ in self.hub.events(of: id) {} } catch is ChappieHubError {}
-            state = try await self.hub.state(of: id)
-        }
         let facts = try await self.hub.facts(of: id)
-        var writer = ResponsesWriter(id, model: facts.model ?? "", createdAt: facts.createdAt)
-        if state.lastPosition > 0 {
-            var events = self.hub.events(of: id).makeAsyncIterator()
+        let empty = ResponsesWriter(id, model: facts.model ?? "", createdAt: facts.createdAt)
+        var writer = empty
+        let isRead = state.status == .running && !waitsForEnd
+        if !isRead || state.lastPosition > 0 {
             do {
-                while let element = try await events.next() {
-                    _ = writer.received(element.event)
-                    if element.position >= state.lastPosition { break }
+                for try await element in self.hub.events(of: id) {
+                    if case .restarted = element.event { writer = empty } else { _ = writer.received(element.event) }
+                    if isRead, element.position >= state.lastPosition { break }
                 }
-            } catch is ChappieHubError {}
+            } catch let error as ChappieHubError where error.isOfResponse {
+                // The state says how it ended.
+            }
         }
+        if !isRead { state = try await self.hub.state(of: id) }
         switch state.status {
         case .completed:
-            self.respond(caller, 200, writer.object(status: "completed", try await self.upstreamResponse(id)))
+            let upstream = try await self.upstreamResponse(id)
+            self.respond(caller, 200, writer.object(status: "completed", upstream))
         case .running: self.respond(caller, 200, writer.object(status: "in_progress"))
         case .cancelled: self.respond(caller, 200, writer.object(status: "cancelled"))
         case .failed:
@@ -323,7 +363,8 @@ package final class Relay: Sendable {
                 }
                 let relayed = try RelayRequest(Array(message.utf8), model: self.configuration.model)
                 let id = try await self.begin(relayed, key: nil, caller)
-                try await self.events(of: id, after: -1) { events in
+                let facts = try await self.hub.facts(of: id)
+                try await self.events(of: id, facts, after: -1) { events in
                     for event in events { try await caller.exchange.write(event.json) }
                     self.metrics.wrote(events.count)
                 }
@@ -335,7 +376,8 @@ package final class Relay: Sendable {
                 return
             } catch {
                 let (status, code, text) = Self.refusal(error)
-                let json = Self.errorObject(code: code, message: text)
+                let json = Self.errorObject(
+                    code: code, message: text, parameter: (error as? RelayRequest.Refusal)?.parameter)
                 let frame = "{\"type\":\"error\",\"status\":\(status),\"error\":\(json)}"
                 guard (try? await caller.exchange.send(frame)) != nil else { return }
             }
@@ -349,26 +391,24 @@ package final class Relay: Sendable {
         let state = try await self.hub.state(of: id)
         // Nothing follows: 204 tells an EventSource not to come again (WHATWG HTML section 9.2).
         if state.status != .running, position >= state.lastPosition { return self.respond(caller, 204, "") }
-        try caller.exchange.begin(fields: caller.fields + Self.streamFields)
-        self.metrics.answered(200)
-        self.metrics.readerCame()
-        defer { self.metrics.readerLeft() }
-        var events = self.hub.events(of: id, after: position).makeAsyncIterator()
-        do {
+        await self.stream(to: caller) {
+            self.metrics.readerCame()
+            defer { self.metrics.readerLeft() }
             try await caller.exchange.write(Array("retry: 1000\n\n".utf8))
-            while let batch = try await events.nextBatch() {
-                let bytes = batch.flatMap { Self.lines(of: $0) }
-                self.metrics.wrote(batch.count)
-                if !bytes.isEmpty { try await caller.exchange.write(bytes) }
+            var events = self.hub.events(of: id, after: position).makeAsyncIterator()
+            do {
+                while let batch = try await events.nextBatch() {
+                    let bytes = batch.flatMap { Self.lines(of: $0) }
+                    self.metrics.wrote(batch.count)
+                    if !bytes.isEmpty { try await caller.exchange.write(bytes) }
+                }
+            } catch let error as ChappieHubError where error.isOfResponse {
+                let (code, message) = Self.words(error)
+                let last = try await self.hub.state(of: id).lastPosition
+                let data = Self.errorObject(code: code, message: message)
+                try await caller.exchange.write(Array("id: \(last)\nevent: failed\ndata: \(data)\n\n".utf8))
             }
-        } catch let error as ChappieHubError {
-            if case .shutDown = error { return caller.exchange.finish() }
-            let (code, message) = Self.words(error)
-            let last = (try? await self.hub.state(of: id).lastPosition) ?? 0
-            let data = Self.errorObject(code: code, message: message)
-            try await caller.exchange.write(Array("id: \(last)\nevent: failed\ndata: \(data)\n\n".utf8))
         }
-        caller.exchange.finish()
     }
 
     private static func lines(of element: ChappieHubEvent) -> [UInt8] {
@@ -393,19 +433,23 @@ package final class Relay: Sendable {
     private func respond(
         _ caller: Caller, _ status: Int, _ body: String, _ fields: [(name: String, value: String)] = []
     ) {
-        self.metrics.answered(status)
         let type =
             fields.contains { $0.name == "Content-Type" } || body.isEmpty ? [] : [("Content-Type", "application/json")]
-        try? caller.exchange.respond(
-            HTTPServerResponse(
-                statusCode: status, fields: caller.fields + type + fields, body: Array(body.utf8)))
+        do {
+            try caller.exchange.respond(
+                HTTPServerResponse(statusCode: status, fields: caller.fields + type + fields, body: Array(body.utf8)))
+            self.metrics.answered(status)
+        } catch {
+            // An answer has begun, or nobody is there.
+            caller.exchange.abort()
+        }
     }
 
     private func refuse(
         _ caller: Caller, _ status: Int, _ code: String, _ message: String,
-        _ fields: [(name: String, value: String)] = []
+        _ fields: [(name: String, value: String)] = [], parameter: String? = nil
     ) {
-        let error = Self.errorObject(code: code, message: message)
+        let error = Self.errorObject(code: code, message: message, parameter: parameter)
         let later = status == 429 || status == 503 ? [("Retry-After", "5")] : []
         self.respond(caller, status, "{\"error\":\(error)}", later + fields)
     }
@@ -414,7 +458,7 @@ package final class Relay: Sendable {
         // The client has gone: nobody is there to be told.
         if error is CancellationError || error is HTTPExchange.Failure { return }
         let (status, code, message) = Self.refusal(error)
-        self.refuse(caller, status, code, message)
+        self.refuse(caller, status, code, message, parameter: (error as? RelayRequest.Refusal)?.parameter)
     }
 
     private static func refusal(_ error: any Error) -> (status: Int, code: String, message: String) {
@@ -437,10 +481,24 @@ package final class Relay: Sendable {
         }
     }
 
-    private static func errorObject(code: String, message: String) -> String {
-        let (code, message) = (JSONText.string(code), JSONText.string(message))
-        return "{\"message\":\(String(decoding: message, as: UTF8.self)),\"type\":\"relay_error\",\"param\":null,"
-            + "\"code\":\(String(decoding: code, as: UTF8.self))}"
+    private static func errorObject(code: String, message: String, parameter: String? = nil) -> String {
+        "{\"message\":\(self.quoted(message)),\"type\":\"relay_error\","
+            + "\"param\":\(parameter.map(self.quoted) ?? "null"),\"code\":\(self.quoted(code))}"
+    }
+
+    /// Returns whether the page that sends the request, if a page does, may use the relay.
+    ///
+    /// A browser lets any page send a plain POST and open a WebSocket, and names its origin. Without keys only pages of
+    /// this machine are the relay's own, since a foreign name may lead to it (DNS rebinding).
+    private func permitsOrigin(of request: HTTPServerRequest) -> Bool {
+        guard let origin = request.fields.value(of: "origin") else { return true }
+        if self.configuration.allowedOrigins.contains(where: { $0 == "*" || $0 == origin }) { return true }
+        guard let host = request.fields.value(of: "host"), origin == "http://\(host)" || origin == "https://\(host)"
+        else {
+            return false
+        }
+        let name = host.hasPrefix("[") ? host.prefix { $0 != "]" }.dropFirst() : host.prefix { $0 != ":" }
+        return self.keys.withLock { $0 != nil } || name == "localhost" || name == "::1" || name.hasPrefix("127.")
     }
 
     private func originFields(_ request: HTTPServerRequest) -> [(name: String, value: String)] {
@@ -466,4 +524,15 @@ package final class Relay: Sendable {
     }
 
     private static func quoted(_ text: String) -> String { String(decoding: JSONText.string(text), as: UTF8.self) }
+}
+
+extension ChappieHubError {
+    /// Indicates whether the response itself has ended so, which every reader is told; what concerns the hub or the
+    /// journal is no end of the response.
+    fileprivate var isOfResponse: Bool {
+        switch self {
+        case .failed, .cancelled: true
+        default: false
+        }
+    }
 }

@@ -15,8 +15,6 @@ struct RelayRequest {
     let streams: Bool
     /// Indicates whether the client wants an answer at once, and the response later.
     let isBackground: Bool
-    /// The model; empty where none is named.
-    let model: String
     /// The response that this one continues; nil for none.
     let previousResponseID: String?
     private(set) var request: ChappieTransportRequest
@@ -38,7 +36,6 @@ struct RelayRequest {
         // The relay reads the upstream's answer itself, and answers for what it keeps.
         for name in ["stream", "stream_options", "background", "type", "previous_response_id"] { body[name] = nil }
         if body["model"] == nil, let model { body["model"] = JSONText.string(model)[...] }
-        self.model = Self.string(body["model"]) ?? ""
         self.request = ChappieTransportRequest(body: body.json)
         self.request.model = Self.string(body["model"])
     }

@@ -76,7 +76,7 @@ import Testing
         let json =
             #"{"type":"response.create","model":"m","stream":true,"background":true,"store":false,"input":"hi","stream_options":{}}"#
         let request = try RelayRequest(Array(json.utf8), model: "other")
-        #expect(request.streams && request.isBackground && request.model == "m")
+        #expect(request.streams && request.isBackground && request.request.model == "m")
         #expect(self.body(request) == #"{"model":"m","store":false,"input":"hi"}"#)
         #expect(try self.body(RelayRequest(Array("{}".utf8), model: "other")) == #"{"model":"other"}"#)
         for text in ["", "[]", "{", "null", "\u{0}"] {
