@@ -139,7 +139,11 @@ extension ServerConnection {
             return
         }
         let quietEnd = state.lastReceived + self.timeouts.ping
-        if quietEnd > now {
+        if state.isInboxFull || !self.output.isEmpty {
+            // The client is not read, or a ping would wait behind what it still takes: `stall` is the limit of that.
+            self.webSocket?.pingTime = nil
+            self.deadline = now + self.timeouts.ping
+        } else if quietEnd > now {
             self.webSocket?.pingTime = nil
             self.deadline = quietEnd
         } else if let pingTime = state.pingTime, pingTime > state.lastReceived {

@@ -48,6 +48,8 @@ struct ExchangeState: Sendable {
     private var messages: [String] = []
     private var takenCount = 0
     private var inboxByteCount = 0
+    /// Indicates whether no more is read until messages are taken.
+    private var isReadingPaused = false
     private var messageCallback: (@Sendable () -> Void)?
     private(set) var pongCallback: (@Sendable ([UInt8]) -> Void)?
 
@@ -143,11 +145,15 @@ struct ExchangeState: Sendable {
     mutating func takeMessage() -> TakenMessage {
         guard self.takenCount < self.messages.count else { return self.end == nil ? .none : .ended }
         let text = self.messages[self.takenCount]
+        // Its place is freed with others, its memory now.
+        self.messages[self.takenCount] = ""
         self.takenCount += 1
         self.releaseTaken()
-        let wasFull = self.isInboxFull
         self.inboxByteCount -= text.utf8.count + ExchangeOutput.overhead
-        return .message(text, resumesReading: wasFull && !self.isInboxFull)
+        // At half of the limit, as for output: each time, all bytes that were received meanwhile are looked at.
+        let resumes = self.isReadingPaused && self.inboxByteCount <= self.limits.inboxByteCount / 2
+        if resumes { self.isReadingPaused = false }
+        return .message(text, resumesReading: resumes)
     }
 
     /// Frees the places of messages that were taken, each at a constant cost.
@@ -173,11 +179,9 @@ struct ExchangeState: Sendable {
         self.inboxByteCount += text.utf8.count + ExchangeOutput.overhead
         let callback = self.messageCallback
         self.messageCallback = nil
-        return (callback, !self.isInboxFull)
+        self.isReadingPaused = self.isReadingPaused || self.inboxByteCount >= self.limits.inboxByteCount
+        return (callback, !self.isReadingPaused)
     }
-
-    /// Indicates whether no more is read until messages are taken.
-    private var isInboxFull: Bool { self.inboxByteCount >= self.limits.inboxByteCount }
 
     /// Keeps the callback for pongs.
     mutating func setPongCallback(_ callback: @escaping @Sendable ([UInt8]) -> Void) {
