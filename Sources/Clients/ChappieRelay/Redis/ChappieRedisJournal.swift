@@ -320,11 +320,19 @@ public final class ChappieRedisJournal: ChappieJournal {
     private func inspect(_ id: ChappieStreamID) async throws -> Int? {
         let (outcome, values) = try await self.run(.inspect, of: id)
         switch outcome {
-        case .done: return values.first?.text.flatMap { Double($0) }.map { Int($0) } ?? 0
+        case .done:
+            guard let created = values.first?.text.flatMap({ Double($0) }).flatMap({ Int(exactly: $0.rounded()) })
+            else {
+                throw self.damaged
+            }
+            return created
         case .held:
             guard case .integer(let rest)? = values.first else { throw self.damaged }
             try await self.schedule(id.description, in: self.keys.open, after: .milliseconds(rest), "XX")
-        case .closed, .unknownStream, .damaged, .fenced, .gap:
+        case .damaged:
+            // Perhaps one of a newer version, which its processes take.
+            try await self.schedule(id.description, in: self.keys.open, after: .seconds(60), "XX")
+        case .closed, .unknownStream, .fenced, .gap:
             _ = try await self.answer(to: RESPCommand("ZREM", self.keys.open, id.description))
         }
         return nil

@@ -16,6 +16,11 @@ struct RequestQueue<Element: Sendable>: Sendable {
         guard !self.isEmpty else { return nil }
         defer {
             self.head += 1
+            if self.isEmpty {
+                // What was taken is kept by nobody.
+                self.elements = []
+                self.head = 0
+            }
             // Each element is moved once on average.
             if self.head >= 64, self.head * 2 >= self.elements.count {
                 self.elements.removeSubrange(..<self.head)

@@ -100,8 +100,9 @@ package final class ByteStream {
                 self.offer(UnsafeRawBufferPointer(rebasing: $0[self.sentCount...]))
             }
             self.sentCount += count
-            guard self.sentCount == self.unsent.count else { return }
-            self.unsent = []
+            // A byte is moved once on average, while others are appended behind it.
+            guard self.sentCount * 2 >= self.unsent.count else { return }
+            self.unsent.removeFirst(self.sentCount)
             self.sentCount = 0
         case .closed: break
         }
