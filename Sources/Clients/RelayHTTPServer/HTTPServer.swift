@@ -90,7 +90,7 @@ package final class HTTPServer: Sendable {
     package var connectionCount: Int { self.core.connectionCount.withLock { $0 } }
 }
 
-/// What the connections of one server share.
+/// The state that the connections of one server share.
 final class HTTPServerCore: Sendable {
     /// The shim's TLS context.
     /// - Safety: it is only given to the shim on the service thread once it has been made.

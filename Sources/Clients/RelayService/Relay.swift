@@ -18,7 +18,7 @@ package final class Relay: Sendable {
     private let server = LockedValue<HTTPServer?>(nil)
     private let isDraining = LockedValue(false)
 
-    /// Creates a relay, which `start()` lets listen.
+    /// Creates a relay; `start()` begins to listen.
     package init(_ hub: ChappieHub, _ configuration: RelayConfiguration) {
         self.hub = hub
         self.configuration = configuration
@@ -47,7 +47,7 @@ package final class Relay: Sendable {
 
     // MARK: Requests
 
-    /// Who asks, and how the answer is written.
+    /// The user and the exchange of a request.
     private struct Caller {
         let exchange: HTTPExchange
         let name: String?
@@ -297,7 +297,7 @@ package final class Relay: Sendable {
 
     /// Answers with an event stream that a closure writes.
     ///
-    /// Where it throws, the answer is cut: the client comes again, and goes on where it was.
+    /// If it throws, the answer is cut: the client reconnects and continues from its position.
     private func stream(to caller: Caller, _ body: () async throws -> Void) async {
         do {
             try caller.exchange.begin(fields: caller.fields + Self.streamFields)
@@ -389,7 +389,7 @@ package final class Relay: Sendable {
     /// Writes a stream for a browser's `EventSource`: each event with its position as `id`.
     private func writeStream(_ id: ChappieStreamID, after position: Int, _ caller: Caller) async throws {
         let state = try await self.hub.state(of: id)
-        // Nothing follows: 204 tells an EventSource not to come again (WHATWG HTML section 9.2).
+        // No event follows: 204 tells an EventSource not to reconnect (WHATWG HTML section 9.2).
         if state.status != .running, position >= state.lastPosition { return self.respond(caller, 204, "") }
         await self.stream(to: caller) {
             self.metrics.readerCame()
@@ -440,7 +440,7 @@ package final class Relay: Sendable {
                 HTTPServerResponse(statusCode: status, fields: caller.fields + type + fields, body: Array(body.utf8)))
             self.metrics.answered(status)
         } catch {
-            // An answer has begun, or nobody is there.
+            // An answer has begun, or the client has gone.
             caller.exchange.abort()
         }
     }
@@ -455,7 +455,7 @@ package final class Relay: Sendable {
     }
 
     private func refuse(_ caller: Caller, _ error: any Error) {
-        // The client has gone: nobody is there to be told.
+        // The client has gone, so it cannot be told.
         if error is CancellationError || error is HTTPExchange.Failure { return }
         let (status, code, message) = Self.refusal(error)
         self.refuse(caller, status, code, message, parameter: (error as? RelayRequest.Refusal)?.parameter)

@@ -6,7 +6,7 @@ package import RelayHTTPServer
 package struct RelayConfiguration: Sendable {
     /// The address, port, certificate and limits of its server.
     package var server = HTTPServerConfiguration()
-    /// Who may use it; nil for everybody who can reach it.
+    /// The keys of its users; nil for all clients that can reach it.
     package var keys: RelayKeys?
     /// The origins whose pages may read streams (`Access-Control-Allow-Origin`), such as `https://chat.example`; `*` for
     /// all.

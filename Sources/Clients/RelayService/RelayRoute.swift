@@ -1,6 +1,6 @@
 import ChappieRelay
 
-/// What a request asks for, by its method and target.
+/// The route of a request, by its method and target.
 ///
 /// Pure.
 enum RelayRoute: Equatable {

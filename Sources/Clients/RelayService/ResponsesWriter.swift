@@ -289,7 +289,7 @@ struct ResponsesWriter {
     private static func text(_ text: String) -> String { String(decoding: JSONText.string(text), as: UTF8.self) }
 }
 
-/// What the upstream said of a complete response.
+/// The upstream's facts of a complete response.
 struct RelayedResponse: Sendable {
     var model: String?
     var usage: ChappieTokenUsage?

@@ -38,7 +38,7 @@ final class JournalTime: Sendable {
     func pass(_ duration: Duration) { self.passed.withLock { $0 += duration } }
 }
 
-/// What every journal does, whatever it keeps its streams in.
+/// The behaviour that all journals have in common.
 @Suite struct JournalTests {
     static let lease = Duration.seconds(6)
 
@@ -283,7 +283,7 @@ final class JournalTime: Sendable {
     }
 
     @Test(arguments: JournalSubject.all)
-    func whatIsShutDownSaysSo(_ subject: JournalSubject) async throws {
+    func aJournalThatIsShutDownThrows(_ subject: JournalSubject) async throws {
         let (journal, _) = try subject.open()
         let (id, writer) = try await self.create(journal)
         async let waiting: Void = journal.waitForRecords(of: id, after: 0, atMost: .seconds(3600))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ChappieRelay
 
-/// What readers are given of a request that was repeated.
+/// The events that readers get of a repeated request.
 @Suite struct TakeoverComparisonTests {
     /// Feeds a comparison and returns what is delivered; nil at a divergence.
     private func delivered(
@@ -18,7 +18,7 @@ import Testing
         return delivered
     }
 
-    @Test func whatReadersHaveIsWithheldHoweverItIsCut() {
+    @Test func journaledTextIsWithheldForAllCutsOfADelta() {
         let text = "Größe 🌤️"
         let scalars = Array(text.unicodeScalars)
         for known in 0...scalars.count {
@@ -74,7 +74,7 @@ import Testing
 
     @Test func aRestartOfTheRepeatedRequestItselfIsPassedOnWhereItHasDelivered() {
         let journaled: [ChappieStreamEvent] = [.textDelta("Hel")]
-        // Nothing new was delivered: the second answer is compared in place of the first.
+        // No new output was delivered: the second answer is compared in place of the first.
         #expect(
             self.delivered(
                 journaled, [.textDelta("He"), .restarted(deliveredText: "He"), .textDelta("Hello"), .completed])
@@ -107,7 +107,7 @@ import Testing
     }
 }
 
-/// What a record of a journal says.
+/// The content of records of a journal.
 @Suite struct JournaledRecordTests {
     @Test func everyEventIsReadBackAsItWas() {
         let request = ChappieToolExecutionRequest(callID: "c", name: "n", arguments: "{\"a\":\"\u{0}\"}", policy: .ask)
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNoRecordIsUnknown() {
+    @Test func invalidRecordsAreUnknown() {
         for bytes in [
             [], [0], [0xff], [0x80 | 0x74], [0x80 | 0x74, 1], [0x77], [0x65], [0x65, 0x7b], [0x71, 0x7b, 0x7d],
         ] {
@@ -169,7 +169,7 @@ import Testing
         #expect(try #require(JournaledRequest(JournaledRequest(createdAt: 7).bytes)).transportRequest == nil)
     }
 
-    @Test func anotherFormIsNotRead() {
+    @Test func headersOfOtherVersionsAreNotRead() {
         for text in ["", "{}", "[]", #"{"version":2}"#, "\u{0}"] { #expect(JournaledRequest(Array(text.utf8)) == nil) }
     }
 }

@@ -1,7 +1,7 @@
 package import ResponseEvents
 import StreamTransport
 
-/// What a server in front of a hub needs beside its public functions.
+/// The functions of a hub that a server in front of it needs beside the public ones.
 extension ChappieHub {
     /// The facts of a stream, from its header and its end.
     package struct Facts: Sendable {
@@ -21,7 +21,7 @@ extension ChappieHub {
     /// The number of streams that this process makes now.
     package var producerCount: Int { self.state.withLock { $0.producers.count } }
 
-    /// Returns for whom a stream was started; nil for nobody in particular.
+    /// Returns the user that a stream was started for; nil when none was named.
     ///
     /// Throws `ChappieHubError`.
     package func reader(of id: ChappieStreamID) async throws -> String? {

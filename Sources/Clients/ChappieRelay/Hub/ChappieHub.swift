@@ -22,7 +22,7 @@ import StreamTransport
 ///
 /// A reader that leaves changes nothing. May be used from any task.
 public final class ChappieHub: Sendable {
-    /// What the parts of a hub have in common.
+    /// The values that the parts of a hub have in common.
     struct Parts: Sendable {
         let configuration: ChappieHubConfiguration
         let transport: ChappieStreamingTransport
@@ -99,8 +99,8 @@ public final class ChappieHub: Sendable {
 
     /// Starts a stream of the events of a handle, such as a client's, with its tools and its conversation.
     ///
-    /// Its turn goes on whoever reads, and its response goes into its conversation. No other process can take it, as
-    /// tools may have run: when this one is gone, readers get `ChappieHubError.failed` with the tag
+    /// Its turn goes on without readers as well, and its response goes into its conversation. No other process can take
+    /// it, as tools may have run: when this one is gone, readers get `ChappieHubError.failed` with the tag
     /// `relay.producer-lost`.
     ///
     /// - Parameters:
@@ -184,8 +184,8 @@ public final class ChappieHub: Sendable {
 
     /// Returns the events of a stream behind a position, now and as they come.
     ///
-    /// Nothing is asked before the sequence is read. It ends behind `completed`, and throws `ChappieHubError`: for a
-    /// stream that failed or was cancelled behind its last event. Each iterator reads by itself.
+    /// The journal is not asked before the sequence is read. It ends behind `completed`, and throws `ChappieHubError`:
+    /// for a stream that failed or was cancelled behind its last event. Each iterator reads by itself.
     ///
     /// - Parameters:
     ///   - id: the stream.
@@ -276,14 +276,14 @@ public final class ChappieHub: Sendable {
             tail.end(end.error.map { .failure($0) } ?? .success(()))
         } else if stream.owner == nil {
             await self.takeOver(id)
-            // Where it was not taken, somebody else may take it, or the journal has it in a moment.
+            // If it was not taken, another process may take it, or the journal has it in a moment.
             if !tail.isFed { try? await Task.sleep(for: self.parts.configuration.lease / 60) }
         }
     }
 
     // MARK: Housekeeping
 
-    /// Takes streams that nobody makes, and deletes those whose retention is over.
+    /// Takes streams without a producer, and deletes those whose retention is over.
     private func keepHouse() async {
         if self.parts.configuration.takesOver,
             let ids = try? await self.parts.journal.abandonedStreams(limit: 32)

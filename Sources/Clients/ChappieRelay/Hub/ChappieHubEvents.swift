@@ -49,7 +49,7 @@ public struct ChappieHubEvents: AsyncSequence, Sendable {
         private let signal = Signal()
         private var tail: StreamTail?
         private var events: ArraySlice<ChappieHubEvent> = []
-        /// What follows behind `events`; nil while the stream goes on.
+        /// The end behind `events`; nil while the stream goes on.
         private var ending: Result<Void, ChappieHubError>?
 
         init(_ events: ChappieHubEvents) {

@@ -1,8 +1,8 @@
-/// What is known of a stream of a hub.
+/// The state of a stream of a hub.
 ///
 /// A value.
 public struct ChappieStreamState: Sendable, Hashable {
-    /// How far a stream is.
+    /// The progress of a stream.
     ///
     /// A minor version may add cases.
     public enum Status: String, Sendable {
@@ -16,7 +16,7 @@ public struct ChappieStreamState: Sendable, Hashable {
         case cancelled
     }
 
-    /// How far the stream is.
+    /// The progress of the stream.
     public let status: Status
     /// The position of the last event; 0 before the first.
     public let lastPosition: Int

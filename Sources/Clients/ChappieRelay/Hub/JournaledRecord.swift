@@ -2,7 +2,7 @@ import ChappieTransport
 import PlatformFoundation
 import ResponseEvents
 
-/// What a record of a journal says: an event of a stream, or its end.
+/// The content of a record of a journal: an event of a stream, or its end.
 ///
 /// A record is one byte that names its kind, and the content in UTF-8. With the byte's highest bit, the position in the
 /// upstream's response behind this record stands before the content, with a zero byte behind it.
@@ -142,7 +142,7 @@ struct JournaledEnd: Sendable, Equatable, Codable {
     var failure: ChappieHubFailure?
     var response: Response?
 
-    /// What is known of the response behind its text.
+    /// The facts of the complete response apart from its text.
     struct Response: Sendable, Equatable, Codable {
         var id: String?
         var model: String?

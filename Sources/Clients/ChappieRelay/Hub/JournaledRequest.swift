@@ -10,7 +10,7 @@ struct JournaledRequest: Sendable, Equatable, Codable {
     var version = 1
     /// The time of the stream's start, in seconds since 1970.
     var createdAt: Int
-    /// For whom a server has started it; nil for nobody in particular.
+    /// The user that a server has started it for; nil when none was named.
     var reader: String?
     /// The request's own parts, without any credential; nil for a stream that only its first producer can make.
     var request: Parts?

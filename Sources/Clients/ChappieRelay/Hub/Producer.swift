@@ -5,7 +5,7 @@ import StreamTransport
 ///
 /// `run` belongs to one task; the others may be called from any.
 final class Producer: Sendable {
-    /// Where the events come from.
+    /// The source of the events.
     enum Source: Sendable {
         /// A stream that the program has begun.
         case handle(ChappieStreamHandle)
@@ -13,7 +13,7 @@ final class Producer: Sendable {
         case request(ChappieTransportRequest, Predecessor?)
     }
 
-    /// What an earlier producer has left in the journal.
+    /// The content of the journal that an earlier producer has left.
     struct Predecessor: Sendable {
         var events: [ChappieStreamEvent] = []
         var lastPosition = 0
@@ -67,12 +67,12 @@ final class Producer: Sendable {
         let renewal = Task { await self.renew(records) }
         let reading = Task { await self.read(source, into: records) }
         let outcome = await records.run(after: last)
-        // Nothing that is read from here on has a place.
+        // Events that are read from here on have no place in the journal.
         if outcome != .ended { self.leave() }
         await reading.value
         renewal.cancel()
-        // What ended without a wish, such as with its engine, is free when the lease is over, and not at once: this process
-        // would take it again and again.
+        // A stream that ended by itself, such as with its engine, is free when the lease is over, and not at once: this
+        // process would take it again and again.
         if outcome == .drained, case .leave = self.state.withLock({ $0.wish }) {
             try? await self.hub.journal.release(self.id, by: self.writer)
         }
@@ -106,7 +106,7 @@ final class Producer: Sendable {
         }
     }
 
-    /// How the reading of a response has ended.
+    /// The end of the reading of a response.
     private enum Ending {
         case completed(JournaledEnd.Response?)
         case failed(ChappieHubFailure, isBeforeOutput: Bool)

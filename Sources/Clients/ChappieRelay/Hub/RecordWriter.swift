@@ -6,7 +6,7 @@ import StreamTransport
 /// `add` and `end` belong to the task that reads the response, `run` to a second one. It stops when the journal has
 /// refused the writer, or cannot be used for longer than the configuration allows.
 final class RecordWriter: Sendable {
-    /// Why the writer has stopped.
+    /// The reason for which the writer has stopped.
     enum Outcome: Sendable, Equatable {
         /// The end of the stream is in the journal.
         case ended
@@ -41,7 +41,7 @@ final class RecordWriter: Sendable {
     /// Wakes the task that reads the response.
     private let emptied = Signal()
 
-    /// Creates a writer; `onCancellation` is called when somebody has asked for the stream's end, perhaps more than once.
+    /// Creates a writer; `onCancellation` is called when the stream's end was requested, perhaps more than once.
     init(
         _ id: ChappieStreamID, by writer: ChappieJournalWriter, in journal: any ChappieJournal, tail: StreamTail,
         configuration: ChappieHubConfiguration, onCancellation: @escaping @Sendable () -> Void

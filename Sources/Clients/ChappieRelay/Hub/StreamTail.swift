@@ -5,12 +5,12 @@ import StreamTransport
 /// The stream's producer feeds it where that is in this process, and otherwise a follower that reads the journal. May be
 /// used from any task.
 final class StreamTail: Sendable {
-    /// What a reader finds behind a position.
+    /// The result of reading behind a position.
     enum Reading {
         case records([Entry])
         /// The records are no longer here, and are in the journal.
         case inJournal
-        /// Nothing yet: a signal follows.
+        /// No record yet: a signal follows.
         case nothing
         /// No record will come: the stream is complete, or has failed.
         case ended(Result<Void, ChappieHubError>)
@@ -66,7 +66,7 @@ final class StreamTail: Sendable {
     func setFed(_ isFed: Bool) -> Bool {
         self.state.withLock { state in
             state.isFed = isFed
-            // What ended an earlier follower does not concern a producer.
+            // The end of an earlier follower does not concern a producer.
             if isFed { state.ending = nil }
             return !isFed && Self.startsFollower(&state)
         }
@@ -84,7 +84,7 @@ final class StreamTail: Sendable {
     /// Indicates whether a producer of this process feeds the tail.
     var isFed: Bool { self.state.withLock { $0.isFed } }
 
-    /// Indicates whether somebody reads, or a producer feeds.
+    /// Indicates whether there is a reader or a producer.
     var isUsed: Bool { self.state.withLock { $0.isFed || $0.isFollowed || !$0.signals.isEmpty } }
 
     private static func startsFollower(_ state: inout State) -> Bool {

@@ -5,7 +5,7 @@ import ChappieTransport
 /// The deltas of a kind are compared as one text, so that it does not matter how they are cut. A value; it performs no
 /// I/O.
 struct TakeoverComparison: Sendable {
-    /// What becomes of an event.
+    /// The treatment of an event.
     enum Verdict: Equatable {
         /// The events are new, and are appended.
         case deliver([ChappieStreamEvent])

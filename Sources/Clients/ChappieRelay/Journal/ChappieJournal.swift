@@ -1,4 +1,4 @@
-/// A store of streams that outlives the connection, and with SQLite or Redis the process, of whoever makes them.
+/// A store of streams that outlives the connections, and with SQLite or Redis the processes, that make them.
 ///
 /// A stream is a header, which says how to make it, and records at the positions 1, 2, 3 and so on. One writer at a time
 /// holds it: by a lease, which ends unless it is renewed, and an epoch, which grows with each holder. Every change is
@@ -90,7 +90,7 @@ public struct ChappieNewStream: Sendable, Hashable {
     ///
     /// At most 512 bytes.
     public var key: String?
-    /// What a successor needs to make the stream.
+    /// The description of the stream from which a successor of its writer makes it.
     public var header: [UInt8]
     /// The time for which the stream is kept behind its last record.
     public var retention: Duration
@@ -107,13 +107,13 @@ public struct ChappieNewStream: Sendable, Hashable {
     }
 }
 
-/// What a journal knows of a stream.
+/// The state of a stream in a journal.
 public struct ChappieJournaledStream: Sendable, Hashable {
     /// The identifier.
     public var id: ChappieStreamID
     /// The program's name for the stream.
     public var key: String?
-    /// What a successor needs to make the stream.
+    /// The description of the stream from which a successor of its writer makes it.
     public var header: [UInt8]
     /// The number of the present or last writer; the first is 1.
     public var epoch: Int
@@ -123,7 +123,7 @@ public struct ChappieJournaledStream: Sendable, Hashable {
     public var lastPosition: Int
     /// Indicates whether the last record is the end.
     public var isClosed: Bool
-    /// Indicates whether somebody has asked for the end.
+    /// Indicates whether the end was requested.
     public var isCancellationRequested: Bool
 
     /// Creates a value, for a journal of the program's own.
@@ -156,9 +156,9 @@ public struct ChappieJournalWriter: Sendable, Hashable {
     }
 }
 
-/// What a writer learns with each of its changes.
+/// The answer of a journal to each change of a writer.
 public struct ChappieWriterStanding: Sendable, Hashable {
-    /// Indicates whether somebody has asked for the end of the stream.
+    /// Indicates whether the end of the stream was requested.
     public var isCancellationRequested: Bool
 
     /// Creates a value, for a journal of the program's own.

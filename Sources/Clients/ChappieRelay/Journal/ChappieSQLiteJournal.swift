@@ -23,7 +23,7 @@ public final class ChappieSQLiteJournal: ChappieJournal {
     private static let applicationID = 0x4348_5052
     /// The version of the tables.
     private static let version = 1
-    /// How often other processes' commits are looked for, while a task waits.
+    /// The interval at which other processes' commits are looked for while a task waits.
     private static let pollInterval = Duration.milliseconds(20)
 
     private let writing: SQLiteQueue

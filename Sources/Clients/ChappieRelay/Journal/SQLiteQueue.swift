@@ -41,7 +41,8 @@ final class SQLiteQueue: Sendable {
 
     /// Creates a queue that owns the database.
     ///
-    /// Operations that write wait for the file's lock before they read; others see the last commit, whoever has the lock.
+    /// Operations that write wait for the file's lock before they read; others see the last commit, whichever process
+    /// has the lock.
     init(_ database: sending SQLiteDatabase, writes: Bool) {
         self.owned = Owned(database)
         self.beginning = writes ? "BEGIN IMMEDIATE" : "BEGIN"

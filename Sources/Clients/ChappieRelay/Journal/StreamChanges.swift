@@ -6,7 +6,7 @@ import StreamTransport
 package final class StreamChanges: Sendable {
     private let signals = LockedValue<[ChappieStreamID: [ObjectIdentifier: Signal]]>([:])
 
-    /// Creates an object nobody waits for.
+    /// Creates an object without waiting tasks.
     package init() {}
 
     /// Indicates whether a task waits.

@@ -16,7 +16,7 @@ import TransportSurface
 ///
 /// The user needs `~PREFIX:* &PREFIX:* +@read +@write +@scripting +@pubsub +@connection +time`.
 public final class ChappieRedisJournal: ChappieJournal {
-    /// How a server is used.
+    /// The use of a server.
     public struct Configuration: Sendable, Hashable {
         /// The security of `rediss` addresses; default: the system's authorities.
         public var tls = ChappieTLSPolicy()
@@ -237,7 +237,7 @@ public final class ChappieRedisJournal: ChappieJournal {
             guard !isListening else { return false }
             try await self.loop.listen(to: channel)
             isListening = true
-            // What came in between was not told.
+            // Messages in between were lost.
             return try await self.hasRecords(of: id, after: position)
         }
     }

@@ -1,7 +1,7 @@
 /// Reads the values of RESP2 from bytes that arrive in pieces.
 ///
 /// It looks at each byte a constant number of times, allocates nothing because of a length that is only announced, and
-/// stays failed behind a fault. It belongs to whoever reads the connection.
+/// stays failed behind a fault. It belongs to the connection's reader.
 package struct RESPParser: Sendable {
     /// The largest values that are read.
     package struct Limits: Sendable, Equatable {

@@ -44,7 +44,7 @@ package struct RedisAddress: Sendable, Hashable {
         package var customMirror: Mirror { Mirror(self, children: [:]) }
     }
 
-    /// What a URL's hosts are.
+    /// The kind of a URL's hosts.
     package enum Kind: Sendable, Hashable {
         /// The server.
         case server
@@ -52,7 +52,7 @@ package struct RedisAddress: Sendable, Hashable {
         case sentinels(masterName: String)
     }
 
-    /// What the hosts are.
+    /// The kind of the hosts.
     package let kind: Kind
     /// The hosts in order; one for a server.
     package let hosts: [Host]

@@ -7,7 +7,7 @@ import TransportSurface
 ///
 /// It has no policy but the order of addresses. It belongs to the journal's thread.
 final class RedisConnection {
-    /// What the thread must do for it.
+    /// The actions that the thread must perform for it.
     struct Lookup: Sendable {
         /// The name.
         let host: String
@@ -15,7 +15,7 @@ final class RedisConnection {
         let attempt: Int
     }
 
-    /// What the connections of a thread share; it is made with the first one.
+    /// The memory and contexts that the connections of a thread share, made with the first one.
     final class Memory {
         private let tls: ChappieTLSPolicy?
         private var context: ByteStreamContext?

@@ -16,10 +16,10 @@ struct RedisKeys: Sendable {
     /// The identifier behind a program's name.
     func name(_ key: String) -> String { "\(self.prefix):key:\(key)" }
 
-    /// The streams that are not closed, at the times at which somebody should look at their leases.
+    /// The streams that are not closed, at the times at which their leases should be checked.
     var open: String { "\(self.prefix):open" }
 
-    /// All streams with their names, at the times at which somebody should look whether they are still there.
+    /// All streams with their names, at the times at which their existence should be checked.
     var expiries: String { "\(self.prefix):expiries" }
 
     /// A stream in `expiries`.

@@ -9,7 +9,7 @@ import StreamSession
 package struct RedisLink: Sendable {
     package typealias Instant = ContinuousClock.Instant
 
-    /// What a connection is for.
+    /// The purpose of a connection.
     package enum Purpose: Sendable, Equatable {
         /// Requests, each of which has one answer, in order.
         case requests
@@ -19,7 +19,7 @@ package struct RedisLink: Sendable {
 
     /// The settings of a connection.
     package struct Settings: Sendable {
-        /// What the connection is for.
+        /// The purpose of the connection.
         package var purpose = Purpose.requests
         /// The commands that begin a connection, such as `AUTH`.
         package var greeting: [RESPCommand] = []
@@ -36,7 +36,7 @@ package struct RedisLink: Sendable {
         package init() {}
     }
 
-    /// What the driver must do.
+    /// The actions that the driver must perform.
     package enum Action: Sendable, Equatable {
         /// Make a connection, and tell `connected` or `connectionEnded`.
         case connect
@@ -211,7 +211,7 @@ package struct RedisLink: Sendable {
             }
             self.answered(value, at: now, fraction: fraction)
         case .idle, .connecting, .shutDown:
-            // What was read together with the end of the connection.
+            // The bytes that were read together with the end of the connection.
             break
         }
     }
@@ -254,7 +254,7 @@ package struct RedisLink: Sendable {
         self.connectIfNeeded(at: now)
     }
 
-    /// What arrives is no RESP: no request gets an answer, and none would the next time.
+    /// The peer does not speak RESP: no request gets an answer, on this connection or the next.
     package mutating func receivedGarbage(_ reason: String, at now: Instant, fraction: Double) {
         self.sendAgainLater()
         for request in self.waiting.takeAll() { self.fail(request, reason) }

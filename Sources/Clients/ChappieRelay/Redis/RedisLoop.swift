@@ -95,7 +95,7 @@ final class RedisLoop: Sendable {
         }
     }
 
-    /// Refuses further inputs; returns those that nobody has handled.
+    /// Refuses further inputs; returns those that were not handled.
     func close() -> [Input] {
         self.mailbox.withLock { mailbox in
             mailbox.isClosed = true

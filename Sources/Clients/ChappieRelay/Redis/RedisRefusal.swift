@@ -1,4 +1,4 @@
-/// What an error of the server means for the journal.
+/// The meaning of a server's error for the journal.
 ///
 /// Codes are the first words of the server's errors. The words behind them may repeat arguments, so that of most errors
 /// only the code is told on.

@@ -39,7 +39,7 @@ struct RedisScript: Sendable {
           local time = redis.call('TIME')
           return time[1] * 1000 + math.floor(time[2] / 1000)
         end
-        -- A stream is kept for its retention, and for as long as somebody holds it.
+        -- A stream is kept for its retention, and for as long as a writer holds it.
         local function keep(changed, retention, lease, isOpen)
           local time = changed + retention
           if isOpen and lease > time then time = lease end

@@ -5,7 +5,7 @@
 package struct RedisSubscriptions: Sendable {
     package typealias Instant = ContinuousClock.Instant
 
-    /// What the driver must do.
+    /// The actions that the driver must perform.
     package enum Action: Sendable, Equatable {
         /// Write bytes, if there is a connection.
         case write([UInt8])

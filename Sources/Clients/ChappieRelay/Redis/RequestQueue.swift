@@ -17,7 +17,7 @@ struct RequestQueue<Element: Sendable>: Sendable {
         defer {
             self.head += 1
             if self.isEmpty {
-                // What was taken is kept by nobody.
+                // Elements that were taken are not kept.
                 self.elements = []
                 self.head = 0
             }

@@ -36,7 +36,7 @@ struct OutboundPiece {
     var payload: [UInt8]
     /// Indicates whether CRLF follows.
     var endsLine = false
-    /// What the piece counts for in its exchange's buffer.
+    /// The cost of the piece in its exchange's buffer.
     var cost = 0
 
     /// The number of bytes.

@@ -12,7 +12,7 @@ import WebSocketProtocol
 /// `ServerConnection+Bytes.swift` reads and writes, `+Requests` reads requests, `+Answers` writes answers, and
 /// `+WebSocket` has the frames of a WebSocket.
 final class ServerConnection {
-    /// What the connection does.
+    /// The phase of the connection.
     enum Phase {
         /// The handshake of TLS.
         case handshaking
@@ -281,7 +281,7 @@ final class ServerConnection {
 
 /// The framing of the answer that an exchange gives.
 struct AnswerState {
-    /// How the bytes of a streaming response are sent.
+    /// The form in which the bytes of a streaming response are sent.
     enum Body {
         /// No streaming response has begun.
         case none

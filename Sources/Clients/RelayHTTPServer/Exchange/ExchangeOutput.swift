@@ -1,4 +1,4 @@
-// What an exchange posts to the service thread.
+// The messages from an exchange to the service thread.
 // Values without an owner.
 
 import WebSocketProtocol

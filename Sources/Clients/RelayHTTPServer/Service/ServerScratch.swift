@@ -10,7 +10,7 @@ final class ServerScratch {
     /// The most bytes of one read, and of one write.
     static let byteCount = 65_536
 
-    /// What was read from a socket, and what will be written to one without TLS.
+    /// The bytes that were read from a socket, and those that will be written to one without TLS.
     let input = UnsafeMutableRawBufferPointer.allocate(byteCount: ServerScratch.byteCount, alignment: 64)
     /// Decrypted bytes, and those that will be encrypted.
     let plaintext = UnsafeMutableRawBufferPointer.allocate(

@@ -40,7 +40,7 @@ import Testing
     func aValueIsRead(_ text: String, _ value: RESPValue) {
         let (values, fault) = self.read(text + text)
         #expect(values == [value, value] && fault == nil)
-        // Nothing is a value before its last byte.
+        // A value is complete with its last byte.
         #expect(self.read(String(text.unicodeScalars.dropLast().map(Character.init))).values.isEmpty)
     }
 

@@ -4,7 +4,7 @@ import Foundation
 import PlatformC
 import Testing
 
-/// What a journal in Redis does when its server, its connection or its user fails.
+/// A journal in Redis whose server, connection or user fails.
 @Suite(.enabled(if: RedisServer.isInstalled, "no redis-server is installed: see Scripts/install.sh test"))
 struct RedisJournalTests {
     private static let lease = Duration.seconds(60)
@@ -149,7 +149,7 @@ struct RedisJournalTests {
             ("-MOVED 3999 10.0.0.1:6381\r\n", "the server is one of a Redis Cluster (MOVED)"),
             ("-READONLY You can't write against a read only replica.\r\n", "the server is a replica"),
         ])
-    func anAnswerThatHelpsNobodyIsNamed(_ answer: String, _ words: String) async throws {
+    func unusableAnswersOfAServerAreNamed(_ answer: String, _ words: String) async throws {
         let peer = try FixedAnswerPeer(answer)
         let journal = try ChappieRedisJournal(url: "redis://127.0.0.1:\(peer.port)")
         for _ in 0..<2 {
@@ -343,7 +343,7 @@ struct RedisJournalTests {
             }
             #expect(ids.count == 1)
         }
-        // What the others had made is gone.
+        // The streams that the others had made are gone.
         #expect(try server.command("ZCARD", "chappie:expiries") == .integer(20))
         #expect(try server.command("ZCARD", "chappie:open") == .integer(20))
         for journal in journals { await journal.shutdown() }

@@ -1,7 +1,7 @@
 import ChappieRelay
 import Testing
 
-/// What errors of a server mean, in the words of versions 6 and 7.
+/// The meaning of a server's errors, in the words of versions 6 and 7.
 @Suite struct RedisRefusalTests {
     @Test(
         arguments: [
