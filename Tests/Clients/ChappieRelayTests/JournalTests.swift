@@ -231,6 +231,26 @@ final class JournalTime: Sendable {
     }
 
     @Test(arguments: JournalSubject.all)
+    func theWriterLearnsOfReadersUntilTheirTimeIsOver(_ subject: JournalSubject) async throws {
+        let (journal, pass) = try subject.open()
+        let (id, writer) = try await self.create(journal)
+        var standing = try await journal.renew(id, by: writer, lease: Self.lease)
+        #expect(!standing.hasReader)
+        try await journal.noteReader(of: id, for: .seconds(5))
+        standing = try await journal.renew(id, by: writer, lease: Self.lease)
+        #expect(standing.hasReader && !standing.isCancellationRequested)
+        try await pass(.seconds(4))
+        standing = try await journal.append(self.batch(1, "one"), to: id, by: writer, lease: Self.lease)
+        #expect(standing.hasReader)
+        try await pass(.seconds(2))
+        standing = try await journal.append(self.batch(1, "one"), to: id, by: writer, lease: Self.lease)
+        #expect(!standing.hasReader)
+        // Of no effect, and no error: the stream may have expired a moment ago.
+        try await journal.noteReader(of: ChappieStreamID(), for: .seconds(5))
+        await journal.shutdown()
+    }
+
+    @Test(arguments: JournalSubject.all)
     func aWaitEndsWithARecordWithTheEndAndWithTheTime(_ subject: JournalSubject) async throws {
         let (journal, _) = try subject.open()
         let (id, writer) = try await self.create(journal)

@@ -37,7 +37,7 @@ import Testing
         #expect(self.route("GET", "/metrics") == .metrics)
     }
 
-    @Test func whatIsNoPathIsUnknown() {
+    @Test func otherPathsAreUnknown() {
         for path in [
             "/", "", "*", "/v1", "/v2/responses", "/v1/responses/x", "/v1/responses/resp_1", "/streams/..",
             "/streams/\(Self.id)/x", "/v1/responses/resp_\(Self.id)/input_items", "/v1/responses/\(Self.id)",

@@ -234,8 +234,13 @@ public final class ChappieHub: Sendable {
     private func follow(_ id: ChappieStreamID, _ tail: StreamTail) {
         Task {
             var patience: ContinuousClock.Instant?
+            var nextNote = ContinuousClock.now
             while tail.continuesFollowing() {
                 do {
+                    if .now >= nextNote {
+                        nextNote = .now + self.parts.configuration.lease / 3
+                        try await self.noteReader(of: id)
+                    }
                     try await self.followStep(id, tail)
                     patience = nil
                 } catch {
@@ -251,6 +256,12 @@ public final class ChappieHub: Sendable {
             }
             self.forgetUnused(id)
         }
+    }
+
+    /// Tells the producer of a stream, in whichever process it is, that the stream is read.
+    package func noteReader(of id: ChappieStreamID) async throws {
+        guard self.parts.configuration.stopsWithoutReadersAfter != nil else { return }
+        try await self.parts.journal.noteReader(of: id, for: self.parts.configuration.lease)
     }
 
     private func followStep(_ id: ChappieStreamID, _ tail: StreamTail) async throws {

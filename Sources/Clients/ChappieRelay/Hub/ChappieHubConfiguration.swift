@@ -35,6 +35,11 @@ public struct ChappieHubConfiguration: Sendable {
     ///
     /// Default true. A process without it, which has no access to the upstream for instance, serves readers all the same.
     public var takesOver = true
+    /// The time without a reader after which a stream is cancelled, so that no more of it is paid for; nil for never.
+    ///
+    /// Default nil; not below a lease, as it is looked at with each renewal. Readers in all processes that have the setting
+    /// count. What was delivered stays readable; behind it readers get `ChappieHubError.cancelled`.
+    public var stopsWithoutReadersAfter: Duration?
 
     /// Creates the default settings.
     public init() {}
@@ -45,6 +50,7 @@ public struct ChappieHubConfiguration: Sendable {
         bounded.lease = max(.milliseconds(300), self.lease)
         bounded.streamLimit = max(1, self.streamLimit)
         bounded.batchDuration = max(.zero, self.batchDuration)
+        bounded.stopsWithoutReadersAfter = self.stopsWithoutReadersAfter.map { max(bounded.lease, $0) }
         bounded.journalPatience = max(.zero, self.journalPatience)
         return bounded
     }

@@ -84,7 +84,11 @@ final class Producer: Sendable {
         while (try? await Task.sleep(for: lease / 3)) != nil {
             do {
                 let standing = try await self.hub.journal.renew(self.id, by: self.writer, lease: lease)
-                if standing.isCancellationRequested { self.cancel() }
+                if standing.hasReader { self.tail.noteReader() }
+                let isUnread = self.hub.configuration.stopsWithoutReadersAfter.map {
+                    $0 <= self.tail.timeWithoutReaders
+                }
+                if standing.isCancellationRequested || isUnread == true { self.cancel() }
             } catch ChappieJournalError.fenced, ChappieJournalError.unknownStream {
                 return records.lose()
             } catch {

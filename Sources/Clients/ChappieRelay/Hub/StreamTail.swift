@@ -35,6 +35,8 @@ final class StreamTail: Sendable {
         var signals: [ObjectIdentifier: Signal] = [:]
         var isFed = false
         var isFollowed = false
+        /// The time at which a reader was last there.
+        var lastReader = ContinuousClock.now
     }
 
     /// The size of the records that are kept, in bytes.
@@ -51,13 +53,25 @@ final class StreamTail: Sendable {
     func enter(_ signal: Signal) -> Bool {
         self.state.withLock { state in
             state.signals[ObjectIdentifier(signal)] = signal
+            state.lastReader = .now
             return Self.startsFollower(&state)
         }
     }
 
     /// Takes a reader's signal out.
     func leave(_ signal: Signal) {
-        self.state.withLock { $0.signals[ObjectIdentifier(signal)] = nil }
+        self.state.withLock { state in
+            state.signals[ObjectIdentifier(signal)] = nil
+            state.lastReader = .now
+        }
+    }
+
+    /// Says that the stream has a reader in another process.
+    func noteReader() { self.state.withLock { $0.lastReader = .now } }
+
+    /// The time for which the stream has had no reader.
+    var timeWithoutReaders: Duration {
+        self.state.withLock { $0.signals.isEmpty ? $0.lastReader.duration(to: .now) : .zero }
     }
 
     /// Says that a producer of this process feeds the tail, or no longer does.

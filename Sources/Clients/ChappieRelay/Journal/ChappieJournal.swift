@@ -66,6 +66,9 @@ public protocol ChappieJournal: Sendable {
     /// Asks the writer, whichever process it is in, to end the stream: it learns it with its next append or renewal.
     func requestCancellation(of id: ChappieStreamID) async throws
 
+    /// Says that the stream has a reader for a duration from now: its writer learns it with its next append or renewal.
+    func noteReader(of id: ChappieStreamID, for duration: Duration) async throws
+
     /// Returns streams that are not closed and whose lease is over, the oldest first, at most `limit`.
     func abandonedStreams(limit: Int) async throws -> [ChappieStreamID]
 
@@ -160,9 +163,14 @@ public struct ChappieJournalWriter: Sendable, Hashable {
 public struct ChappieWriterStanding: Sendable, Hashable {
     /// Indicates whether the end of the stream was requested.
     public var isCancellationRequested: Bool
+    /// Indicates whether the time that `noteReader(of:for:)` gave is not over.
+    public var hasReader: Bool
 
     /// Creates a value, for a journal of the program's own.
-    public init(isCancellationRequested: Bool) { self.isCancellationRequested = isCancellationRequested }
+    public init(isCancellationRequested: Bool, hasReader: Bool) {
+        self.isCancellationRequested = isCancellationRequested
+        self.hasReader = hasReader
+    }
 }
 
 /// Records that are appended together: all of them are kept, or none.

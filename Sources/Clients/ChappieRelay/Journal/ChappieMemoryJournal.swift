@@ -16,6 +16,7 @@ public final class ChappieMemoryJournal: ChappieJournal {
         var records: [[UInt8]] = []
         var isClosed = false
         var isCancellationRequested = false
+        var readerEnd: ContinuousClock.Instant?
     }
 
     private struct State {
@@ -82,7 +83,7 @@ public final class ChappieMemoryJournal: ChappieJournal {
         _ batch: ChappieJournalBatch, to id: ChappieStreamID, by writer: ChappieJournalWriter, lease: Duration
     ) async throws -> ChappieWriterStanding {
         let now = self.now()
-        let standing = try self.change(id, by: writer) { entry, state in
+        let standing = try self.change(id, by: writer, at: now) { entry, state in
             let known = entry.records.count - batch.firstPosition + 1
             guard known >= 0 else { throw ChappieJournalError.gap(lastPosition: entry.records.count) }
             let new = batch.records.dropFirst(known)
@@ -145,7 +146,7 @@ public final class ChappieMemoryJournal: ChappieJournal {
         _ id: ChappieStreamID, by writer: ChappieJournalWriter, lease: Duration
     ) async throws -> ChappieWriterStanding {
         let now = self.now()
-        return try self.change(id, by: writer) { entry, _ in entry.leaseEnd = now + lease }
+        return try self.change(id, by: writer, at: now) { entry, _ in entry.leaseEnd = now + lease }
     }
 
     /// Ends the lease; see ``ChappieJournal``.
@@ -163,6 +164,12 @@ public final class ChappieMemoryJournal: ChappieJournal {
             guard state.entries[id] != nil else { throw ChappieJournalError.unknownStream }
             state.entries[id]?.isCancellationRequested = true
         }
+    }
+
+    /// Says that the stream has a reader; see ``ChappieJournal``.
+    public func noteReader(of id: ChappieStreamID, for duration: Duration) async throws {
+        let now = self.now()
+        self.state.withLock { $0.entries[id]?.readerEnd = now + duration }
     }
 
     /// Returns streams whose lease is over; see ``ChappieJournal``.
@@ -209,7 +216,8 @@ public final class ChappieMemoryJournal: ChappieJournal {
 
     /// Changes a stream that the writer holds.
     private func change(
-        _ id: ChappieStreamID, by writer: ChappieJournalWriter, _ body: (inout Entry, inout State) throws -> Void
+        _ id: ChappieStreamID, by writer: ChappieJournalWriter, at now: ContinuousClock.Instant,
+        _ body: (inout Entry, inout State) throws -> Void
     ) throws -> ChappieWriterStanding {
         try self.state.withLock { state in
             guard !state.isShutDown else { throw ChappieJournalError.unavailable("it was shut down") }
@@ -217,7 +225,9 @@ public final class ChappieMemoryJournal: ChappieJournal {
             defer { state.entries[id] = entry }
             guard entry.epoch == writer.epoch, entry.owner == writer.owner else { throw ChappieJournalError.fenced }
             try body(&entry, &state)
-            return ChappieWriterStanding(isCancellationRequested: entry.isCancellationRequested)
+            return ChappieWriterStanding(
+                isCancellationRequested: entry.isCancellationRequested,
+                hasReader: entry.readerEnd.map { now < $0 } ?? false)
         }
     }
 

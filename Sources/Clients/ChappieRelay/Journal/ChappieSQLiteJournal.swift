@@ -104,7 +104,7 @@ public final class ChappieSQLiteJournal: ChappieJournal {
             number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, key TEXT UNIQUE, header BLOB NOT NULL,
             retention INTEGER NOT NULL, epoch INTEGER NOT NULL, owner TEXT, lease_end INTEGER NOT NULL,
             last_change INTEGER NOT NULL, last_position INTEGER NOT NULL, is_closed INTEGER NOT NULL,
-            is_cancellation_requested INTEGER NOT NULL)
+            is_cancellation_requested INTEGER NOT NULL, reader_end INTEGER NOT NULL DEFAULT 0)
         """,
         """
         CREATE TABLE IF NOT EXISTS records (
@@ -164,7 +164,7 @@ public final class ChappieSQLiteJournal: ChappieJournal {
             let known = row.lastPosition - batch.firstPosition + 1
             guard known >= 0 else { throw ChappieJournalError.gap(lastPosition: row.lastPosition) }
             let new = batch.records.dropFirst(known)
-            guard !new.isEmpty else { return row.standing }
+            guard !new.isEmpty else { return row.standing(at: now) }
             guard !row.isClosed else { throw ChappieJournalError.closed }
             for (offset, content) in new.enumerated() {
                 try database.run(
@@ -175,7 +175,7 @@ public final class ChappieSQLiteJournal: ChappieJournal {
                 "UPDATE streams SET last_position = ?, is_closed = ?, lease_end = ?, last_change = ? WHERE number = ?",
                 .integer(row.lastPosition + new.count), .integer(batch.closes ? 1 : 0),
                 .integer(now + lease.milliseconds), .integer(now), .integer(row.number))
-            return row.standing
+            return row.standing(at: now)
         }
         self.changes.notify(id)
         return standing
@@ -239,7 +239,7 @@ public final class ChappieSQLiteJournal: ChappieJournal {
             try database.run(
                 "UPDATE streams SET lease_end = ? WHERE number = ?", .integer(now + lease.milliseconds),
                 .integer(row.number))
-            return row.standing
+            return row.standing(at: now)
         }
     }
 
@@ -259,6 +259,16 @@ public final class ChappieSQLiteJournal: ChappieJournal {
             try database.run(
                 "UPDATE streams SET is_cancellation_requested = 1 WHERE id = ?", .text(id.description))
             guard database.changeCount > 0 else { throw ChappieJournalError.unknownStream }
+        }
+    }
+
+    /// Says that the stream has a reader; see ``ChappieJournal``.
+    public func noteReader(of id: ChappieStreamID, for duration: Duration) async throws {
+        let clock = self.now
+        try await self.writing.perform { database in
+            try database.run(
+                "UPDATE streams SET reader_end = ? WHERE id = ?", .integer(clock() + duration.milliseconds),
+                .text(id.description))
         }
     }
 
@@ -365,7 +375,8 @@ public final class ChappieSQLiteJournal: ChappieJournal {
 private struct Row {
     /// Without the header, which may be long and is needed seldom.
     static let columns = """
-        number, id, epoch, owner, lease_end, last_position, is_closed, is_cancellation_requested
+        number, id, epoch, owner, lease_end, last_position, is_closed, is_cancellation_requested,
+        reader_end
         """
 
     let number: Int
@@ -376,9 +387,10 @@ private struct Row {
     let lastPosition: Int
     let isClosed: Bool
     let isCancellationRequested: Bool
+    let readerEnd: Int
 
     init(_ values: [SQLiteDatabase.Value]) throws {
-        guard values.count == 8, let id = values[1].string.flatMap({ ChappieStreamID($0) }) else {
+        guard values.count == 9, let id = values[1].string.flatMap({ ChappieStreamID($0) }) else {
             throw ChappieJournalError.damaged("a stream has no identifier")
         }
         self.number = values[0].number
@@ -389,6 +401,7 @@ private struct Row {
         self.lastPosition = values[5].number
         self.isClosed = values[6].number != 0
         self.isCancellationRequested = values[7].number != 0
+        self.readerEnd = values[8].number
     }
 
     static func find(_ id: ChappieStreamID, in database: SQLiteDatabase) throws -> Row? {
@@ -404,8 +417,9 @@ private struct Row {
         return row
     }
 
-    var standing: ChappieWriterStanding {
-        ChappieWriterStanding(isCancellationRequested: self.isCancellationRequested)
+    func standing(at now: Int) -> ChappieWriterStanding {
+        ChappieWriterStanding(
+            isCancellationRequested: self.isCancellationRequested, hasReader: now < self.readerEnd)
     }
 
     func isHeld(at now: Int) -> Bool { self.owner != nil && now < self.leaseEnd }

@@ -208,8 +208,11 @@ public final class ChappieRedisJournal: ChappieJournal {
     }
 
     private func standing(_ values: [RESPValue]) throws -> ChappieWriterStanding {
-        guard case .integer(let isCancelled)? = values.first else { throw self.damaged }
-        return ChappieWriterStanding(isCancellationRequested: isCancelled != 0)
+        guard values.count > 1, case .integer(let isCancelled) = values[0], case .integer(let hasReader) = values[1]
+        else {
+            throw self.damaged
+        }
+        return ChappieWriterStanding(isCancellationRequested: isCancelled != 0, hasReader: hasReader != 0)
     }
 
     /// Returns the records behind a position; see ``ChappieJournal``.
@@ -285,6 +288,12 @@ public final class ChappieRedisJournal: ChappieJournal {
     public func requestCancellation(of id: ChappieStreamID) async throws {
         let (outcome, values) = try await self.run(.cancel, of: id)
         try self.check(outcome, values)
+    }
+
+    /// Says that the stream has a reader, by the server's clock.
+    public func noteReader(of id: ChappieStreamID, for duration: Duration) async throws {
+        let (outcome, values) = try await self.run(.note, of: id, [String(duration.milliseconds)])
+        if outcome != .unknownStream { try self.check(outcome, values) }
     }
 
     // MARK: Searches

@@ -52,12 +52,14 @@ struct RedisScript: Sendable {
     /// Reads the header's fields, and ends a script for a stream that is unknown or another program's.
     private static let header = """
         local fields = redis.call('HMGET', KEYS[1], 'version', 'epoch', 'owner', 'lease', 'last', 'closed', 'cancelled',
-          'retention', 'changed')
+          'retention', 'changed', 'reader')
         if not fields[1] then return { redis.call('EXISTS', KEYS[1]) == 1 and 5 or 1 } end
         if fields[1] ~= version then return { 5, fields[1] } end
         local epoch, owner, lease, last = tonumber(fields[2]), fields[3], tonumber(fields[4]), tonumber(fields[5])
         local isClosed, cancelled = fields[6] == '1', tonumber(fields[7])
         local retention, changed = tonumber(fields[8]), tonumber(fields[9])
+        -- The time until which the stream has a reader; there is none before the first.
+        local reader = tonumber(fields[10] or 0)
         if not (epoch and owner and lease and last and cancelled and retention and changed) then return { 5 } end
 
         """
@@ -88,7 +90,7 @@ struct RedisScript: Sendable {
         return { 0, epoch, isHeld and owner, last, isClosed and 1 or 0, cancelled, texts[1], texts[2] }
         """)
 
-    /// Appends records, and returns whether the end is asked for.
+    /// Appends records, and returns whether the end is asked for, and whether there is a reader.
     ///
     /// Arguments: channel, epoch, owner, first position, whether the last one is the end, lease, records.
     static let append = RedisScript(
@@ -97,18 +99,19 @@ struct RedisScript: Sendable {
         local first, count = tonumber(ARGV[4]), #ARGV - 6
         local known = last - first + 1
         if known < 0 then return { 4, last } end
-        if known >= count then return { 0, cancelled } end
+        local time = now()
+        local hasReader = reader and time < reader and 1 or 0
+        if known >= count then return { 0, cancelled, hasReader } end
         if isClosed then return { 3 } end
         for index = known + 1, count do
           redis.call('XADD', KEYS[2], string.format('%.0f-0', first + index - 1), 'c', ARGV[6 + index])
         end
-        local time = now()
         lease = time + ARGV[6]
         redis.call('HSET', KEYS[1], 'last', first + count - 1, 'closed', ARGV[5], 'lease', lease, 'changed', time)
         keep(time, retention, lease, ARGV[5] ~= '1')
         -- Nothing above may be undone because the user may not publish: a reader learns that when it listens.
         redis.pcall('PUBLISH', ARGV[1], first + count - 1)
-        return { 0, cancelled }
+        return { 0, cancelled, hasReader }
         """)
 
     /// Returns the records behind a position, as one list.
@@ -150,16 +153,17 @@ struct RedisScript: Sendable {
         return { 0, epoch + 1 }
         """)
 
-    /// Renews a lease, and returns whether the end is asked for.
+    /// Renews a lease, and returns whether the end is asked for, and whether there is a reader.
     ///
     /// Arguments: epoch, owner, lease.
     static let renew = RedisScript(
         """
         if epoch ~= tonumber(ARGV[1]) or owner ~= ARGV[2] then return { 2 } end
-        lease = now() + ARGV[3]
+        local time = now()
+        lease = time + ARGV[3]
         redis.call('HSET', KEYS[1], 'lease', lease)
         keep(changed, retention, lease, not isClosed)
-        return { 0, cancelled }
+        return { 0, cancelled, reader and time < reader and 1 or 0 }
         """)
 
     /// Ends a lease: epoch.
@@ -175,6 +179,13 @@ struct RedisScript: Sendable {
     static let cancel = RedisScript(
         """
         redis.call('HSET', KEYS[1], 'cancelled', 1)
+        return { 0 }
+        """)
+
+    /// Says that a stream has a reader, for a number of milliseconds.
+    static let note = RedisScript(
+        """
+        redis.call('HSET', KEYS[1], 'reader', now() + ARGV[1])
         return { 0 }
         """)
 

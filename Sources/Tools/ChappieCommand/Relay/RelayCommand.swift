@@ -29,6 +29,9 @@ struct RelayCommand {
             .init(
                 "lease", "S",
                 "seconds after which another process takes the answers of one that is silent; default 6, 0.3 or more"),
+            .init(
+                "stop-without-readers", "S",
+                "end an answer that no client has read for so many seconds, at least the lease; default never"),
             .init("keys", "FILE", "who may use it: a name and a key of 16 or more characters in each line"),
             .init(
                 "allow-origin", "ORIGIN", "an origin whose pages may read answers, or '*'; may be given several times"),
@@ -78,6 +81,9 @@ struct RelayCommand {
             settings.retention = .seconds(seconds)
         }
         if let seconds = try arguments.number("lease", in: 0.3...3600) { settings.lease = .seconds(seconds) }
+        if let seconds = try arguments.number("stop-without-readers", in: 0.3...86_400) {
+            settings.stopsWithoutReadersAfter = .seconds(seconds)
+        }
         let end = EndSignal()
         let journal: any ChappieJournal
         do {

@@ -37,7 +37,7 @@ import Testing
             "redis://u:canary%zz@cache", "redis+sentinel://s1", "redis+sentinel://s1/", "redis+sentinel://s1/m/0/1",
             "redis+sentinel://s1,,s2/m", "redis://u:can/ary@cache", "redis://u:can?ary@cache",
         ])
-    func whatCannotBeUsedIsRefusedWithoutItsText(_ url: String) throws {
+    func invalidAddressesAreRefusedWithoutTheirText(_ url: String) throws {
         let error = #expect(throws: ChappieArgumentError.self) { try RedisAddress(url) }
         let text = "\(try #require(error)) \(String(reflecting: error))"
         #expect(!text.contains("canary") && !text.contains("ary@"))

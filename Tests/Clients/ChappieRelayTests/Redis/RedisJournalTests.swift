@@ -159,7 +159,7 @@ struct RedisJournalTests {
         await journal.shutdown()
     }
 
-    @Test func whatCannotBeReachedOrUsedIsNamed() async throws {
+    @Test func serversThatCannotBeReachedOrUsedAreNamed() async throws {
         let server = try RedisServer(options: ["--maxmemory", "1"])
         let journal = try self.journal(server)
         let full = await self.reason { _ = try await self.create(journal) }

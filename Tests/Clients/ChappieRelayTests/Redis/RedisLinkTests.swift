@@ -54,7 +54,7 @@ import Testing
         #expect(!"\(actions)".contains("canary"))
     }
 
-    @Test func whatWasNotAnsweredIsSentAgainAtOnceAndThenWithDelays() {
+    @Test func requestsWithoutAnAnswerAreSentAgainAtOnceAndThenWithDelays() {
         var link = self.sentOne()
         link.submit([2], id: 2, at: self.at(0))
         _ = link.takeActions()
@@ -182,7 +182,7 @@ import Testing
             link.takeActions() == [.connect, .fail(request: 1, reason: "no answer within 5.0 seconds"), .disconnect])
     }
 
-    @Test func whatIsShutDownFailsAllRequests() {
+    @Test func aLinkThatIsShutDownFailsAllRequests() {
         var link = self.sentOne()
         link.shutDown()
         link.submit([2], id: 2, at: self.at(0))

@@ -36,7 +36,7 @@ import Testing
             "ERR user_script:5: attempt to perform arithmetic on a nil value script: 0a1b, on @user_script:5.",
             "ERR The ID specified in XADD is equal or smaller than the target stream top item script: 0, on @user_script:9.",
         ])
-    func whatAScriptCannotUseIsDamage(_ error: String) {
+    func valuesThatAScriptCannotUseAreDamage(_ error: String) {
         guard case .damaged(let reason) = RedisRefusal.failure(error, at: "cache:6379") else {
             Issue.record("\(error)")
             return

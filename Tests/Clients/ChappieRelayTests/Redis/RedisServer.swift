@@ -179,8 +179,9 @@ final class RedisServer: Sendable {
             for _, key in ipairs(redis.call('KEYS', ARGV[2] .. ':*')) do
               local type = redis.call('TYPE', key).ok
               if type == 'hash' then
-                for _, field in ipairs({ 'lease', 'changed' }) do
-                  redis.call('HSET', key, field, redis.call('HGET', key, field) - ARGV[1])
+                for _, field in ipairs({ 'lease', 'changed', 'reader' }) do
+                  local time = redis.call('HGET', key, field)
+                  if time then redis.call('HSET', key, field, time - ARGV[1]) end
                 end
               end
               if type == 'zset' then

@@ -48,10 +48,12 @@ extension ChappieHub {
     /// Creates a hub for a server on loopback, whose streams are not lost by a busy machine unless the lease is short.
     static func loopback(
         _ server: ChappieTestServer, _ journal: any ChappieJournal, over wire: Wire = .webSocket,
-        lease: Duration = .seconds(60), _ change: (inout ChappieTransportConfiguration) -> Void = { _ in }
+        lease: Duration = .seconds(60), stopsWithoutReadersAfter: Duration? = nil,
+        _ change: (inout ChappieTransportConfiguration) -> Void = { _ in }
     ) -> ChappieHub {
         var configuration = ChappieHubConfiguration()
         configuration.lease = lease
+        configuration.stopsWithoutReadersAfter = stopsWithoutReadersAfter
         let transport = ChappieTransportConfiguration.loopback(server.baseURL) { configuration in
             configuration.policy = wire.policy
             change(&configuration)
@@ -127,6 +129,10 @@ final class PartitionedJournal: ChappieJournal {
 
     func requestCancellation(of id: ChappieStreamID) async throws {
         try await self.reached().requestCancellation(of: id)
+    }
+
+    func noteReader(of id: ChappieStreamID, for duration: Duration) async throws {
+        try await self.reached().noteReader(of: id, for: duration)
     }
 
     func abandonedStreams(limit: Int) async throws -> [ChappieStreamID] {

@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func whatIsUnknownSaysSo() async throws {
+    @Test func unknownStreamsAndHubsThatAreShutDownThrow() async throws {
         try await withServer(self.configuration()) { server in
             let hub = ChappieHub.loopback(server, ChappieMemoryJournal())
             let reading = await HubReading.read(hub.events(of: ChappieStreamID()))
@@ -123,6 +123,41 @@ import Testing
             #expect(reading.hubError == .cancelled && Self.text.hasPrefix(reading.text))
             #expect(try await maker.state(of: id).status == .cancelled)
             #expect(await server.reached(.finishedAttempts(1)))
+            await maker.shutdown()
+            await other.shutdown()
+        }
+    }
+
+    @Test func aStreamThatHasLostItsReadersIsCancelled() async throws {
+        try await withServer(self.configuration([ChappieTestServer.Fault(.hang(afterEvent: 8))])) { server in
+            let hub = ChappieHub.loopback(
+                server, ChappieMemoryJournal(), lease: .milliseconds(300),
+                stopsWithoutReadersAfter: .milliseconds(300))
+            let id = try await hub.start(Self.request)
+            for try await _ in hub.events(of: id) { break }
+            #expect(await server.reached(.finishedAttempts(1)))
+            let reading = await HubReading.read(hub.events(of: id))
+            #expect(reading.hubError == .cancelled && Self.text.hasPrefix(reading.text) && !reading.text.isEmpty)
+            await hub.shutdown()
+        }
+    }
+
+    @Test func aReaderInAnotherProcessKeepsAStream() async throws {
+        // Several times as long as a stream goes on without readers.
+        let slow = ChappieTestServer.Fault(.throttle(bytesPerSecond: 3000))
+        try await withServer(self.configuration([slow])) { server in
+            let journal = ChappieMemoryJournal()
+            let (maker, other) = (
+                ChappieHub.loopback(
+                    server, journal, lease: .milliseconds(300), stopsWithoutReadersAfter: .milliseconds(300)),
+                ChappieHub.loopback(
+                    server, journal, lease: .milliseconds(300), stopsWithoutReadersAfter: .milliseconds(300))
+            )
+            let id = try await maker.start(Self.request)
+            let began = ContinuousClock.now
+            let reading = await HubReading.read(other.events(of: id))
+            #expect(reading.text == Self.text && reading.isComplete)
+            #expect(began.duration(to: .now) > .milliseconds(900), "the answer was too quick for this test")
             await maker.shutdown()
             await other.shutdown()
         }

@@ -186,7 +186,7 @@ import Testing
         }
     }
 
-    @Test func whatCannotBeReadIsRefused() async throws {
+    @Test func unreadableRequestsAreRefused() async throws {
         try await withServer(Self.server()) { server in
             try await self.withRelay(server) { url in
                 let requests: [(String, String?, Int)] = [
