@@ -17,6 +17,8 @@ package final class Relay: Sendable {
     private let metrics = RelayMetrics()
     private let server = LockedValue<HTTPServer?>(nil)
     private let isDraining = LockedValue(false)
+    /// The number of requests of each key that are answered now.
+    private let requestCounts = LockedValue<[String: Int]>([:])
 
     /// Creates a relay; `start()` begins to listen.
     package init(_ hub: ChappieHub, _ configuration: RelayConfiguration) {
@@ -81,10 +83,30 @@ package final class Relay: Sendable {
                 ])
         } else if let refusal = self.admit(request, route, &caller) {
             self.refuse(caller, refusal.status, refusal.code, refusal.message)
+        } else if !self.countRequest(of: caller.name) {
+            self.refuse(caller, 429, "too_many_requests", "Too many requests with this key are being answered.")
         } else {
             await self.perform(route, request, caller)
+            self.requestEnded(of: caller.name)
         }
         self.log(request, requestID, caller.name, ContinuousClock.now - began)
+    }
+
+    /// Counts a request that is answered now; false when its key has as many as it may have.
+    private func countRequest(of name: String?) -> Bool {
+        guard let name else { return true }
+        return self.requestCounts.withLock { counts in
+            guard counts[name, default: 0] < self.configuration.requestsPerKey else { return false }
+            counts[name, default: 0] += 1
+            return true
+        }
+    }
+
+    private func requestEnded(of name: String?) {
+        guard let name else { return }
+        self.requestCounts.withLock { counts in
+            if let count = counts[name] { counts[name] = count > 1 ? count - 1 : nil }
+        }
     }
 
     private struct Admission {
@@ -184,7 +206,8 @@ package final class Relay: Sendable {
         }
         // Neither a name nor a field's value has a line feed, so that no user's keys are another one's.
         let key = key.map { "\(caller.name ?? "")\n\($0)" }
-        let id = try await self.hub.start(relayed.request, key: key, reader: caller.name)
+        let id = try await self.hub.start(
+            relayed.request, key: key, reader: caller.name, readerLimit: self.configuration.streamsPerKey)
         self.metrics.started()
         return id
     }

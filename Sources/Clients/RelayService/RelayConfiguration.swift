@@ -8,6 +8,10 @@ package struct RelayConfiguration: Sendable {
     package var server = HTTPServerConfiguration()
     /// The keys of its users; nil for all clients that can reach it.
     package var keys: RelayKeys?
+    /// The maximum number of streams of one key that this process makes at a time; 100 by default.
+    package var streamsPerKey = 100
+    /// The maximum number of requests of one key that are answered at a time, WebSockets included; 1,000 by default.
+    package var requestsPerKey = 1000
     /// The origins whose pages may read streams (`Access-Control-Allow-Origin`), such as `https://chat.example`; `*` for
     /// all.
     ///

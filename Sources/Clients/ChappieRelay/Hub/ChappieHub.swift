@@ -36,6 +36,8 @@ public final class ChappieHub: Sendable {
         var producers: [ChappieStreamID: Producer] = [:]
         /// The streams that are being created or taken.
         var reservationCount = 0
+        /// The same, of each user that a server names.
+        var reservations: [String: Int] = [:]
         var tails: [ChappieStreamID: StreamTail] = [:]
         var isShutDown = false
         var housekeeping: Task<Void, Never>?
@@ -87,11 +89,13 @@ public final class ChappieHub: Sendable {
     }
 
     /// Starts a stream like `start(_:key:)`, for a reader that `reader(of:)` names.
+    ///
+    /// Throws `tooManyStreams` as well when this process makes `readerLimit` streams of that reader.
     package func start(
-        _ request: ChappieTransportRequest, key: String?, reader: String?
+        _ request: ChappieTransportRequest, key: String?, reader: String?, readerLimit: Int = .max
     ) async throws -> ChappieStreamID {
         let header = JournaledRequest(request, createdAt: Self.seconds(), reader: reader)
-        return try await self.start(.request(request, nil), header: header, key: key)
+        return try await self.start(.request(request, nil), header: header, key: key, readerLimit: readerLimit)
     }
 
     /// The time, in seconds since 1970.
@@ -119,13 +123,13 @@ public final class ChappieHub: Sendable {
     }
 
     private func start(
-        _ source: Producer.Source, header: JournaledRequest, key: String?
+        _ source: Producer.Source, header: JournaledRequest, key: String?, readerLimit: Int = .max
     ) async throws -> ChappieStreamID {
         if let key, key.utf8.count > Self.keyByteCountLimit {
             throw ChappieArgumentError("key", "has more than \(Self.keyByteCountLimit) bytes")
         }
-        try self.reserve()
-        defer { self.returnReservation() }
+        try self.reserve(for: header.reader, limit: readerLimit)
+        defer { self.returnReservation(for: header.reader) }
         let new = ChappieNewStream(key: key, header: header.bytes, retention: self.parts.configuration.retention)
         let stream: ChappieJournaledStream
         do {
@@ -139,34 +143,49 @@ public final class ChappieHub: Sendable {
             return stream.id
         }
         self.produce(
-            new.id, writer: ChappieJournalWriter(owner: self.parts.configuration.owner, epoch: stream.epoch), source)
+            new.id, of: header.reader,
+            writer: ChappieJournalWriter(owner: self.parts.configuration.owner, epoch: stream.epoch), source)
         return new.id
     }
 
-    private func reserve() throws {
+    private func reserve(for reader: String?, limit readerLimit: Int = .max) throws {
         try self.state.withLock { state in
             guard !state.isShutDown else { throw ChappieHubError.shutDown }
             let limit = self.parts.configuration.streamLimit
             guard state.producers.count + state.reservationCount < limit else {
                 throw ChappieHubError.tooManyStreams(limit: limit)
             }
+            if let reader {
+                let reserved = state.reservations[reader, default: 0]
+                let running = readerLimit == .max ? 0 : state.producers.count { $0.value.reader == reader }
+                guard running + reserved < readerLimit else {
+                    throw ChappieHubError.tooManyStreams(limit: readerLimit)
+                }
+                state.reservations[reader] = reserved + 1
+            }
             state.reservationCount += 1
         }
     }
 
-    private func returnReservation() {
-        self.wakeIfIdle { $0.reservationCount -= 1 }
+    private func returnReservation(for reader: String?) {
+        self.wakeIfIdle { state in
+            state.reservationCount -= 1
+            guard let reader, let reserved = state.reservations[reader] else { return }
+            state.reservations[reader] = reserved > 1 ? reserved - 1 : nil
+        }
     }
 
     /// Starts the producer of a stream that this process holds.
-    private func produce(_ id: ChappieStreamID, writer: ChappieJournalWriter, _ source: Producer.Source) {
+    private func produce(
+        _ id: ChappieStreamID, of reader: String?, writer: ChappieJournalWriter, _ source: Producer.Source
+    ) {
         let tail = self.state.withLock { state in
             let tail = Self.tail(of: id, in: &state)
             _ = tail.setFed(true)
             return tail
         }
         if case .request(_, let predecessor) = source { tail.begin(behind: predecessor?.lastPosition ?? 0) }
-        let producer = Producer(id, writer: writer, hub: self.parts, tail: tail)
+        let producer = Producer(id, of: reader, writer: writer, hub: self.parts, tail: tail)
         let leaves = self.state.withLock { state in
             state.producers[id] = producer
             return state.isShutDown
@@ -307,9 +326,9 @@ public final class ChappieHub: Sendable {
     /// Takes a stream whose producer is silent, unless another process does.
     private func takeOver(_ id: ChappieStreamID) async {
         guard self.parts.configuration.takesOver, !self.state.withLock({ $0.producers[id] != nil }),
-            (try? self.reserve()) != nil
+            (try? self.reserve(for: nil)) != nil
         else { return }
-        defer { self.returnReservation() }
+        defer { self.returnReservation(for: nil) }
         let (owner, lease) = (self.parts.configuration.owner, self.parts.configuration.lease)
         // A header of a newer version is for a newer process.
         guard let stream = try? await self.parts.journal.stream(id), let header = JournaledRequest(stream.header),
@@ -321,7 +340,7 @@ public final class ChappieHub: Sendable {
             if stream.isCancellationRequested {
                 try await self.close(id, JournaledEnd(status: .cancelled), behind: predecessor, by: writer)
             } else if let request {
-                self.produce(id, writer: writer, .request(request, predecessor))
+                self.produce(id, of: header.reader, writer: writer, .request(request, predecessor))
             } else {
                 let end = JournaledEnd(status: .failed, failure: .producerLost)
                 try await self.close(id, end, behind: predecessor, by: writer)

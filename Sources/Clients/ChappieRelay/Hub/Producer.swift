@@ -31,13 +31,18 @@ final class Producer: Sendable {
     }
 
     let id: ChappieStreamID
+    /// The user that a server has started the stream for.
+    let reader: String?
     private let writer: ChappieJournalWriter
     private let hub: ChappieHub.Parts
     private let tail: StreamTail
     private let state = LockedValue(State())
 
-    init(_ id: ChappieStreamID, writer: ChappieJournalWriter, hub: ChappieHub.Parts, tail: StreamTail) {
+    init(
+        _ id: ChappieStreamID, of reader: String?, writer: ChappieJournalWriter, hub: ChappieHub.Parts, tail: StreamTail
+    ) {
         self.id = id
+        self.reader = reader
         self.writer = writer
         self.hub = hub
         self.tail = tail

@@ -33,6 +33,7 @@ struct RelayCommand {
                 "stop-without-readers", "S",
                 "end an answer that no client has read for so many seconds, at least the lease; default never"),
             .init("keys", "FILE", "who may use it: a name and a key of 16 or more characters in each line"),
+            .init("streams-per-key", "N", "answers that are made at a time for one key; default 100, then 429"),
             .init(
                 "allow-origin", "ORIGIN", "an origin whose pages may read answers, or '*'; may be given several times"),
             .init("certificate", "FILE", "the server's certificate chain (PEM); needs --certificate-key"),
@@ -151,6 +152,7 @@ struct RelayCommand {
         guard isLocal || configuration.keys != nil else {
             throw UsageError("--listen with an address that others reach needs --keys")
         }
+        if let count = try arguments.integer("streams-per-key", in: 1...100_000) { configuration.streamsPerKey = count }
         configuration.allowedOrigins = arguments.texts("allow-origin")
         switch (arguments.text("certificate"), arguments.text("certificate-key")) {
         case (let chain?, let key?): configuration.server.tls = .init(certificateChain: chain, privateKey: key)

@@ -13,6 +13,7 @@ import Testing
     private func withRelay(
         _ server: ChappieTestServer, journal: any ChappieJournal = ChappieMemoryJournal(),
         dialect: ChappieDialect = .responses, keys: RelayKeys? = nil,
+        limitsPerKey: (streams: Int, requests: Int)? = nil,
         _ body: (URL) async throws -> Void
     ) async throws {
         let hub = ChappieHub.loopback(server, journal, over: .httpSSE) { configuration in
@@ -21,6 +22,10 @@ import Testing
         }
         var configuration = RelayConfiguration()
         configuration.keys = keys
+        if let limitsPerKey {
+            configuration.streamsPerKey = limitsPerKey.streams
+            configuration.requestsPerKey = limitsPerKey.requests
+        }
         let relay = Relay(hub, configuration)
         let port = try await relay.start()
         do {
@@ -171,6 +176,26 @@ import Testing
         }
     }
 
+    @Test func aKeyHasLimitsOfItsOwn() async throws {
+        let (anna, other) = ("anna-0123456789abcdef", "ben-0123456789abcdef")
+        let keys = try RelayKeys("anna \(anna)\nben \(other)\n")
+        try await withServer(Self.server([ChappieTestServer.Fault(.hang(afterEvent: 8))])) { server in
+            try await self.withRelay(server, keys: keys, limitsPerKey: (streams: 2, requests: 1)) { url in
+                let first = try await self.startStream(url, key: anna, idempotencyKey: "1")
+                _ = try await self.startStream(url, key: anna, idempotencyKey: "2")
+                let annas = [("Authorization", "Bearer \(anna)")]
+                let third = try await self.answer(url, "/streams", "{}", fields: annas)
+                #expect(third.statusCode == 429)
+                _ = try await self.startStream(url, key: other, idempotencyKey: "1")
+                // While an answer of a key is read, it has no other one.
+                var events = self.source(url, first, key: anna).makeAsyncIterator()
+                #expect(try await events.next() != nil)
+                #expect(try await self.answer(url, "/streams", "{}", fields: annas).statusCode == 429)
+                #expect(try await self.answer(url, "/healthz", fields: []).statusCode == 200)
+            }
+        }
+    }
+
     @Test func pagesOfOtherOriginsAreRefused() async throws {
         try await withServer(Self.server()) { server in
             try await self.withRelay(server) { url in
@@ -223,10 +248,11 @@ import Testing
         return try #require(ChappieJSONValue(jsonText: String(decoding: answer.body, as: UTF8.self))?["id"]?.string)
     }
 
-    private func source(_ url: URL, _ id: String, _ last: String? = nil) -> EventSource {
+    private func source(_ url: URL, _ id: String, _ last: String? = nil, key: String? = nil) -> EventSource {
         let origin = "http://127.0.0.1:\(url.port ?? 0)"
         var request = EventSourceRequest(url: URL(string: "\(origin)/streams/\(id)") ?? url)
         if let last { request.lastEventID = last }
+        if let key { request.fields = [("Authorization", "Bearer \(key)")] }
         var configuration = EventSourceConfiguration()
         configuration.proxy = .none
         configuration.reconnection = .never
