@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds the Debian package of the command line: the program, its manual page, the completions of bash, zsh and fish.
+# Builds the Debian package of the command line: the program, its manual page, the completions of bash, zsh and fish,
+# and a service for the relay that does not run unless it is enabled.
 # Usage: Scripts/deb.sh [build|check]      (default: build)
 #
 #   build   builds the program with Swift's libraries inside, packs it and runs lintian; the package is in .build/deb
@@ -41,6 +42,7 @@ lay_out() {
     "$program" completion bash >"$share/bash-completion/completions/chappie"
     "$program" completion zsh >"$share/zsh/vendor-completions/_chappie"
     "$program" completion fish >"$share/fish/vendor_completions.d/chappie.fish"
+    install -D --mode 644 Deployment/debian/chappie-relay.service "$root/usr/lib/systemd/system/chappie-relay.service"
     cp Deployment/debian/copyright "$share/doc/chappie/copyright"
     cp Deployment/debian/lintian-overrides "$share/lintian/overrides/chappie"
     gzip -9n <CHANGELOG.md >"$share/doc/chappie/changelog.gz"
@@ -84,8 +86,9 @@ Description: stream the answers of large language models
  stream when that fails. No piece of text comes twice and none is left out,
  whatever the network does; where that cannot be kept, it fails.
  .
- It also has a test server that breaks on purpose, a reader of any event
- stream, and a demonstration that needs neither a key nor a network.
+ It also has a relay that keeps answers for readers that come again, a test
+ server that breaks on purpose, a reader of any event stream, and a
+ demonstration that needs neither a key nor a network.
 EOF
     (cd "$root" && find usr -type f -print0 | sort --zero-terminated | xargs --null md5sum >DEBIAN/md5sums)
 }
@@ -136,6 +139,7 @@ check() {
             fish/vendor_completions.d/chappie.fish doc/chappie/copyright; do
             test -s "/usr/share/$file"
         done
+        test -s /usr/lib/systemd/system/chappie-relay.service
         bash -c "source /usr/share/bash-completion/completions/chappie && complete -p chappie"
         remove
         test ! -e /usr/bin/chappie
@@ -147,5 +151,5 @@ check() {
 case ${1:-build} in
     build) build ;;
     check) check ;;
-    *) sed -n '2,10s/^# \{0,1\}//p' "$0" ;;
+    *) sed -n '2,11s/^# \{0,1\}//p' "$0" ;;
 esac
