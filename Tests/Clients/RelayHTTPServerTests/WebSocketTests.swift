@@ -1,10 +1,11 @@
 // WebSockets: opening, messages, pings, closing.
 
 import HTTPProtocol
-import RelayHTTPServer
 import StreamTransport
 import Testing
 import WebSocketProtocol
+
+@testable import RelayHTTPServer
 
 @Suite struct WebSocketTests {
     /// Opens a WebSocket; returns the client's side and the server's.
@@ -190,7 +191,23 @@ import WebSocketProtocol
         }
     }
 
-    @Test func readingStopsWhileMessagesWait() async throws {
+    @Test func readingStopsWhileMessagesWait() {
+        let cost = 100 + ExchangeOutput.overhead
+        var state = ExchangeState(limits: ExchangeLimits(bufferedByteCount: 1, inboxByteCount: 10 * cost))
+        let text = String(repeating: "a", count: 100)
+        for number in 1...12 { #expect(state.received(text).isRoomLeft == (number < 10)) }
+        // It goes on once, at half of the limit.
+        for number in 1...12 {
+            guard case .message(text, let resumesReading) = state.takeMessage() else {
+                Issue.record("message \(number) is missing")
+                return
+            }
+            #expect(resumesReading == (number == 7), "\(number)")
+        }
+        #expect(state.received(text).isRoomLeft)
+    }
+
+    @Test func aSenderThatIsHeldUpGoesOn() async throws {
         try await withCalls({ $0.limits.request.bodyByteCount = 1_000 }) { server, calls in
             let (client, exchange) = try await self.open(server, calls)
             // More than the inbox, the buffers of the system excluded: the sender is not held up for ever.
