@@ -409,6 +409,10 @@ if Context.environment["CHAPPIE_BENCHMARKS"] != nil {
         benchmark("empty-program", []),
         // The cost of recovery, against the test server of the package.
         benchmark("recovery-figures", ["BenchmarkResults", "Chappie", "ChappieTestServer", "ChappieTransport"]),
+        // A stream's viewers at a relay, and at a bare fan-out of the same bytes.
+        .target(name: "CFanOut", path: "Benchmarks/Sources/CFanOut"),
+        benchmark(
+            "relay-fan-out", ["BenchmarkResults", "CFanOut", "ChappieRelay", "ChappieTransport", "RelayService"]),
         // The facts that peers must find in that server's responses, and one of the peers.
         benchmark("stream-facts", ["CStreamScript"], libraries: ["z"]),
         // The walks over a server's words, each with twice as many of them.

@@ -16,7 +16,7 @@ import time
 from . import figures
 
 # Each is called as `PROGRAM --results FILE [FILTER]`. Status 1: a bar is missed; 2: no figure has FILTER in its name.
-ALL = ["sse-throughput", "connection-cost", "recovery-figures"]
+ALL = ["sse-throughput", "connection-cost", "recovery-figures", "relay-fan-out"]
 # The seconds after which a program counts as hanging.
 TIME_LIMIT = 900
 PEERS_TIME_LIMIT = 5_400

@@ -419,11 +419,17 @@ package final class Relay: Sendable {
             defer { self.metrics.readerLeft() }
             try await caller.exchange.write(Array("retry: 1000\n\n".utf8))
             var events = self.hub.events(of: id, after: position).makeAsyncIterator()
+            let (exchange, metrics) = (caller.exchange, self.metrics)
             do {
                 while let batch = try await events.nextBatch() {
-                    let bytes = batch.flatMap { Self.lines(of: $0) }
+                    let bytes = Self.eventSource.encode(batch)
                     self.metrics.wrote(batch.count)
                     if !bytes.isEmpty { try await caller.exchange.write(bytes) }
+                    await events.pass(Self.eventSource) { bytes, count in
+                        guard exchange.offer(bytes) == .accepted else { return false }
+                        metrics.wrote(count)
+                        return true
+                    }
                 }
             } catch let error as ChappieHubError where error.isOfResponse {
                 let (code, message) = Self.words(error)
@@ -433,6 +439,8 @@ package final class Relay: Sendable {
             }
         }
     }
+
+    private static let eventSource = ChappieHubForm(name: "EventSource") { $0.flatMap { Relay.lines(of: $0) } }
 
     private static func lines(of element: ChappieHubEvent) -> [UInt8] {
         let (type, data): (String, [UInt8])

@@ -8,6 +8,23 @@ public struct ChappieHubEvent: Sendable, Equatable {
     public let event: ChappieStreamEvent
 }
 
+/// The bytes of events as readers of a kind are given them.
+package struct ChappieHubForm: Sendable {
+    /// Takes the bytes of so many events; false when it cannot take them now.
+    package typealias Offer = @Sendable ([UInt8], Int) -> Bool
+
+    /// The name, which no other form has.
+    let name: String
+    /// Returns the bytes of events, which depend on these alone.
+    package let encode: @Sendable ([ChappieHubEvent]) -> [UInt8]
+
+    /// Creates a form.
+    package init(name: String, encode: @escaping @Sendable ([ChappieHubEvent]) -> [UInt8]) {
+        self.name = name
+        self.encode = encode
+    }
+}
+
 /// The events of a stream of a hub behind a position; see `ChappieHub.events(of:after:)`.
 ///
 /// Each iterator reads by itself, from that position. It belongs to one task.
@@ -32,6 +49,15 @@ public struct ChappieHubEvents: AsyncSequence, Sendable {
         ///
         /// Throws `ChappieHubError`, and `CancellationError` when the task is cancelled.
         public mutating func next() async throws -> ChappieHubEvent? { try await self.reader.next() }
+
+        /// Gives the events that come to a closure, in a form that readers share, for as long as it takes them.
+        ///
+        /// It returns at once when events are there already, and otherwise when the closure has not taken some, at the end
+        /// of the stream, or when the task is cancelled: `nextBatch` has what follows. While it waits, no task of the reader
+        /// runs. The closure must return soon, and must not use the hub.
+        package mutating func pass(_ form: ChappieHubForm, to offer: @escaping ChappieHubForm.Offer) async {
+            await self.reader.pass(form, to: offer)
+        }
 
         /// Returns the events that are there, at least one; nil behind `completed`.
         ///
@@ -97,6 +123,14 @@ public struct ChappieHubEvents: AsyncSequence, Sendable {
                 case .ended(let ending): self.ending = ending
                 }
             }
+        }
+
+        func pass(_ form: ChappieHubForm, to offer: @escaping ChappieHubForm.Offer) async {
+            guard let tail, self.events.isEmpty, self.ending == nil,
+                tail.passRecords(to: self.signal, after: self.position, in: form, offer)
+            else { return }
+            await self.signal.next()
+            if let position = tail.endPassing(to: self.signal) { self.position = position }
         }
 
         /// Reads the records behind the position from the journal.

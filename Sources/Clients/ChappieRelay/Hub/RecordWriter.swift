@@ -115,7 +115,10 @@ final class RecordWriter: Sendable {
             self.tail.append(Self.entries(batch.records, after: last))
             last += batch.records.count
             if batch.closes { self.stop(.ended) }
-            nextAppend = .now + self.configuration.batchDuration
+            // A batch that was late leaves the time of the next one as it was: events that come at this interval, or more
+            // slowly, do not wait.
+            let duration = self.configuration.batchDuration
+            nextAppend = max(nextAppend, .now - duration * 2) + duration
             self.emptied.signal()
         }
         return self.state.withLock { $0.outcome ?? .drained }

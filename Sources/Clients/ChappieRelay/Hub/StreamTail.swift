@@ -25,6 +25,21 @@ final class StreamTail: Sendable {
         var cost: Int { self.byteCount + 96 }
     }
 
+    /// A reader that has all records and gets the next ones from the task that adds them.
+    private final class DirectReader {
+        let signal: Signal
+        let form: ChappieHubForm
+        let offer: ChappieHubForm.Offer
+        var position: Int
+
+        init(_ signal: Signal, after position: Int, _ form: ChappieHubForm, _ offer: @escaping ChappieHubForm.Offer) {
+            self.signal = signal
+            self.form = form
+            self.offer = offer
+            self.position = position
+        }
+    }
+
     private struct State {
         /// The newest records without a gap; the last one is at `last`.
         var entries: [Entry] = []
@@ -32,11 +47,34 @@ final class StreamTail: Sendable {
         /// The position of the stream's last record; nil before it is known.
         var last: Int?
         var ending: Result<Void, ChappieHubError>?
+        /// The readers that look for records themselves when they are woken.
         var signals: [ObjectIdentifier: Signal] = [:]
+        /// The other readers.
+        ///
+        /// - Safety: they are used under the tail's lock alone.
+        nonisolated(unsafe) var direct: [ObjectIdentifier: DirectReader] = [:]
+        /// The positions of readers that were direct ones, until they ask.
+        var positions: [ObjectIdentifier: Int] = [:]
         var isFed = false
         var isFollowed = false
         /// The time at which a reader was last there.
         var lastReader = ContinuousClock.now
+
+        var hasReaders: Bool { !self.signals.isEmpty || !self.direct.isEmpty }
+
+        /// Lets direct readers look for records themselves.
+        mutating func detach(_ readers: [DirectReader]) {
+            for reader in readers {
+                let id = ObjectIdentifier(reader.signal)
+                self.direct[id] = nil
+                self.signals[id] = reader.signal
+                self.positions[id] = reader.position
+            }
+        }
+
+        mutating func detachAll() {
+            if !self.direct.isEmpty { self.detach(Array(self.direct.values)) }
+        }
     }
 
     /// The size of the records that are kept, in bytes.
@@ -61,8 +99,35 @@ final class StreamTail: Sendable {
     /// Takes a reader's signal out.
     func leave(_ signal: Signal) {
         self.state.withLock { state in
-            state.signals[ObjectIdentifier(signal)] = nil
+            let id = ObjectIdentifier(signal)
+            (state.signals[id], state.direct[id], state.positions[id]) = (nil, nil, nil)
             state.lastReader = .now
+        }
+    }
+
+    /// Lets a reader that has all records get the next ones in a form that it shares with others, and no signals.
+    ///
+    /// Its signal comes when that is over: at the end, and when an offer was not taken.
+    ///
+    /// - Returns: false when there is something for the reader to do.
+    func passRecords(
+        to signal: Signal, after position: Int, in form: ChappieHubForm, _ offer: @escaping ChappieHubForm.Offer
+    ) -> Bool {
+        self.state.withLock { state in
+            let id = ObjectIdentifier(signal)
+            guard state.ending == nil, state.last == position, state.signals[id] != nil else { return false }
+            state.signals[id] = nil
+            state.direct[id] = DirectReader(signal, after: position, form, offer)
+            return true
+        }
+    }
+
+    /// Ends what `passRecords` has begun, and returns the position of the last record that was taken.
+    func endPassing(to signal: Signal) -> Int? {
+        self.state.withLock { state in
+            let id = ObjectIdentifier(signal)
+            if let reader = state.direct[id] { state.detach([reader]) }
+            return state.positions.removeValue(forKey: id)
         }
     }
 
@@ -71,7 +136,7 @@ final class StreamTail: Sendable {
 
     /// The time for which the stream has had no reader.
     var timeWithoutReaders: Duration {
-        self.state.withLock { $0.signals.isEmpty ? $0.lastReader.duration(to: .now) : .zero }
+        self.state.withLock { $0.hasReaders ? .zero : $0.lastReader.duration(to: .now) }
     }
 
     /// Says that a producer of this process feeds the tail, or no longer does.
@@ -89,7 +154,7 @@ final class StreamTail: Sendable {
     /// Returns whether the follower goes on; if not, it is taken to have ended.
     func continuesFollowing() -> Bool {
         self.state.withLock { state in
-            let goesOn = !state.isFed && !state.signals.isEmpty && state.ending == nil
+            let goesOn = !state.isFed && state.hasReaders && state.ending == nil
             if !goesOn { state.isFollowed = false }
             return goesOn
         }
@@ -99,10 +164,10 @@ final class StreamTail: Sendable {
     var isFed: Bool { self.state.withLock { $0.isFed } }
 
     /// Indicates whether there is a reader or a producer.
-    var isUsed: Bool { self.state.withLock { $0.isFed || $0.isFollowed || !$0.signals.isEmpty } }
+    var isUsed: Bool { self.state.withLock { $0.isFed || $0.isFollowed || $0.hasReaders } }
 
     private static func startsFollower(_ state: inout State) -> Bool {
-        guard !state.isFed, !state.isFollowed, !state.signals.isEmpty, state.ending == nil else { return false }
+        guard !state.isFed, !state.isFollowed, state.hasReaders, state.ending == nil else { return false }
         state.isFollowed = true
         return true
     }
@@ -114,6 +179,7 @@ final class StreamTail: Sendable {
             state.last = position
             state.entries = []
             state.byteCount = 0
+            state.detachAll()
         }
     }
 
@@ -125,10 +191,12 @@ final class StreamTail: Sendable {
             if first.position != (state.last ?? 0) + 1 {
                 state.entries = []
                 state.byteCount = 0
+                state.detachAll()
             }
             state.entries += new
             state.byteCount += new.reduce(0) { $0 + $1.cost }
             state.last = new.last?.position
+            Self.pass(new, in: &state)
             guard state.byteCount > Self.byteCountLimit else { return }
             // Down to a half, so that an entry is moved once on average.
             var dropped = 0
@@ -140,10 +208,42 @@ final class StreamTail: Sendable {
         }
     }
 
+    /// Offers records to the direct readers, each form encoded once.
+    ///
+    /// It runs under the lock, so that records keep their order. An end is for the readers themselves.
+    private static func pass(_ entries: ArraySlice<Entry>, in state: inout State) {
+        guard let last = entries.last, !state.direct.isEmpty else { return }
+        var events: [ChappieHubEvent] = []
+        for entry in entries {
+            switch entry.record {
+            case .event(let event): events.append(ChappieHubEvent(position: entry.position, event: event))
+            case .unknown: continue
+            case .end: return state.detachAll()
+            }
+        }
+        var encoded: [String: [UInt8]] = [:]
+        var slow: [DirectReader] = []
+        var (name, bytes) = ("", [UInt8]())
+        for reader in state.direct.values {
+            if name != reader.form.name {
+                name = reader.form.name
+                bytes = encoded[name] ?? reader.form.encode(events)
+                encoded[name] = bytes
+            }
+            if bytes.isEmpty || reader.offer(bytes, events.count) {
+                reader.position = last.position
+            } else {
+                slow.append(reader)
+            }
+        }
+        state.detach(slow)
+    }
+
     /// Ends the tail for all its readers, behind the records.
     func end(_ ending: Result<Void, ChappieHubError>) {
         self.wake { state in
             if state.ending == nil { state.ending = ending }
+            state.detachAll()
         }
     }
 

@@ -20,6 +20,21 @@ struct OutboundPiece {
             withUnsafeMutableBytes(of: &self.storage) { $0.copyBytes(from: bytes) }
         }
 
+        /// The line of a chunk of so many bytes (RFC 9112 section 7.1), of which each viewer of a stream needs one.
+        init(lineOfChunk byteCount: Int) {
+            // Below 2⁵⁶ bytes, at most 14 digits.
+            let digitCount = max(1, (Int.bitWidth - byteCount.leadingZeroBitCount + 3) / 4)
+            self.count = digitCount + 2
+            withUnsafeMutableBytes(of: &self.storage) { memory in
+                for place in 0..<digitCount {
+                    let digit = UInt8(truncatingIfNeeded: byteCount >> (4 * (digitCount - 1 - place)) & 0xF)
+                    memory[place] = digit < 10 ? 0x30 + digit : 0x57 + digit
+                }
+                memory[digitCount] = UInt8(ascii: "\r")
+                memory[digitCount + 1] = UInt8(ascii: "\n")
+            }
+        }
+
         func copy(from offset: Int, to memory: UnsafeMutableRawBufferPointer) -> Int {
             guard offset < self.count else { return 0 }
             return withUnsafeBytes(of: self.storage) { bytes in

@@ -9,7 +9,7 @@ extension OutboundPiece {
     /// A chunk of a body (RFC 9112 section 7.1).
     init(chunk: [UInt8], cost: Int) {
         self.init(
-            prefix: Prefix("\(String(chunk.count, radix: 16))\r\n".utf8), payload: chunk, endsLine: true, cost: cost)
+            prefix: Prefix(lineOfChunk: chunk.count), payload: chunk, endsLine: true, cost: cost)
     }
 
     /// A frame of a WebSocket.

@@ -193,7 +193,8 @@ final class ServerConnection {
         } while self.output.isEmpty && self.ciphertext.isEmpty && self.goOn()
         guard self.phase != .closed else { return }
         self.awaitSocket()
-        if let time = [self.deadline, self.stallDeadline].compactMap({ $0 }).min() { self.schedule(time) }
+        if let time = self.deadline { self.schedule(time) }
+        if let time = self.stallDeadline { self.schedule(time) }
     }
 
     /// Takes the step that follows when all output was sent; returns whether there was one.
