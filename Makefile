@@ -261,7 +261,7 @@ simulate: install ### Run a million turns against a server that rolls dice
 mutations: install ### Take safeguards out of the engine, and expect the simulator to notice
 	Scripts/mutations.sh
 
-model: ### Check the model of the turn machine with spin
+model: ### Check the models of the turn machine and of a journal with spin
 	@Scripts/install.sh model
 	@Scripts/model.sh
 

@@ -1,46 +1,64 @@
 #!/usr/bin/env bash
-# Checks the model of a turn with spin: the machine as it is holds, and without one of its rules it does not.
+# Checks the models of a turn and of a journal with spin: as they are they hold, and without one of their rules they do not.
 # Usage: Scripts/model.sh [CASE]...      (default: all; --list names them)
 #
 # Needs spin and a C compiler (Scripts/install.sh model). Two cases run at a time, each in at most 1.8 GB.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-readonly model=$PWD/Model/Turn.pml
+readonly models=$PWD/Model
 readonly memory_limit=1800
 readonly depth_limit=20000
 readonly time_limit=600
 
-# Name, what must come of it, how it is searched, options of the model.
+# Name, model, what must come of it, how it is searched, options of the model.
 readonly cases=(
-    "websocket holds states -DBEGIN=0"
-    "websocket-ends holds cycles -DBEGIN=0 -DRETRIES=1 -DLIVENESS"
-    "http holds states -DBEGIN=1"
-    "http-ends holds cycles -DBEGIN=1 -DLIVENESS"
-    "resumable holds states -DBEGIN=2"
-    "resumable-ends holds cycles -DBEGIN=2 -DLIVENESS"
-    "restarts holds states -DBEGIN=1 -DRECOVERY=verify -DRESTARTS=2"
-    "restarts-resumable holds states -DBEGIN=2 -DRECOVERY=verify -DRESTARTS=2"
-    "restarts-end holds cycles -DBEGIN=1 -DRECOVERY=verify -DRESTARTS=2 -DLIVENESS"
-    "no-comparison breaks states -DBEGIN=1 -DMUTATE_NO_COMPARISON"
-    "no-token breaks states -DBEGIN=0 -DMUTATE_NO_TOKEN"
-    "no-stale-check breaks states -DBEGIN=1 -DMUTATE_NO_STALE_CHECK"
-    "deliver-while-verifying breaks states -DBEGIN=1 -DMUTATE_DELIVER_WHILE_VERIFYING"
-    "no-budget breaks states -DBEGIN=1 -DMUTATE_NO_BUDGET"
-    "resume-rewinds breaks states -DBEGIN=2 -DMUTATE_RESUME_REWINDS"
-    "no-gap-check breaks states -DBEGIN=2 -DMUTATE_NO_GAP_CHECK"
-    "no-repeated-call-check breaks states -DBEGIN=1 -DMUTATE_NO_REPEATED_CALL_CHECK"
-    "completes-short breaks states -DBEGIN=1 -DMUTATE_COMPLETES_SHORT"
-    "policy-never-ignored breaks states -DBEGIN=1 -DRECOVERY=neverAgain -DMUTATE_POLICY_IGNORED"
-    "policy-resume-only-ignored breaks states -DBEGIN=1 -DRECOVERY=resumeOnly -DMUTATE_POLICY_IGNORED"
-    "condemns-too-soon breaks states -DBEGIN=0 -DMUTATE_CONDEMNS_TOO_SOON"
-    "replaces-after-events breaks states -DBEGIN=0 -DMUTATE_REPLACES_AFTER_EVENTS"
-    "lends-again breaks cycles -DBEGIN=0 -DLIVENESS -DMUTATE_LENDS_AGAIN"
-    "no-cancel breaks states -DBEGIN=1 -DMUTATE_NO_CANCEL"
-    "restart-keeps-text breaks states -DBEGIN=1 -DRECOVERY=verify -DRESTARTS=1 -DMUTATE_RESTART_KEEPS_TEXT"
-    "restarts-behind-a-call breaks states -DBEGIN=1 -DRECOVERY=verify -DRESTARTS=1 -DMUTATE_RESTARTS_BEHIND_A_CALL"
-    "restarts-without-end breaks states -DBEGIN=1 -DRECOVERY=verify -DRESTARTS=1 -DMUTATE_RESTARTS_WITHOUT_END"
-    "delivers-after-the-end breaks states -DBEGIN=1 -DMUTATE_DELIVERS_AFTER_THE_END"
+    "websocket Turn holds states -DBEGIN=0"
+    "websocket-ends Turn holds cycles -DBEGIN=0 -DRETRIES=1 -DLIVENESS"
+    "http Turn holds states -DBEGIN=1"
+    "http-ends Turn holds cycles -DBEGIN=1 -DLIVENESS"
+    "resumable Turn holds states -DBEGIN=2"
+    "resumable-ends Turn holds cycles -DBEGIN=2 -DLIVENESS"
+    "restarts Turn holds states -DBEGIN=1 -DRECOVERY=verify -DRESTARTS=2"
+    "restarts-resumable Turn holds states -DBEGIN=2 -DRECOVERY=verify -DRESTARTS=2"
+    "restarts-end Turn holds cycles -DBEGIN=1 -DRECOVERY=verify -DRESTARTS=2 -DLIVENESS"
+    "no-comparison Turn breaks states -DBEGIN=1 -DMUTATE_NO_COMPARISON"
+    "no-token Turn breaks states -DBEGIN=0 -DMUTATE_NO_TOKEN"
+    "no-stale-check Turn breaks states -DBEGIN=1 -DMUTATE_NO_STALE_CHECK"
+    "deliver-while-verifying Turn breaks states -DBEGIN=1 -DMUTATE_DELIVER_WHILE_VERIFYING"
+    "no-budget Turn breaks states -DBEGIN=1 -DMUTATE_NO_BUDGET"
+    "resume-rewinds Turn breaks states -DBEGIN=2 -DMUTATE_RESUME_REWINDS"
+    "no-gap-check Turn breaks states -DBEGIN=2 -DMUTATE_NO_GAP_CHECK"
+    "no-repeated-call-check Turn breaks states -DBEGIN=1 -DMUTATE_NO_REPEATED_CALL_CHECK"
+    "completes-short Turn breaks states -DBEGIN=1 -DMUTATE_COMPLETES_SHORT"
+    "policy-never-ignored Turn breaks states -DBEGIN=1 -DRECOVERY=neverAgain -DMUTATE_POLICY_IGNORED"
+    "policy-resume-only-ignored Turn breaks states -DBEGIN=1 -DRECOVERY=resumeOnly -DMUTATE_POLICY_IGNORED"
+    "condemns-too-soon Turn breaks states -DBEGIN=0 -DMUTATE_CONDEMNS_TOO_SOON"
+    "replaces-after-events Turn breaks states -DBEGIN=0 -DMUTATE_REPLACES_AFTER_EVENTS"
+    "lends-again Turn breaks cycles -DBEGIN=0 -DLIVENESS -DMUTATE_LENDS_AGAIN"
+    "no-cancel Turn breaks states -DBEGIN=1 -DMUTATE_NO_CANCEL"
+    "restart-keeps-text Turn breaks states -DBEGIN=1 -DRECOVERY=verify -DRESTARTS=1 -DMUTATE_RESTART_KEEPS_TEXT"
+    "restarts-behind-a-call Turn breaks states -DBEGIN=1 -DRECOVERY=verify -DRESTARTS=1 -DMUTATE_RESTARTS_BEHIND_A_CALL"
+    "restarts-without-end Turn breaks states -DBEGIN=1 -DRECOVERY=verify -DRESTARTS=1 -DMUTATE_RESTARTS_WITHOUT_END"
+    "delivers-after-the-end Turn breaks states -DBEGIN=1 -DMUTATE_DELIVERS_AFTER_THE_END"
+    "journal Journal holds states"
+    "journal-three Journal holds states -DPRODUCERS=3 -DLOST=0 -DLATE=0"
+    "journal-one-owner Journal holds states -DONE_OWNER -DLATE=0"
+    "journal-restarts Journal holds states -DRESTARTS=1 -DEXPIRIES=1 -DLATE=0"
+    "journal-cancelled Journal holds states -DCANCEL -DEXPIRIES=1 -DLATE=0"
+    "journal-ends Journal holds cycles -DEXPIRIES=1 -DLATE=0"
+    "no-fence Journal breaks states -DMUTATE_NO_FENCE"
+    "no-new-epoch Journal breaks states -DONE_OWNER -DMUTATE_NO_NEW_EPOCH"
+    "renewal-takes-back Journal breaks states -DMUTATE_RENEWAL_TAKES_BACK"
+    "renews-for-another Journal breaks cycles -DMUTATE_RENEWS_FOR_ANOTHER"
+    "checks-before-append Journal breaks states -DMUTATE_CHECKS_BEFORE_APPEND"
+    "no-position-check Journal breaks states -DMUTATE_NO_POSITION_CHECK"
+    "reads-before-taking Journal breaks states -DMUTATE_READS_BEFORE_TAKING"
+    "stale-and-unchecked Journal breaks states -DLOST=0 -DLATE=0 -DMUTATE_READS_BEFORE_TAKING -DMUTATE_NO_POSITION_CHECK"
+    "no-journal-comparison Journal breaks states -DMUTATE_NO_COMPARISON"
+    "no-end-check Journal breaks states -DMUTATE_NO_END_CHECK"
+    "delivers-before-append Journal breaks states -DMUTATE_DELIVERS_BEFORE_APPEND"
+    "never-takes Journal breaks states -DMUTATE_NEVER_TAKES"
 )
 
 fail() {
@@ -57,8 +75,8 @@ number() {
 
 # Runs one case in a folder of its own, and leaves its line in `result` and its name in `passed` when it is as it must be.
 check() {
-    local name=$1 expectation=$2 search=$3
-    shift 3
+    local name=$1 model=$models/$2.pml expectation=$3 search=$4
+    shift 4
     local folder=$scratch/$name flags=(-DSAFETY) arguments=("-m$depth_limit") began=$EPOCHREALTIME
     mkdir "$folder"
     cd "$folder"
@@ -106,10 +124,10 @@ judge() {
     fi
 }
 
-# Fails when a statement of the processes was executed in none of the complete searches.
+# Fails when a statement of the processes was executed in none of a model's complete searches. Usage: check_coverage CASE...
 check_coverage() {
     local name processes=0 unreached
-    for name in websocket http resumable restarts; do
+    for name in "$@"; do
         [[ -f $scratch/$name/passed ]] || return 0
         processes=$((processes + 1))
         awk '/^unreached in/ { process = $NF } / state [0-9]+, / { sub(/^.* state /, ""); print process ": " $0 }' \
@@ -164,7 +182,8 @@ failures=0
 for name in "${names[@]}"; do
     if [[ ! -f $scratch/$name/passed ]]; then failures=$((failures + 1)); fi
 done
-if ! check_coverage; then failures=$((failures + 1)); fi
+if ! check_coverage websocket http resumable restarts; then failures=$((failures + 1)); fi
+if ! check_coverage journal journal-three journal-restarts journal-cancelled; then failures=$((failures + 1)); fi
 if ((failures > 0)); then
     printf 'model: %d of %d cases are not as they must be (%d s)\n' "$failures" "${#names[@]}" "$((SECONDS - began))" >&2
     exit 1
