@@ -15,6 +15,9 @@ struct Conversation: Equatable, Sendable {
     private(set) var outputRounds = 0
     /// The calls without an output, in order.
     private(set) var openCallIDs: [String] = []
+    /// The first output of a function's call that is nowhere before it; nil when there is none.
+    private var strayOutputID: String?
+    private var callIDs: Set<String> = []
     private var isInOutputs = false
 
     /// Appends a request's `input`: a text of the user, or items.
@@ -28,6 +31,7 @@ struct Conversation: Equatable, Sendable {
     mutating func append(callIDs: [String]) {
         self.isInOutputs = false
         self.openCallIDs += callIDs
+        self.callIDs.formUnion(callIDs)
     }
 
     private mutating func append(item: JSONValue) {
@@ -37,10 +41,13 @@ struct Conversation: Equatable, Sendable {
             if !self.isInOutputs { self.outputRounds += 1 }
             self.isInOutputs = true
             self.openCallIDs.removeAll { $0 == callID }
+            if type == "function_call_output", let callID, !self.callIDs.contains(callID), self.strayOutputID == nil {
+                self.strayOutputID = callID
+            }
             return
         }
         self.isInOutputs = false
-        if Self.callTypes.contains(type), let callID { self.openCallIDs.append(callID) }
+        if Self.callTypes.contains(type), let callID { self.append(callIDs: [callID]) }
         if type == "message", item["role"]?.string == "user" { self.userSpoke() }
     }
 
@@ -52,6 +59,12 @@ struct Conversation: Equatable, Sendable {
     /// The reason for which a request is refused: a call without its output; nil when there is none.
     var refusalMessage: String? {
         self.openCallIDs.first.map { "No tool output found for function call \($0)." }
+    }
+
+    /// The reason for which a request is refused that has all that it continues: an output without its call; nil when
+    /// there is none.
+    var strayOutputMessage: String? {
+        self.strayOutputID.map { "No tool call found for function call output with call_id \($0)." }
     }
 
     /// Returns the calls in a response's finished item, which is JSON text.

@@ -138,6 +138,22 @@ import Testing
         }
     }
 
+    /// Over HTTP a request may continue a stored response, which has the call.
+    @Test func outputWithoutItsCallIsRefusedOnAWebSocket() throws {
+        let call = #"{"type":"function_call","call_id":"call_a","name":"count","arguments":"{}"}"#
+        let output = #"{"type":"function_call_output","call_id":"call_a","output":""}"#
+        let session = WebSocketSession()
+        func refusal(_ items: [String]) throws -> WebSocketSession.Refusal? {
+            let text = "{\"type\":\"response.create\",\"input\":[\(items.joined(separator: ","))]}"
+            return session.continuationRefusal(for: try #require(JSONValue(Array(text.utf8))))
+        }
+        #expect(try refusal([call, output]) == nil)
+        #expect(
+            try refusal([output])
+                == WebSocketSession.Refusal(
+                    message: "No tool call found for function call output with call_id call_a.", param: "input"))
+    }
+
     @Test func callsOfTheServerNeedNoOutput() throws {
         try withServer { server in
             let client = try RawClient(port: server.port)

@@ -79,7 +79,10 @@ struct WebSocketSession {
                     param: "previous_response_id")
             }
         }
-        return self.conversation(for: body).refusalMessage.map { Refusal(message: $0, param: "input") }
+        let conversation = self.conversation(for: body)
+        return (conversation.refusalMessage ?? conversation.strayOutputMessage).map {
+            Refusal(message: $0, param: "input")
+        }
     }
 
     /// Returns the conversation before a request's response: that of the response that it continues, on any lane, and
