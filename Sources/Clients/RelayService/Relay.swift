@@ -197,9 +197,15 @@ package final class Relay: Sendable {
     private static let keyByteCountLimit = 255
 
     /// Starts the stream of a request; nil when it was refused.
-    private func begin(_ relayed: RelayRequest, key: String?, _ caller: Caller) async throws -> ChappieStreamID {
+    ///
+    /// `ownResponses` are those that the connection has made.
+    private func begin(
+        _ relayed: RelayRequest, key: String?, _ caller: Caller, ownResponses: Set<String> = []
+    ) async throws -> ChappieStreamID {
         var relayed = relayed
-        if let previous = relayed.previousResponseID { try await self.continues(previous, &relayed, caller) }
+        if let previous = relayed.previousResponseID {
+            try await self.continues(previous, &relayed, caller, ownResponses)
+        }
         if let key, key.utf8.count > Self.keyByteCountLimit {
             throw RelayRequest.Refusal(
                 message: "The Idempotency-Key has more than \(Self.keyByteCountLimit) bytes.", parameter: nil)
@@ -207,23 +213,35 @@ package final class Relay: Sendable {
         // Neither a name nor a field's value has a line feed, so that no user's keys are another one's.
         let key = key.map { "\(caller.name ?? "")\n\($0)" }
         let id = try await self.hub.start(
-            relayed.request, key: key, reader: caller.name, readerLimit: self.configuration.streamsPerKey)
+            relayed.request, key: key, reader: caller.name, readerLimit: self.configuration.streamsPerKey,
+            previousResponseID: relayed.previousResponseID)
         self.metrics.started()
         return id
     }
 
     /// Puts the conversation of a complete response in front of a request's input.
-    private func continues(_ previous: String, _ relayed: inout RelayRequest, _ caller: Caller) async throws {
+    ///
+    /// One with `store` false is continued on the connection that has made it, and nowhere else, as in OpenAI's WebSocket
+    /// mode and Open Responses.
+    private func continues(
+        _ previous: String, _ relayed: inout RelayRequest, _ caller: Caller, _ ownResponses: Set<String>
+    ) async throws {
         let name = "previous_response_id"
+        func notFound(_ message: String) -> RelayRequest.Refusal {
+            RelayRequest.Refusal(message: message, parameter: name, code: "previous_response_not_found")
+        }
         guard let earlier = ResponsesWriter.stream(of: previous) else {
-            throw RelayRequest.Refusal(message: "The previous response is not one of this relay.", parameter: name)
+            throw notFound("The previous response is not one of this relay.")
         }
         let (status, facts): (ChappieStreamState.Status, ChappieHub.Facts)
         do {
             guard try await self.hub.reader(of: earlier) == caller.name else { throw ChappieHubError.unknownStream }
             (status, facts) = (try await self.hub.state(of: earlier).status, try await self.hub.facts(of: earlier))
         } catch ChappieHubError.unknownStream {
-            throw RelayRequest.Refusal(message: "The previous response is unknown or expired.", parameter: name)
+            throw notFound("The previous response is unknown or expired.")
+        }
+        guard RelayRequest.isStored(facts.body) || ownResponses.contains(previous) else {
+            throw notFound("The previous response was not stored, and is not the connection's own.")
         }
         guard status == .completed else {
             throw RelayRequest.Refusal(message: "The previous response is not complete.", parameter: name)
@@ -267,7 +285,7 @@ package final class Relay: Sendable {
         of id: ChappieStreamID, _ facts: ChappieHub.Facts, after number: Int,
         _ body: ([ResponsesWriter.Event]) async throws -> Void
     ) async throws {
-        var writer = ResponsesWriter(id, model: facts.model ?? "", createdAt: facts.createdAt)
+        var writer = ResponsesWriter(id, facts)
         var new = writer.begin().filter { $0.number > number }
         var events = self.hub.events(of: id).makeAsyncIterator()
         self.metrics.readerCame()
@@ -299,7 +317,8 @@ package final class Relay: Sendable {
 
     private func upstreamResponse(_ id: ChappieStreamID) async throws -> RelayedResponse {
         let end = try await self.hub.facts(of: id)
-        return RelayedResponse(model: end.upstreamModel, usage: end.usage, items: end.items)
+        return RelayedResponse(
+            model: end.upstreamModel, usage: end.usage, completedAt: end.completedAt, items: end.items)
     }
 
     private func writeResponse(_ id: ChappieStreamID, after number: Int, _ caller: Caller) async throws {
@@ -345,7 +364,7 @@ package final class Relay: Sendable {
     private func respondResponse(_ id: ChappieStreamID, _ caller: Caller, waitsForEnd: Bool = false) async throws {
         var state = try await self.hub.state(of: id)
         let facts = try await self.hub.facts(of: id)
-        let empty = ResponsesWriter(id, model: facts.model ?? "", createdAt: facts.createdAt)
+        let empty = ResponsesWriter(id, facts)
         var writer = empty
         let isRead = state.status == .running && !waitsForEnd
         if !isRead || state.lastPosition > 0 {
@@ -379,17 +398,26 @@ package final class Relay: Sendable {
             return caller.exchange.abort()
         }
         self.metrics.answered(101)
+        var ownResponses: Set<String> = []
         while let message = await caller.exchange.receive() {
+            var previous: String?
+            // A continuation that fails takes the response that it continued with it.
+            defer { if let previous { ownResponses.remove(previous) } }
             do {
                 guard RelayedItem.member("type", of: Array(message.utf8)) == "\"response.create\"" else {
                     throw RelayRequest.Refusal(message: "The message is not a response.create.", parameter: "type")
                 }
                 let relayed = try RelayRequest(Array(message.utf8), model: self.configuration.model)
-                let id = try await self.begin(relayed, key: nil, caller)
+                previous = relayed.previousResponseID
+                let id = try await self.begin(relayed, key: nil, caller, ownResponses: ownResponses)
                 let facts = try await self.hub.facts(of: id)
                 try await self.events(of: id, facts, after: -1) { events in
                     for event in events { try await caller.exchange.write(event.json) }
                     self.metrics.wrote(events.count)
+                }
+                if try await self.hub.state(of: id).status == .completed {
+                    ownResponses.insert(ResponsesWriter.responseID(of: id))
+                    previous = nil
                 }
             } catch ChappieHubError.shutDown {
                 return caller.exchange.close(code: .goingAway, reason: "come again")
@@ -494,7 +522,7 @@ package final class Relay: Sendable {
 
     private static func refusal(_ error: any Error) -> (status: Int, code: String, message: String) {
         switch error {
-        case let refusal as RelayRequest.Refusal: (400, "invalid_request", refusal.message)
+        case let refusal as RelayRequest.Refusal: (400, refusal.code, refusal.message)
         case ChappieHubError.unknownStream: (404, "not_found", "The response is unknown or expired.")
         case ChappieHubError.tooManyStreams: (429, "too_many_streams", "Too many responses are being made.")
         case ChappieHubError.shutDown: (503, "draining", "The relay is shutting down.")

@@ -9,6 +9,8 @@ struct RelayRequest {
     struct Refusal: Error, Equatable {
         let message: String
         let parameter: String?
+        /// A word for programs, in the answer's `code`.
+        var code = "invalid_request"
     }
 
     /// Indicates whether the client wants events.
@@ -51,6 +53,11 @@ struct RelayRequest {
         let input = Self.items(earlier) + items + Self.items(own["input"])
         own["input"] = Array("[\(input.joined(separator: ","))]".utf8)[...]
         self.request.body = own.json
+    }
+
+    /// Returns whether the response to a request may be continued by any later one: without `store` it may.
+    static func isStored(_ body: String) -> Bool {
+        (try? JSONObjectText(Array(body.utf8)))?["store"].map { Array($0) } != Array("false".utf8)
     }
 
     /// Returns the items of an input, which may be one text.

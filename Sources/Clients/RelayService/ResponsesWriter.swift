@@ -25,9 +25,23 @@ struct ResponsesWriter {
         var refusal = ""
     }
 
+    /// The members that say what the request asked for, with the value for a request that does not have them.
+    ///
+    /// The document of Open Responses requires each of them, and permits null for some alone.
+    private static let requestedMembers: [(name: String, preset: String)] = [
+        ("background", "false"), ("frequency_penalty", "0"), ("instructions", "null"), ("max_output_tokens", "null"),
+        ("max_tool_calls", "null"), ("metadata", "{}"), ("parallel_tool_calls", "true"), ("presence_penalty", "0"),
+        ("prompt_cache_key", "null"), ("reasoning", "null"), ("safety_identifier", "null"),
+        ("service_tier", "\"default\""), ("store", "true"), ("temperature", "1"),
+        ("text", "{\"format\":{\"type\":\"text\"}}"), ("tool_choice", "\"auto\""), ("tools", "[]"),
+        ("top_logprobs", "0"), ("top_p", "1"), ("truncation", "\"disabled\""),
+    ]
+
     private let stream: ChappieStreamID
     private let model: String
     private let createdAt: Int
+    /// The JSON text of the members that are the same in every state of the response.
+    private let constantMembers: String
     private var nextNumber = 0
     private var items: [Item] = []
 
@@ -39,11 +53,17 @@ struct ResponsesWriter {
         responseID.hasPrefix("resp_") ? ChappieStreamID(String(responseID.dropFirst(5))) : nil
     }
 
-    /// Creates a writer; `createdAt` is in seconds since 1970.
-    init(_ stream: ChappieStreamID, model: String, createdAt: Int) {
+    /// Creates a writer.
+    init(_ stream: ChappieStreamID, _ facts: ChappieHub.Facts) {
         self.stream = stream
-        self.model = model
-        self.createdAt = createdAt
+        self.model = facts.model ?? ""
+        self.createdAt = facts.createdAt
+        let request = (try? JSONObjectText(Array(facts.body.utf8))) ?? JSONObjectText()
+        let previous = facts.previousResponseID.map(Self.text) ?? "null"
+        self.constantMembers = Self.requestedMembers.reduce("\"previous_response_id\":\(previous)") { text, member in
+            let value = request[member.name].map { RelayedItem.line($0) }
+            return text + ",\"\(member.name)\":" + (value.flatMap { $0 == "null" ? nil : $0 } ?? member.preset)
+        }
     }
 
     /// The events before the first delta.
@@ -90,7 +110,7 @@ struct ResponsesWriter {
             }
         }
         for own in begun { events += self.close(own, as: nil, &output) }
-        let response = self.response(status: "completed", output: output, usage: upstream.usage, model: upstream.model)
+        let response = self.response(status: "completed", output: output, upstream)
         events.append(self.event("response.completed", "\"response\":\(response)"))
         return events
     }
@@ -113,7 +133,7 @@ struct ResponsesWriter {
         for event in copy.completed(upstream) where event.type == "response.output_item.done" {
             if let item = RelayedItem.member("item", of: event.json) { output.append(item) }
         }
-        return self.response(status: status, output: output, usage: upstream.usage, model: upstream.model)
+        return self.response(status: status, output: output, upstream)
     }
 
     // MARK: Items
@@ -267,14 +287,14 @@ struct ResponsesWriter {
     }
 
     private func response(
-        status: String, error: String = "null", output: [String] = [], usage: ChappieTokenUsage? = nil,
-        model: String? = nil
+        status: String, error: String = "null", output: [String] = [], _ upstream: RelayedResponse? = nil
     ) -> String {
-        "{\"id\":\(Self.text(Self.responseID(of: self.stream))),\"object\":\"response\",\"created_at\":\(self.createdAt),"
-            + "\"status\":\"\(status)\",\"error\":\(error),\"incomplete_details\":null,\"instructions\":null,"
-            + "\"metadata\":{},\"model\":\(Self.text(model ?? self.model)),\"parallel_tool_calls\":true,"
-            + "\"temperature\":null,\"tool_choice\":\"auto\",\"tools\":[],\"top_p\":null,"
-            + "\"output\":[\(output.joined(separator: ","))],\"usage\":\(Self.json(of: usage))}"
+        let completedAt = upstream?.completedAt.map { String($0) } ?? "null"
+        return
+            "{\"id\":\(Self.text(Self.responseID(of: self.stream))),\"object\":\"response\",\"created_at\":\(self.createdAt),"
+            + "\"completed_at\":\(completedAt),\"status\":\"\(status)\",\"error\":\(error),\"incomplete_details\":null,"
+            + "\"model\":\(Self.text(upstream?.model ?? self.model)),\(self.constantMembers),"
+            + "\"output\":[\(output.joined(separator: ","))],\"usage\":\(Self.json(of: upstream?.usage))}"
     }
 
     private static func json(of usage: ChappieTokenUsage?) -> String {
@@ -293,6 +313,8 @@ struct ResponsesWriter {
 struct RelayedResponse: Sendable {
     var model: String?
     var usage: ChappieTokenUsage?
+    /// The time of its end, in seconds since 1970.
+    var completedAt: Int?
     /// Its items in order, each the JSON text of an object.
     var items: [String] = []
 }
@@ -324,7 +346,13 @@ struct RelayedItem {
             if object["status"] != nil { object["status"] = JSONText.string("in_progress")[...] }
             for name in ["arguments", "input"] where object[name] != nil { object[name] = JSONText.string("")[...] }
         }
-        return String(decoding: object.json, as: UTF8.self)
+        return Self.line(object.json[...])
+    }
+
+    /// Returns a JSON text without line ends, which stand between its tokens alone and would end a line of an event
+    /// stream.
+    static func line(_ json: ArraySlice<UInt8>) -> String {
+        String(decoding: json.map { $0 == 0x0a || $0 == 0x0d ? 0x20 : $0 }, as: UTF8.self)
     }
 
     /// A member of an object's JSON text, as text.

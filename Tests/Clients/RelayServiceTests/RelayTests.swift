@@ -1,9 +1,9 @@
-import ChappieRelay
 import ChappieTransport
 import Foundation
 import ResponseEvents
 import Testing
 
+@testable import ChappieRelay
 @testable import RelayService
 
 /// What a method and a target ask for.
@@ -85,6 +85,13 @@ import Testing
     }
 
     @Test(arguments: [
+        ("{}", true), (#"{"store":true}"#, true), (#"{"store":null}"#, true), (#"{"store": false}"#, false),
+    ])
+    func responseWithoutStoreIsNotContinuedElsewhere(body: String, isStored: Bool) {
+        #expect(RelayRequest.isStored(body) == isStored)
+    }
+
+    @Test(arguments: [
         (#""first""#, #"{"type":"message","role":"user","content":"first"},"#),
         (#"[{"a":1},{"b":2}]"#, #"{"a":1},{"b":2},"#),
         ("[ ]", ""), ("null", ""),
@@ -102,6 +109,13 @@ import Testing
 /// A stream as the events of the Responses API.
 @Suite struct ResponsesWriterTests {
     private static let id = ChappieStreamID()
+    private static let facts = Self.facts(body: "{}")
+
+    private static func facts(body: String, previousResponseID: String? = nil) -> ChappieHub.Facts {
+        ChappieHub.Facts(
+            createdAt: 7, completedAt: nil, previousResponseID: previousResponseID, model: "m", upstreamModel: nil,
+            usage: nil, items: [], body: body)
+    }
 
     private func types(_ events: [ResponsesWriter.Event]) -> [String] { events.map(\.type) }
 
@@ -119,7 +133,7 @@ import Testing
     }
 
     @Test func textReasoningAndCallsAreItems() throws {
-        var writer = ResponsesWriter(Self.id, model: "m", createdAt: 7)
+        var writer = ResponsesWriter(Self.id, Self.facts)
         var events = writer.begin()
         for event: ChappieStreamEvent in [
             .reasoningDelta("Hm"), .raw(type: "x", payload: "{}"), .textDelta("Hel\"l"), .textDelta("o\n"),
@@ -161,7 +175,7 @@ import Testing
     }
 
     @Test func aResponseWithoutDeltasHasItsItems() throws {
-        var writer = ResponsesWriter(Self.id, model: "m", createdAt: 7)
+        var writer = ResponsesWriter(Self.id, Self.facts)
         var events = writer.begin()
         events += writer.completed(
             RelayedResponse(items: [#"{"type":"custom_tool_call","call_id":"c","name":"f","input":"x"}"#]))
@@ -174,7 +188,7 @@ import Testing
     }
 
     @Test func aRefusalIsAPart() throws {
-        var writer = ResponsesWriter(Self.id, model: "m", createdAt: 7)
+        var writer = ResponsesWriter(Self.id, Self.facts)
         var events = writer.begin() + writer.received(.refusalDelta("I can"))
         events += writer.received(.refusalDelta("not")) + writer.completed(RelayedResponse())
         try self.check(events)
@@ -182,7 +196,7 @@ import Testing
     }
 
     @Test func aFailureKeepsWhatCame() throws {
-        var writer = ResponsesWriter(Self.id, model: "m", createdAt: 7)
+        var writer = ResponsesWriter(Self.id, Self.facts)
         var events = writer.begin() + writer.received(.textDelta("Hel"))
         events += writer.failed(code: "http.500", message: "it \"broke\"")
         try self.check(events)
@@ -194,11 +208,51 @@ import Testing
     }
 
     @Test func theObjectIsThatOfTheLastEvent() throws {
-        var writer = ResponsesWriter(Self.id, model: "m", createdAt: 7)
+        var writer = ResponsesWriter(Self.id, Self.facts)
         _ = writer.begin() + writer.received(.textDelta("Hello"))
         let upstream = RelayedResponse(items: [#"{"type":"message","content":[]}"#])
         let object = writer.object(status: "completed", upstream)
         let last = try #require(writer.completed(upstream).last)
         #expect(RelayedItem.member("response", of: last.json) == object)
+    }
+
+    /// The members that the document of Open Responses requires of a response.
+    @Test func responseHasEveryMemberOfTheDocument() throws {
+        let required = [
+            "id", "object", "created_at", "completed_at", "status", "incomplete_details", "model",
+            "previous_response_id", "instructions", "output", "error", "tools", "tool_choice", "truncation",
+            "parallel_tool_calls", "text", "top_p", "presence_penalty", "frequency_penalty", "top_logprobs",
+            "temperature", "reasoning", "usage", "max_output_tokens", "max_tool_calls", "store", "background",
+            "service_tier", "metadata", "safety_identifier", "prompt_cache_key",
+        ]
+        var writer = ResponsesWriter(Self.id, Self.facts)
+        let first = try #require(writer.begin().first)
+        let last = try #require(writer.completed(RelayedResponse(completedAt: 9)).last)
+        for event in [first, last] {
+            let response = try #require(try self.object(event)["response"] as? [String: Any])
+            #expect(required.filter { response[$0] == nil } == [])
+            // Null is no value for these.
+            for name in ["temperature", "top_p", "top_logprobs", "store", "truncation", "text", "tools"] {
+                #expect(!(response[name] is NSNull), "\(name)")
+            }
+        }
+        let response = try #require(try self.object(last)["response"] as? [String: Any])
+        #expect(response["completed_at"] as? Int == 9)
+    }
+
+    @Test func responseRepeatsTheRequestsMembers() throws {
+        let body = """
+            {"temperature":0.5,"store":false,"top_p":null,"tools":[{"type":"function",
+            "name":"f"}],"metadata":{"a":"b"},"text":{"verbosity":"low"},"input":"hi"}
+            """
+        let writer = ResponsesWriter(Self.id, Self.facts(body: body, previousResponseID: "resp_1"))
+        let json = writer.object(status: "in_progress")
+        let object = try JSONSerialization.jsonObject(with: Data(json.utf8))
+        let response = try #require(object as? [String: Any])
+        #expect(!json.contains("\n"))
+        #expect(response["temperature"] as? Double == 0.5 && response["store"] as? Bool == false)
+        #expect(response["top_p"] as? Int == 1 && response["previous_response_id"] as? String == "resp_1")
+        #expect((response["tools"] as? [[String: String]])?.first?["name"] == "f")
+        #expect(response["metadata"] as? [String: String] == ["a": "b"] && response["input"] == nil)
     }
 }

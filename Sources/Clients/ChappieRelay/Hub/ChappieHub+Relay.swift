@@ -7,6 +7,10 @@ extension ChappieHub {
     package struct Facts: Sendable {
         /// Seconds since 1970.
         package var createdAt: Int
+        /// The end of a complete response, in seconds since 1970; nil for another one.
+        package var completedAt: Int?
+        /// The response that this one continues; nil for none.
+        package var previousResponseID: String?
         /// The model of the request.
         package var model: String?
         /// The model that answered.
@@ -35,8 +39,9 @@ extension ChappieHub {
         let header = try await self.header(of: id)
         let end = try await self.end(of: id)
         return Facts(
-            createdAt: header.createdAt, model: header.request?.model, upstreamModel: end?.response?.model,
-            usage: end?.response?.usage, items: end?.response?.items ?? [], body: header.request?.body ?? "{}")
+            createdAt: header.createdAt, completedAt: end?.completedAt, previousResponseID: header.previousResponseID,
+            model: header.request?.model, upstreamModel: end?.response?.model, usage: end?.response?.usage,
+            items: end?.response?.items ?? [], body: header.request?.body ?? "{}")
     }
 
     private func header(of id: ChappieStreamID) async throws -> JournaledRequest {

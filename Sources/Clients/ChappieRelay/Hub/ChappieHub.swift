@@ -90,16 +90,19 @@ public final class ChappieHub: Sendable {
 
     /// Starts a stream like `start(_:key:)`, for a reader that `reader(of:)` names.
     ///
-    /// Throws `tooManyStreams` as well when this process makes `readerLimit` streams of that reader.
+    /// Throws `tooManyStreams` as well when this process makes `readerLimit` streams of that reader. `previousResponseID`
+    /// is the response that this one continues, for `facts(of:)`.
     package func start(
-        _ request: ChappieTransportRequest, key: String?, reader: String?, readerLimit: Int = .max
+        _ request: ChappieTransportRequest, key: String?, reader: String?, readerLimit: Int = .max,
+        previousResponseID: String? = nil
     ) async throws -> ChappieStreamID {
-        let header = JournaledRequest(request, createdAt: Self.seconds(), reader: reader)
+        let header = JournaledRequest(
+            request, createdAt: Self.seconds(), reader: reader, previousResponseID: previousResponseID)
         return try await self.start(.request(request, nil), header: header, key: key, readerLimit: readerLimit)
     }
 
     /// The time, in seconds since 1970.
-    private static func seconds() -> Int { Int(Date().timeIntervalSince1970) }
+    static func seconds() -> Int { Int(Date().timeIntervalSince1970) }
 
     /// Starts a stream of the events of a handle, such as a client's, with its tools and its conversation.
     ///

@@ -141,6 +141,8 @@ struct JournaledEnd: Sendable, Equatable, Codable {
     var status: Status
     var failure: ChappieHubFailure?
     var response: Response?
+    /// The time of a complete response's end, in seconds since 1970; nil in journals of older versions.
+    var completedAt: Int?
 
     /// The facts of the complete response apart from its text.
     struct Response: Sendable, Equatable, Codable {

@@ -12,6 +12,8 @@ struct JournaledRequest: Sendable, Equatable, Codable {
     var createdAt: Int
     /// The user that a server has started it for; nil when none was named.
     var reader: String?
+    /// The response that this one continues, by the identifier that its client gave.
+    var previousResponseID: String?
     /// The request's own parts, without any credential; nil for a stream that only its first producer can make.
     var request: Parts?
 
@@ -31,9 +33,12 @@ struct JournaledRequest: Sendable, Equatable, Codable {
     init(createdAt: Int) { self.createdAt = createdAt }
 
     /// Creates the header of a request: fields whose names suggest a credential are left out.
-    init(_ request: ChappieTransportRequest, createdAt: Int, reader: String? = nil) {
+    init(
+        _ request: ChappieTransportRequest, createdAt: Int, reader: String? = nil, previousResponseID: String? = nil
+    ) {
         self.createdAt = createdAt
         self.reader = reader
+        self.previousResponseID = previousResponseID
         self.request = Parts(
             body: String(decoding: request.body, as: UTF8.self), prompt: request.prompt, model: request.model,
             instructions: request.instructions, reasoningEffort: request.reasoningEffort,

@@ -141,7 +141,9 @@ final class Producer: Sendable {
     private func finish(_ ending: Ending, _ records: RecordWriter) {
         switch ending {
         case .completed(let response):
-            records.end(JournaledRecord.record(of: JournaledEnd(status: .completed, response: response)))
+            records.end(
+                JournaledRecord.record(
+                    of: JournaledEnd(status: .completed, response: response, completedAt: ChappieHub.seconds())))
         case .failed(let failure, _):
             records.end(JournaledRecord.record(of: JournaledEnd(status: .failed, failure: failure)))
         case .stopped:
