@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Holds `chappie serve`, `stream`, `sse`, `ws` and `events` against programs that other people wrote, on 127.0.0.1; the
+# Holds `chappie serve`, `relay`, `stream`, `sse`, `ws` and `events` against programs that other people wrote, on 127.0.0.1; the
 # example ModelContext as well.
 # Usage: Scripts/interop.sh [--models | CASE]...      (default: all but those of --models; --list names them)
 #
@@ -30,6 +30,7 @@ readonly cases=(
     serve-openai-sse serve-openai-websocket serve-openresponses-sse serve-openresponses-websocket
     serve-codex-websocket serve-codex-sse serve-codex-refused-upgrade
     serve-codex-tools-websocket serve-codex-tools-sse serve-curl-sse
+    serve-websockets-compliance relay-websockets-compliance
     serve-openai-chat-sse serve-anthropic-messages-sse serve-litellm-chat-sse serve-litellm-messages-sse
     stream-node-ws stream-node-sse stream-websockets-fragments stream-picows-websocket
     stream-aiohttp-websocket stream-aiohttp-gzip
@@ -234,6 +235,33 @@ expectation = {"turns": [{"delivers": "whole", "ends": "completed"}]}
 print(json.dumps({"name": "tools", "summary": "Calls a tool.", "server": server, "expectation": expectation}))
 PYTHON
     serve --scenario "$work/tools.json" "${@:4}"
+}
+
+# Starts `chappie relay` in front of base_url, and sets base_url to its own.
+relay() {
+    local line
+    start relay env CHAPPIE_API_KEY=sk-fake "$CHAPPIE" relay --base-url "$base_url" --port 0 --journal memory
+    line=$(first_line relay)
+    base_url=${line#listening on }
+}
+
+# Holds a server against the cases of Open Responses, apart from those about compaction, which neither has.
+open_responses() {
+    local python
+    python=$(environment websockets)/bin/python
+    timeout 120 "$python" "$programs/open_responses.py" --lacks compact-response --lacks compact-missing-model \
+        --lacks websocket-compact-new-chain "$base_url"
+}
+
+serve-websockets-compliance() {
+    serve_tools get_weather '{"place":"Bergen"}' true
+    open_responses
+}
+
+relay-websockets-compliance() {
+    serve_tools get_weather '{"place":"Bergen"}' true
+    relay
+    open_responses
 }
 
 # Lets codex run one of its own tools: three rounds, then the answer. Usage: codex_tools SUPPORTS_WEBSOCKETS TRANSPORT
