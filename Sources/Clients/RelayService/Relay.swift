@@ -440,20 +440,29 @@ package final class Relay: Sendable {
     /// Writes a stream for a browser's `EventSource`: each event with its position as `id`.
     private func writeStream(_ id: ChappieStreamID, after position: Int, _ caller: Caller) async throws {
         let state = try await self.hub.state(of: id)
-        // No event follows: 204 tells an EventSource not to reconnect (WHATWG HTML section 9.2).
-        if state.status != .running, position >= state.lastPosition { return self.respond(caller, 204, "") }
+        // No event follows: 204 tells an EventSource not to reconnect (WHATWG HTML section 9.2). Who has more than the
+        // journal of a stream that is not complete is told that it has lost records.
+        let isBehindEnd = position > state.lastPosition && state.status == .completed
+        if isBehindEnd || (state.status != .running && position == state.lastPosition) {
+            return self.respond(caller, 204, "")
+        }
         await self.stream(to: caller) {
             self.metrics.readerCame()
             defer { self.metrics.readerLeft() }
             try await caller.exchange.write(Array("retry: 1000\n\n".utf8))
             var events = self.hub.events(of: id, after: position).makeAsyncIterator()
             let (exchange, metrics) = (caller.exchange, self.metrics)
+            var last = position
             do {
+                if state.status == .running, position > state.lastPosition {
+                    throw ChappieHubError.failed(.recordsLost)
+                }
                 while let batch = try await events.nextBatch() {
                     let bytes = Self.eventSource.encode(batch)
                     self.metrics.wrote(batch.count)
+                    last = batch.last?.position ?? last
                     if !bytes.isEmpty { try await caller.exchange.write(bytes) }
-                    await events.pass(Self.eventSource) { bytes, count in
+                    last = await events.pass(Self.eventSource) { bytes, count in
                         guard exchange.offer(bytes) == .accepted else { return false }
                         metrics.wrote(count)
                         return true
@@ -461,7 +470,7 @@ package final class Relay: Sendable {
                 }
             } catch let error as ChappieHubError where error.isOfResponse {
                 let (code, message) = Self.words(error)
-                let last = try await self.hub.state(of: id).lastPosition
+                last = max(last, try await self.hub.state(of: id).lastPosition)
                 let data = Self.errorObject(code: code, message: message)
                 try await caller.exchange.write(Array("id: \(last)\nevent: failed\ndata: \(data)\n\n".utf8))
             }

@@ -307,6 +307,9 @@ public final class ChappieHub: Sendable {
         if let end = try await self.end(of: stream) {
             // For readers that name the position of the end, or one behind it.
             tail.end(end.error.map { .failure($0) } ?? .success(()))
+        } else if stream.lastPosition < last, stream.owner != nil {
+            // The journal has lost records, and another process makes the stream behind what is left.
+            tail.end(.failure(.failed(.recordsLost)))
         } else if stream.owner == nil {
             await self.takeOver(id)
             // If it was not taken, another process may take it, or the journal has it in a moment.
@@ -340,7 +343,12 @@ public final class ChappieHub: Sendable {
         do {
             let predecessor = try await self.predecessor(of: id)
             let request = header.transportRequest
-            if stream.isCancellationRequested {
+            let known = self.state.withLock { $0.tails[id] }?.last ?? 0
+            if known > predecessor.lastPosition {
+                // Readers of this process have more than the journal, which has lost it.
+                let end = JournaledEnd(status: .failed, failure: .recordsLost)
+                try await self.close(id, end, behind: predecessor, by: writer)
+            } else if stream.isCancellationRequested {
                 try await self.close(id, JournaledEnd(status: .cancelled), behind: predecessor, by: writer)
             } else if let request {
                 self.produce(id, of: header.reader, writer: writer, .request(request, predecessor))

@@ -55,7 +55,9 @@ public struct ChappieHubEvents: AsyncSequence, Sendable {
         /// It returns at once when events are there already, and otherwise when the closure has not taken some, at the end
         /// of the stream, or when the task is cancelled: `nextBatch` has what follows. While it waits, no task of the reader
         /// runs. The closure must return soon, and must not use the hub.
-        package mutating func pass(_ form: ChappieHubForm, to offer: @escaping ChappieHubForm.Offer) async {
+        ///
+        /// - Returns: the position behind which `nextBatch` goes on.
+        package mutating func pass(_ form: ChappieHubForm, to offer: @escaping ChappieHubForm.Offer) async -> Int {
             await self.reader.pass(form, to: offer)
         }
 
@@ -125,12 +127,13 @@ public struct ChappieHubEvents: AsyncSequence, Sendable {
             }
         }
 
-        func pass(_ form: ChappieHubForm, to offer: @escaping ChappieHubForm.Offer) async {
+        func pass(_ form: ChappieHubForm, to offer: @escaping ChappieHubForm.Offer) async -> Int {
             guard let tail, self.events.isEmpty, self.ending == nil,
                 tail.passRecords(to: self.signal, after: self.position, in: form, offer)
-            else { return }
+            else { return self.position }
             await self.signal.next()
             if let position = tail.endPassing(to: self.signal) { self.position = position }
+            return self.position
         }
 
         /// Reads the records behind the position from the journal.

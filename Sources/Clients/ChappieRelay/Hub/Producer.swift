@@ -214,6 +214,10 @@ extension ChappieHubFailure {
         tag: "relay.producer-lost", message: "the process that made the stream is gone, and no other can make it",
         isRetryable: true)
 
+    /// The journal no longer has records that readers may have.
+    package static let recordsLost = ChappieHubFailure(
+        tag: "relay.records-lost", message: "the journal has lost a part of the stream", isRetryable: true)
+
     init(_ error: ChappieClientError) {
         self.init(tag: error.tag, message: error.safeDescription, isRetryable: error.isRetryable)
     }

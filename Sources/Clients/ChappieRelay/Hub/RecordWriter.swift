@@ -179,7 +179,10 @@ final class RecordWriter: Sendable {
             } catch let error as ChappieJournalError {
                 switch error {
                 case .fenced, .closed, .unknownStream: return .lost
-                case .gap, .damaged: return .failed(error)
+                case .damaged: return .failed(error)
+                case .gap(let last):
+                    await self.close(behindLoss: last)
+                    return .failed(error)
                 case .unavailable:
                     // A hub that shuts down does not wait for its journal.
                     let goesOn = self.state.withLock { $0.outcome == nil && !$0.isDraining }
@@ -191,6 +194,16 @@ final class RecordWriter: Sendable {
             try? await Task.sleep(for: delay)
             delay = min(delay * 2, .seconds(1))
         }
+    }
+
+    /// Ends a stream whose journal has lost records that were appended, such as with its server.
+    ///
+    /// Readers may have those records, and what a successor appends at their positions may be something else.
+    private func close(behindLoss last: Int) async {
+        let end = JournaledRecord.record(of: JournaledEnd(status: .failed, failure: .recordsLost))
+        let batch = ChappieJournalBatch(firstPosition: last + 1, records: [end], closes: true)
+        // Where this fails as well, the lease ends, and the next process takes the stream.
+        _ = try? await self.journal.append(batch, to: self.id, by: self.writer, lease: self.configuration.lease)
     }
 
     private func stop(_ outcome: Outcome) {
