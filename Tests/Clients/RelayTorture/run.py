@@ -1,18 +1,28 @@
-"""Ends processes of `chappie relay` at chosen moments of a stream, and judges what its readers were given.
+"""Ends processes and connections behind `chappie relay` at chosen moments of a stream, and judges what readers were given.
 
-Usage: run.py --client CHAPPIE [--runs N] [--seed S] [--jobs N] [--journal sqlite|redis] [--only RUN]
+Usage: run.py --client CHAPPIE [--runs N] [--seed S] [--jobs N] [--journal sqlite|redis] [--blow BLOW]... [--only RUN]
 
 Each run has a server of models (`chappie serve`), two or three relays at one journal, and readers at them, one of which
-comes late. A relay is killed (SIGKILL), told to end (SIGTERM), or stopped for longer than its lease (SIGSTOP), when a
-reader has had a number of bytes; now and then the upstream's first connection is cut as well. The judge knows what the server of models says, and shares no code with the package: every
-reader has the whole text once, with positions that grow; readers agree about every position; none waits for longer than
-10 seconds behind the end of the process.
+comes late. When a reader has had a number of bytes, one of these happens:
+
+- relay: a relay is killed (SIGKILL), told to end (SIGTERM), or stopped for longer than its lease (SIGSTOP);
+- commit: a relay is stopped while it has the lock of the SQLite file, and goes on after a while;
+- redis-none, redis-everysec, redis-always: Redis, with these settings of its append-only file, is killed and starts again;
+- redis-machine: the same with `everysec`, and the newest bytes of the file are gone, as with the machine;
+- journal-cut: the path between one relay and Redis is silent for longer than the lease, and then goes on;
+- reader-cut: the path between a reader and its relay is silent for a while, and then goes on.
+
+Now and then the upstream's first connection is cut as well. The judge knows what the server of models says, and shares no
+code with the package: every reader has the whole text once, with positions that grow; readers agree about every position;
+none waits for longer than 10 seconds behind the blow. Where Redis loses what it had (redis-none, redis-machine), a stream
+may also end in an error that its readers are told; a reader that is told that it is complete has the whole text.
 
 redis needs /usr/bin/redis-server, or the program of redis-tools, which is the same.
 """
 
 import argparse
 import concurrent.futures
+import http.client
 import json
 import os
 import pathlib
@@ -20,6 +30,7 @@ import random
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -34,6 +45,22 @@ LEASE = 0.6
 LIMIT = 10
 EVENTS_PER_SECOND = 400
 TEXT = "Air scatters blue light more than red. Größe: 🌤️. " * 6
+BLOWS = {
+    "sqlite": ["relay", "relay", "relay", "commit", "reader-cut"],
+    "redis": [
+        "relay", "relay", "relay", "redis-none", "redis-everysec", "redis-always", "redis-machine", "journal-cut",
+        "journal-cut", "reader-cut",
+    ],
+}
+# The blows behind which the journal may have lost records that readers have.
+LOSES = {"redis-none", "redis-machine"}
+# The settings of Redis by blow; those of the server that all other runs share are the first.
+SETTINGS = {
+    "redis-none": ["--appendonly", "no"],
+    "redis-everysec": ["--appendonly", "yes", "--appendfsync", "everysec"],
+    "redis-machine": ["--appendonly", "yes", "--appendfsync", "everysec"],
+    "redis-always": ["--appendonly", "yes", "--appendfsync", "always"],
+}
 
 
 class Process:
@@ -62,9 +89,11 @@ class Process:
 class Reader(threading.Thread):
     """Reads a stream as a browser's EventSource does: it reconnects, and names the last position that it has."""
 
-    def __init__(self, addresses, name, deadline):
+    def __init__(self, addresses, name, deadline, may_lose=False):
         super().__init__(daemon=True)
         self.addresses, self.name_of_stream, self.deadline = addresses, name, deadline
+        # Whether an answer that the stream is unknown is an end, as it is for an EventSource.
+        self.may_lose = may_lose
         self.events, self.byte_count, self.end, self.fault = [], 0, None, None
         self.received = threading.Condition()
 
@@ -76,7 +105,11 @@ class Reader(threading.Thread):
                 break
             try:
                 self.read(self.addresses[turn % len(self.addresses)])
-            except (OSError, urllib.error.HTTPError, ValueError):
+            except urllib.error.HTTPError as refusal:
+                refusal.close()
+                if refusal.code == 404 and self.may_lose:
+                    self.end = "unknown"
+            except (OSError, http.client.HTTPException, ValueError):
                 pass
             turn += 1
             time.sleep(0.02)
@@ -105,7 +138,8 @@ class Reader(threading.Thread):
                         return
 
     def take(self, position, kind, data):
-        if self.events and position <= self.events[-1][0]:
+        # An error about records that are lost has no position of its own.
+        if self.events and position < self.events[-1][0] + (0 if kind == "failed" and self.may_lose else 1):
             self.fault = f"position {position} behind {self.events[-1][0]}"
         with self.received:
             self.events.append((position, kind, data))
@@ -131,105 +165,297 @@ class Reader(threading.Thread):
         return text
 
 
-def judge(readers, expected):
+class Path:
+    """A path to a server, which can fall silent: nothing is lost, and nothing is delivered until it goes on."""
+
+    def __init__(self, host, port):
+        self.target = (host, port)
+        self.open = threading.Event()
+        self.open.set()
+        self.sockets = []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.address = "127.0.0.1:{}".format(self.listener.getsockname()[1])
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                near, _ = self.listener.accept()
+                self.open.wait()
+                far = socket.create_connection(self.target)
+            except OSError:
+                return
+            self.sockets += [near, far]
+            for source, sink in ((near, far), (far, near)):
+                threading.Thread(target=self.pump, args=(source, sink), daemon=True).start()
+
+    def pump(self, source, sink):
+        try:
+            while data := source.recv(65536):
+                self.open.wait()
+                sink.sendall(data)
+            self.open.wait()
+            sink.shutdown(socket.SHUT_WR)
+        except OSError:
+            for end in (source, sink):
+                try:
+                    end.shutdown(socket.SHUT_RDWR)
+                except OSError:
+                    pass
+
+    def close(self):
+        self.open.set()
+        for end in [self.listener, *self.sockets]:
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+            end.close()
+
+
+def judge(readers, expected, may_lose=False):
     """What is wrong, in words; an empty list where nothing is."""
     faults = []
     known = {}
     for number, reader in enumerate(readers):
         if reader.fault:
             faults.append(f"reader {number}: {reader.fault}")
-        if reader.end == "failed":
-            faults.append(f"reader {number}: {reader.events[-1][2]}")
+        if reader.end in ("failed", "unknown"):
+            if not may_lose:
+                faults.append(f"reader {number}: {reader.events[-1][2] if reader.events else reader.end}")
+            elif not expected.startswith(reader.text):
+                faults.append(f"reader {number}: another text than the server's, before it failed")
+        elif reader.end == "nothing" and may_lose:
+            # The stream has ended at a position that the reader has: it is not told how.
+            if not expected.startswith(reader.text):
+                faults.append(f"reader {number}: another text than the server's, and then nothing")
         elif reader.end is not None and reader.text != expected:
             faults.append(f"reader {number}: {len(reader.text)} of {len(expected)} characters, or others")
+        if may_lose:
+            # Positions of lost records are given again.
+            continue
         for position, kind, data in reader.events:
             if known.setdefault(position, (kind, data)) != (kind, data):
                 faults.append(f"reader {number}: position {position} is something else")
     return faults
 
 
-def run(client, kind, redis, number, seed):
-    """Makes one run; returns what is wrong, what was done, and the time from the end of the process to the last event."""
-    chance = random.Random(seed * 1_000_003 + number)
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="relay-torture-"))
-    processes = []
+class Redis:
+    """A Redis server."""
+
+    def __init__(self, settings):
+        program = next(
+            (path for path in ("/usr/bin/redis-server", "/usr/bin/redis-check-rdb") if os.path.exists(path)), None
+        )
+        if program is None:
+            sys.exit("relay-torture: there is no Redis: Scripts/install.sh test")
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="relay-torture-redis-"))
+        # The program of redis-tools is a server by this name.
+        self.program = self.folder / "redis-server"
+        self.program.symlink_to(program)
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.settings = settings
+        self.url = f"redis://127.0.0.1:{self.port}"
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(
+            [
+                self.program, "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--dir", self.folder,
+                *self.settings,
+            ],
+            stdout=subprocess.DEVNULL,
+        )
+        # It accepts connections before it has read its file, and refuses commands until then.
+        for _ in range(200):
+            try:
+                with socket.create_connection(("127.0.0.1", self.port), timeout=1) as connection:
+                    connection.sendall(b"PING\r\n")
+                    if connection.recv(64).startswith(b"+PONG"):
+                        return
+            except OSError:
+                pass
+            time.sleep(0.02)
+        raise RuntimeError("Redis did not start")
+
+    @property
+    def log(self):
+        """The newest file of the append-only log."""
+        return max(self.folder.glob("appendonlydir/*.incr.aof"))
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def is_locked(journal):
+    """Whether a process has the lock of an SQLite file for writing, by SQLite's own word."""
+    connection = sqlite3.connect(journal, timeout=0, isolation_level=None)
     try:
-        (folder / "text").write_text(TEXT)
-        serve = [client, "serve", "--text", str(folder / "text"), "--rate", str(EVENTS_PER_SECOND)]
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("ROLLBACK")
+        return False
+    except sqlite3.OperationalError as failure:
+        if "locked" not in str(failure):
+            raise
+        return True
+    finally:
+        connection.close()
+
+
+def stop_in_commit(relay, journal, readers):
+    """Stops a process while it has the lock of the SQLite file; returns whether it was found with it.
+
+    What other processes commit at the same time is over when it is looked for a third time.
+    """
+    while all(reader.end is None and reader.fault is None for reader in readers):
+        relay.process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, relay.process.pid, os.WSTOPPED | os.WNOWAIT)
+        if all(is_locked(journal) or time.sleep(0.02) for _ in range(3)):
+            return True
+        relay.process.send_signal(signal.SIGCONT)
+        time.sleep(0.001)
+    return False
+
+
+class Run:
+    """A run: its programs, and what is done to them."""
+
+    def __init__(self, client, kind, blow, shared, number, seed):
+        self.client, self.kind, self.blow, self.number = client, kind, blow, number
+        self.chance = random.Random(seed * 1_000_003 + number)
+        # Apart from the one above, so that what is drawn for a blow leaves the rest of the run as it is.
+        self.fate = random.Random(f"{seed} {number}")
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="relay-torture-"))
+        self.open = []
+        self.redis = None
+        if kind == "redis":
+            self.redis = self.opened(Redis(SETTINGS[blow])) if blow in SETTINGS else shared
+        self.relays, self.addresses, self.readers = [], [], []
+
+    def opened(self, program):
+        self.open.append(program)
+        return program
+
+    def journal(self, path=None):
+        if self.kind == "sqlite":
+            return str(self.folder / "journal")
+        return f"redis://{path.address if path else f'127.0.0.1:{self.redis.port}'}/{self.number % 16}"
+
+    def reader(self, addresses, deadline):
+        reader = Reader(addresses, self.name, deadline, self.blow in LOSES)
+        self.readers.append(reader)
+        reader.start()
+        return reader
+
+    def make(self):
+        """Makes the run; returns what is wrong, what was done, and the time from the blow to the last event."""
+        chance = self.chance
+        (self.folder / "text").write_text(TEXT)
+        serve = [self.client, "serve", "--text", str(self.folder / "text"), "--rate", str(EVENTS_PER_SECOND)]
         if chance.random() < 0.25:
             serve += ["--fault", f"cut@{chance.randrange(1, 6000)}#1"]
-        upstream = Process(serve)
-        processes.append(upstream)
-        journal = str(folder / "journal") if kind == "sqlite" else f"{redis}/{number % 16}"
-        options = [
-            client, "relay", "--base-url", upstream.address + "/v1", "--port", "0", "--journal", journal,
-            "--lease", str(LEASE), "--model", "m",
-        ]
+        upstream = self.opened(Process(serve))
+        options = ["--base-url", upstream.address + "/v1", "--port", "0", "--lease", str(LEASE), "--model", "m"]
         if chance.random() < 0.5:
             options.append("--http-only")
-        relays = [Process(options) for _ in range(chance.choice([2, 2, 3]))]
-        processes += relays
+        if self.blow == "commit":
+            # A commit that waits for the disk has the lock for a seventh of the time, and for a 250th without.
+            options += ["--synchronous", "full"]
+        count = chance.choice([2, 2, 3])
+        # The relay that is behind the silent path: the one that makes the stream, or another one.
+        behind = self.fate.randrange(count)
+        path = self.opened(Path("127.0.0.1", self.redis.port)) if self.blow == "journal-cut" else None
+        for index in range(count):
+            journal = self.journal(path if index == behind else None)
+            relay = Process([self.client, "relay", "--journal", journal, *options])
+            self.relays.append(self.opened(relay))
+        self.addresses = [relay.address for relay in self.relays]
         request = urllib.request.Request(
-            f"{relays[0].address}/streams", data=b'{"input":"Why?"}', headers={"Content-Type": "application/json"}
+            f"{self.addresses[0]}/streams", data=b'{"input":"Why?"}', headers={"Content-Type": "application/json"}
         )
         with urllib.request.urlopen(request, timeout=LIMIT) as answer:
-            name = json.load(answer)["id"]
+            self.name = json.load(answer)["id"]
+        log_size = self.redis.log.stat().st_size if self.blow == "redis-machine" else 0
         deadline = time.monotonic() + 2 * LIMIT
-        addresses = [relay.address for relay in relays]
-        readers = [Reader(addresses[index:] + addresses[:index], name, deadline) for index in range(len(relays))]
-        for reader in readers:
-            reader.start()
-        readers[chance.randrange(len(readers))].wait_for(chance.randrange(0, len(TEXT.encode())))
+        addresses = self.addresses
+        if self.blow == "reader-cut":
+            host, port = addresses[0].removeprefix("http://").split(":")
+            path = self.opened(Path(host, int(port)))
+            addresses = [f"http://{path.address}", *addresses[1:]]
+        for index in range(count):
+            self.reader(addresses[index:] + addresses[:index], deadline)
+        byte_count = chance.randrange(0, len(TEXT.encode()))
+        # What is looked for takes a number of commits.
+        self.readers[chance.randrange(count)].wait_for(byte_count // 8 if self.blow == "commit" else byte_count)
         how = chance.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM])
-        relays[0].end(how)
         began = time.monotonic()
-        late = Reader(addresses[1:], name, deadline)
-        late.start()
-        readers.append(late)
-        for reader in readers:
+        said = self.strike(how, path, log_size)
+        self.reader(self.addresses[1:], deadline)
+        if self.blow == "commit":
+            time.sleep(self.fate.uniform(2 * LEASE, 3))
+            self.relays[0].process.send_signal(signal.SIGCONT)
+            began = time.monotonic()
+        elif self.blow == "relay" and how == signal.SIGSTOP and self.kind == "sqlite" and self.keeps_lock():
+            # Nobody can take the stream until it goes on (Journals.md).
+            said += " in a commit"
+            time.sleep(2 * LEASE)
+            self.relays[0].process.send_signal(signal.SIGCONT)
+            began = time.monotonic()
+        for reader in self.readers:
             reader.join()
         took = time.monotonic() - began
-        if how == signal.SIGSTOP:
+        if said == "SIGSTOP":
             # What was stopped goes on, and may change nothing.
-            relays[0].process.send_signal(signal.SIGCONT)
+            self.relays[0].process.send_signal(signal.SIGCONT)
             time.sleep(0.1)
-            again = Reader(addresses[1:], name, deadline)
-            again.start()
-            again.join()
-            readers.append(again)
-        faults = judge(readers, TEXT)
+            self.reader(self.addresses[1:], deadline).join()
+        faults = judge(self.readers, TEXT, self.blow in LOSES)
         if took > LIMIT:
             faults.append(f"it took {took:.1f} s")
-        return faults, signal.Signals(how).name, took
+        ends = sorted({str(reader.end) for reader in self.readers})
+        return faults, f"{said} {'+'.join(ends)}" if self.blow in LOSES else said, took
+
+    def keeps_lock(self):
+        return all(is_locked(self.folder / "journal") or time.sleep(0.02) for _ in range(5))
+
+    def strike(self, how, path, log_size):
+        """Does the blow; returns its name."""
+        if self.blow == "relay":
+            self.relays[0].end(how)
+            return signal.Signals(how).name
+        if self.blow == "commit":
+            found = stop_in_commit(self.relays[0], self.folder / "journal", self.readers)
+            return "commit" if found else "commit missed"
+        if self.blow in SETTINGS:
+            self.redis.process.kill()
+            self.redis.process.wait()
+            if self.blow == "redis-machine":
+                os.truncate(self.redis.log, self.fate.randint(log_size, self.redis.log.stat().st_size))
+            time.sleep(self.fate.choice([0, 0.1, 2 * LEASE]))
+            self.redis.start()
+            return self.blow
+        path.open.clear()
+        time.sleep(self.fate.uniform(LEASE, 4 * LEASE))
+        path.open.set()
+        return self.blow
+
+    def close(self):
+        for program in self.open:
+            program.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def run(*arguments):
+    """Makes one run; returns what `Run.make` does."""
+    one = Run(*arguments)
+    try:
+        return one.make()
     finally:
-        for process in processes:
-            process.close()
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def start_redis(folder):
-    program = next(
-        (path for path in ("/usr/bin/redis-server", "/usr/bin/redis-check-rdb") if os.path.exists(path)), None
-    )
-    if program is None:
-        sys.exit("relay-torture: there is no Redis: Scripts/install.sh test")
-    # The program of redis-tools is a server by this name.
-    link = folder / "redis-server"
-    link.symlink_to(program)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    server = subprocess.Popen(
-        [link, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder],
-        stdout=subprocess.DEVNULL,
-    )
-    for _ in range(100):
-        try:
-            socket.create_connection(("127.0.0.1", port)).close()
-            break
-        except OSError:
-            time.sleep(0.05)
-    return server, f"redis://127.0.0.1:{port}"
+        one.close()
 
 
 def main():
@@ -239,20 +465,26 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=4)
     parser.add_argument("--journal", choices=["sqlite", "redis"], action="append")
+    parser.add_argument("--blow", choices=sorted({*BLOWS["sqlite"], *BLOWS["redis"]}), action="append")
     parser.add_argument("--only", type=int)
     options = parser.parse_args()
-    kinds = options.journal or ["sqlite", "redis"]
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="relay-torture-redis-"))
-    server, redis = start_redis(folder) if "redis" in kinds else (None, None)
+    kinds = [kind for kind in options.journal or BLOWS if set(BLOWS[kind]) & set(options.blow or BLOWS[kind])]
+    if not kinds:
+        parser.error("no such blow at that journal")
+    shared = Redis(SETTINGS["redis-none"]) if "redis" in kinds else None
     broken = count = 0
     longest = 0.0
     ways = {}
     try:
         numbers = [options.only] if options.only is not None else range(options.runs)
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            runs = {
-                pool.submit(run, options.client, kinds[n % len(kinds)], redis, n, options.seed): n for n in numbers
-            }
+            runs = {}
+            for n in numbers:
+                kind = kinds[n % len(kinds)]
+                blows = [blow for blow in BLOWS[kind] if blow in (options.blow or BLOWS[kind])]
+                blow = random.Random(f"{options.seed} {n} blow").choice(blows)
+                arguments = (options.client, kind, blow, shared, n, options.seed)
+                runs[pool.submit(run, *arguments)] = n
             for done in concurrent.futures.as_completed(runs):
                 faults, how, took = done.result()
                 count += 1
@@ -264,10 +496,8 @@ def main():
                 if count % 200 == 0:
                     print(f"{count} runs, {broken} broke a promise", flush=True)
     finally:
-        if server:
-            server.kill()
-            server.wait()
-        shutil.rmtree(folder, ignore_errors=True)
+        if shared:
+            shared.close()
     said = ", ".join(f"{number} {how}" for how, number in sorted(ways.items()))
     print(f"{count} runs ({said}), {broken} broke a promise; the longest wait was {longest:.1f} s")
     sys.exit(1 if broken else 0)
