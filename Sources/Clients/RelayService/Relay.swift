@@ -458,11 +458,11 @@ package final class Relay: Sendable {
                     throw ChappieHubError.failed(.recordsLost)
                 }
                 while let batch = try await events.nextBatch() {
-                    let bytes = Self.eventSource.encode(batch)
+                    let bytes = ChappieHubForm.eventSource.encode(batch)
                     self.metrics.wrote(batch.count)
                     last = batch.last?.position ?? last
                     if !bytes.isEmpty { try await caller.exchange.write(bytes) }
-                    last = await events.pass(Self.eventSource) { bytes, count in
+                    last = await events.pass(ChappieHubForm.eventSource) { bytes, count in
                         guard exchange.offer(bytes) == .accepted else { return false }
                         metrics.wrote(count)
                         return true
@@ -475,21 +475,6 @@ package final class Relay: Sendable {
                 try await caller.exchange.write(Array("id: \(last)\nevent: failed\ndata: \(data)\n\n".utf8))
             }
         }
-    }
-
-    private static let eventSource = ChappieHubForm(name: "EventSource") { $0.flatMap { Relay.lines(of: $0) } }
-
-    private static func lines(of element: ChappieHubEvent) -> [UInt8] {
-        let (type, data): (String, [UInt8])
-        switch element.event {
-        case .textDelta(let text): (type, data) = ("text", JSONText.string(text))
-        case .reasoningDelta(let text): (type, data) = ("reasoning", JSONText.string(text))
-        case .refusalDelta(let text): (type, data) = ("refusal", JSONText.string(text))
-        case .restarted: (type, data) = ("restarted", Array("{}".utf8))
-        case .completed: (type, data) = ("completed", Array("{}".utf8))
-        default: return []
-        }
-        return Array("id: \(element.position)\nevent: \(type)\ndata: ".utf8) + data + Array("\n\n".utf8)
     }
 
     // MARK: Answers

@@ -257,15 +257,23 @@ public final class ChappieHub: Sendable {
         Task {
             var patience: ContinuousClock.Instant?
             var nextNote = ContinuousClock.now
+            // Behind a producer of this process, or a journal that could not be used, it may have lost records.
+            var isInDoubt = true
             while tail.continuesFollowing() {
                 do {
                     if .now >= nextNote {
                         nextNote = .now + self.parts.configuration.lease / 3
                         try await self.noteReader(of: id)
                     }
+                    if isInDoubt {
+                        try await self.compareNewest(of: id, tail)
+                        isInDoubt = false
+                        continue
+                    }
                     try await self.followStep(id, tail)
                     patience = nil
                 } catch {
+                    isInDoubt = true
                     let end = patience ?? .now + self.parts.configuration.journalPatience
                     patience = end
                     let failure = error as? ChappieJournalError ?? .unavailable("\(type(of: error))")
@@ -281,15 +289,24 @@ public final class ChappieHub: Sendable {
     }
 
     /// Tells the producer of a stream, in whichever process it is, that the stream is read.
-    package func noteReader(of id: ChappieStreamID) async throws {
+    private func noteReader(of id: ChappieStreamID) async throws {
         guard self.parts.configuration.stopsWithoutReadersAfter != nil else { return }
         try await self.parts.journal.noteReader(of: id, for: self.parts.configuration.lease)
+    }
+
+    /// Ends a tail whose newest record is another one in the journal, which was lost there and is made again.
+    private func compareNewest(of id: ChappieStreamID, _ tail: StreamTail) async throws {
+        guard let newest = tail.newest else { return }
+        let records = try await self.parts.journal.records(of: id, after: newest.position - 1, byteCount: 1)
+        guard let record = records.first, JournaledRecord.read(record.content).record != newest.record else { return }
+        tail.end(.failure(.failed(.recordsLost)))
     }
 
     private func followStep(_ id: ChappieStreamID, _ tail: StreamTail) async throws {
         guard let last = tail.last else {
             guard let stream = try await self.parts.journal.stream(id) else { throw ChappieJournalError.unknownStream }
-            return tail.begin(behind: stream.lastPosition)
+            // The last record is read into the tail: by it a loss of the journal is noticed.
+            return tail.begin(behind: max(0, stream.lastPosition - 1))
         }
         let records = try await self.records(of: id, after: last)
         guard records.isEmpty else {

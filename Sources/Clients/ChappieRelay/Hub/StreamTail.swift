@@ -85,6 +85,9 @@ final class StreamTail: Sendable {
     /// The position of the last record; nil before it is known.
     var last: Int? { self.state.withLock { $0.last } }
 
+    /// The last record, unless it is in the journal alone.
+    var newest: Entry? { self.state.withLock { $0.entries.last } }
+
     /// Enters a reader's signal.
     ///
     /// - Returns: true when a follower has to be started, which is then taken to run.

@@ -78,8 +78,14 @@ extension ChappieHub {
 final class PartitionedJournal: ChappieJournal {
     private let journal: any ChappieJournal
     private let cut = LockedValue(false)
+    /// The reads of a stream that did not reach the journal.
+    let missedReads: AsyncStream<Void>
+    private let miss: AsyncStream<Void>.Continuation
 
-    init(_ journal: any ChappieJournal) { self.journal = journal }
+    init(_ journal: any ChappieJournal) {
+        self.journal = journal
+        (self.missedReads, self.miss) = AsyncStream.makeStream()
+    }
 
     var isCut: Bool {
         get { self.cut.withLock { $0 } }
@@ -96,7 +102,8 @@ final class PartitionedJournal: ChappieJournal {
     }
 
     func stream(_ id: ChappieStreamID) async throws -> ChappieJournaledStream? {
-        try await self.reached().stream(id)
+        if self.isCut { self.miss.yield() }
+        return try await self.reached().stream(id)
     }
 
     func append(
@@ -110,6 +117,7 @@ final class PartitionedJournal: ChappieJournal {
     }
 
     func waitForRecords(of id: ChappieStreamID, after position: Int, atMost duration: Duration) async throws {
+        if self.isCut { self.miss.yield() }
         try await self.reached().waitForRecords(of: id, after: position, atMost: duration)
     }
 

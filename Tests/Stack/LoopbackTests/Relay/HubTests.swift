@@ -1,9 +1,10 @@
 import Chappie
-import ChappieRelay
 import ChappieTestServer
 import ChappieTransport
 import Foundation
 import Testing
+
+@testable import ChappieRelay
 
 /// Streams that are read by many, and made by one process after the other.
 @Suite struct HubTests {
@@ -259,6 +260,35 @@ import Testing
             #expect(await HubReading.read(heir.events(of: id)).events == reading.events)
             #expect(server.log.count >= 2)
             await heir.shutdown()
+        }
+    }
+
+    /// The journal loses the second record, and its producer makes another one while the reader's process is cut off.
+    @Test func readerOfRecordsThatWereLostIsTold() async throws {
+        try await withServer(self.configuration()) { server in
+            let journal = ChappieMemoryJournal()
+            let path = PartitionedJournal(journal)
+            let hub = ChappieHub.loopback(server, path, lease: .milliseconds(600))
+            let id = ChappieStreamID()
+            let writer = ChappieJournalWriter(owner: "other", epoch: 1)
+            func make(_ texts: [String]) async throws {
+                let new = ChappieNewStream(id: id, header: JournaledRequest(createdAt: 1).bytes)
+                _ = try await journal.create(new, owner: writer.owner, lease: .seconds(60))
+                let records = texts.compactMap { JournaledRecord.record(of: .textDelta($0)) }
+                let batch = ChappieJournalBatch(firstPosition: 1, records: records)
+                try await journal.append(batch, to: id, by: writer, lease: .seconds(60))
+            }
+            try await make(["a", "b"])
+            var events = hub.events(of: id).makeAsyncIterator()
+            #expect(try await events.next()?.event == .textDelta("a"))
+            #expect(try await events.next()?.event == .textDelta("b"))
+            path.isCut = true
+            try await journal.delete(id)
+            for await _ in path.missedReads { break }
+            try await make(["a", "another", "c"])
+            path.isCut = false
+            await #expect(throws: ChappieHubError.failed(.recordsLost)) { try await events.next() }
+            await hub.shutdown(gracePeriod: .zero)
         }
     }
 
