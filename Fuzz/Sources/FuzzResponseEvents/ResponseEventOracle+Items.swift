@@ -98,14 +98,32 @@ extension ResponseEventOracle {
         let payload = members.last { ["arguments", "input"].map { Array($0.utf16) }.contains($0.name) }?.value
         if let payload, !payload.isNull { facts["payload"] = payload.text ?? self.written(payload) }
         facts["agent"] = item.member("agent")?.member("agent_name")?.text
-        let kind = ["message", "reasoning", "function_call", "custom_tool_call"].first { $0 == facts["type"] }
-        for (place, part) in self.parts(of: item, kind ?? nil, payload: facts["payload"] ?? nil).enumerated() {
+        let types: Set = ["message", "reasoning", "function_call", "custom_tool_call"]
+        let known = facts["type"].flatMap { types.contains($0) ? $0 : nil }
+        let kind = facts["type"]?.isEmpty == false ? known : self.kind(untyped: item, members)
+        for (place, part) in self.parts(of: item, kind, payload: facts["payload"]).enumerated() {
             facts["part \(place)"] = part
         }
         facts["kind"] = kind ?? "other"
         facts["type"] = facts["type"] ?? ""
         facts["json"] = self.written(item)
         return facts
+    }
+
+    /// The type that the members of an item without one show; nil when they show none.
+    private func kind(untyped item: JSONNode, _ members: [JSONNode.Member]) -> String? {
+        let payload = members.last { ["arguments", "input"].map { Array($0.utf16) }.contains($0.name) }
+        if let payload, !payload.value.isNull, item.member("call_id")?.identifier != nil {
+            return payload.name == Array("input".utf16) ? "custom_tool_call" : "function_call"
+        }
+        let content = (item.member("content")?.elements ?? []).compactMap(self.contentText).map(\.kind)
+        let summary = item.member("summary")?.elements ?? []
+        let isReasoning = summary.contains { self.contentText(of: $0) != nil || self.summaryText(of: $0) != nil }
+        if isReasoning || item.member("summary")?.text != nil || content.contains("reasoningText") {
+            return "reasoning"
+        }
+        let isMessage = item.member("role")?.identifier != nil || item.member("content")?.text != nil
+        return isMessage || !content.isEmpty ? "message" : nil
     }
 
     private func parts(of item: JSONNode, _ kind: String?, payload: String?) -> [String] {

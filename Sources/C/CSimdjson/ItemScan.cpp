@@ -72,6 +72,7 @@ csj_status ItemScan::take_member(
         return this->take_needed(value, token, item.namespace_name, depth, wrong, 5);
     }
     if (equals(key, "arguments", 9) || equals(key, "input", 5)) {
+        item.is_input = equals(key, "input", 5);
         return this->take_payload(value, token, depth, item);
     }
     if (equals(key, "content", 7)) { return this->take_parts(value, token, depth, item.content); }

@@ -105,12 +105,24 @@ import Testing
         }
     }
 
-    @Test(arguments: ["web_search_call", "function_call_output", "", "Message"])
+    @Test(arguments: ["web_search_call", "function_call_output", "Message"])
     func otherItemHasNoParts(type: String) throws {
         let texts = #"[{"type":"output_text","text":"a"},{"type":"summary_text","text":"b"}]"#
         try self.expect(
             #"{"type":"\#(type)","content":\#(texts),"summary":\#(texts),"arguments":"c","input":"d"}"#, [])
-        try self.expect(#"{"content":\#(texts),"summary":\#(texts),"arguments":"c"}"#, [])
+    }
+
+    @Test(arguments: ["", #""type":"","#, #""type":null,"#])
+    func anItemWithoutATypeHasThePartsOfWhatItShows(type: String) throws {
+        let texts = #"[{"type":"output_text","text":"a"},{"type":"summary_text","text":"b"}]"#
+        let reasoning = [Part(.reasoningSummary, 1, "b"), Part(.reasoningText, 0, "a")]
+        try self.expect(#"{\#(type)"content":\#(texts),"summary":\#(texts),"arguments":"c"}"#, reasoning)
+        try self.expect(#"{\#(type)"content":\#(texts)}"#, [Part(.text, 0, "a")])
+        for (name, kind) in [("arguments", ResponseEvent.DeltaKind.functionArguments), ("input", .customInput)] {
+            try self.expect(#"{\#(type)"call_id":"1","content":\#(texts),"\#(name)":"c"}"#, [Part(kind, 0, "c")])
+            // A call without an identifier could not be answered.
+            try self.expect(#"{\#(type)"\#(name)":"c"}"#, [])
+        }
     }
 
     // MARK: How parts are written

@@ -131,6 +131,8 @@ typedef struct csj_item {
     csj_range content, summary;
     /// Indicates whether `payload` is the JSON text of a value that is not a string.
     bool has_json_payload;
+    /// Indicates whether `payload` is the `input`.
+    bool is_input;
     /// A bit for each text that has another type; the text is null then.
     uint8_t wrong_texts;
 } csj_item;

@@ -17,7 +17,7 @@ package struct ItemSummary {
         case other
     }
 
-    /// The type of the item.
+    /// The type of the item; one without a type has that which its members show.
     package let kind: Kind
     /// The item's `type` as it was sent, at most 256 bytes of it; empty when absent.
     package let typeName: String

@@ -6,7 +6,7 @@ extension ItemSummary {
     /// Copies an item of the scanner; the texts of the parts stay in place, and `parts` are those of all items.
     init(_ item: csj_item, parts: UnsafePointer<csj_part>?) {
         let typeName = String(item.type)?.word ?? ""
-        let kind = Kind(typeName: typeName)
+        let kind = typeName.isEmpty ? Kind(untyped: item, parts: parts) : Kind(typeName: typeName)
         self.init(
             kind: kind,
             typeName: typeName,
@@ -83,6 +83,20 @@ extension ItemSummary.Kind {
         case "function_call": self = .functionCall
         case "custom_tool_call": self = .customToolCall
         default: self = .other
+        }
+    }
+
+    /// Creates the kind of an item without a type, which its members show.
+    init(untyped item: csj_item, parts: UnsafePointer<csj_part>?) {
+        let contentKinds = Set(item.content.elements(of: parts).compactMap { ResponseEvent.DeltaKind($0.kind) })
+        if item.payload.bytes != nil, item.call_id.count > 0 {
+            self = item.is_input ? .customToolCall : .functionCall
+        } else if item.summary.count > 0 || contentKinds.contains(.reasoningText) {
+            self = .reasoning
+        } else if item.role.count > 0 || !contentKinds.isDisjoint(with: [.text, .refusal]) {
+            self = .message
+        } else {
+            self = .other
         }
     }
 }
