@@ -148,6 +148,8 @@ extension LedgerModel {
         let items = Set(kinds.map { ReplaySlot($0, outputIndex: index) })
         for item in items {
             if let open = self.openOutput(ofItem: item) { self.before[item] = open }
+            let output = self.output(ofItem: item)
+            if !output.isEmpty { self.withoutEnd[item, default: []].append(output) }
         }
         for slot in self.closed where items.contains(slot.item) { self.supplied[slot] = nil }
         self.closedTexts = self.closedTexts.filter { !items.contains($0.key) }
@@ -195,6 +197,10 @@ extension LedgerModel {
         let channel = self.channels[LedgerChannel(slot.kind).rawValue]
         let own = self.places(of: slot)
         if own.isEmpty, self.isOtherReasoning(text, in: slot) { return .whole }
+        // An earlier item at the index may still be closed, whose text the newer one's begins.
+        let output = self.output(ofItem: slot)
+        let isEarlier = self.withoutEnd[slot.item]?.contains { text.elementsEqual(channel.delivered[$0].map(\.byte)) }
+        if !output.isEmpty, output.count != text.count, isEarlier == true { return .whole }
         let range = (own.first ?? channel.cursor)..<(own.last.map { $0 + 1 } ?? channel.cursor)
         var held = self.hold(text, own.map { channel.delivered[$0].byte }, isOpen: !self.hasClosed(slot))
         // Deltas may have named another slot.

@@ -64,6 +64,8 @@ struct LedgerModel {
     var closedTexts: [ReplaySlot: (last: Range<Int>, acrossSlots: Range<Int>?, end: Int)] = [:]
     /// The output that no text had closed when another item was begun at its index, by the item's first slot.
     var before: [ReplaySlot: Range<Int>] = [:]
+    /// The output of each item at whose index another one was begun, by the item's first slot.
+    var withoutEnd: [ReplaySlot: [Range<Int>]] = [:]
     /// The text that closing texts have brought and no delta has repeated, by slot, with its end in the channel.
     var supplied: [ReplaySlot: (rest: [UInt8], end: Int)] = [:]
     private(set) var calls = Sequence<LedgerCall>()
@@ -149,6 +151,7 @@ struct LedgerModel {
         self.closed = []
         self.closedTexts = [:]
         self.before = [:]
+        self.withoutEnd = [:]
         self.supplied = [:]
         self.calls.cursor = self.calls.settledCount
     }

@@ -10,8 +10,13 @@ extension ReplayLedger {
         let kinds = ReplaySlot.Kind.allCases.filter { $0.item == itemKind }
         for kind in kinds {
             let item = ReplaySlot(kind, outputIndex: index)
-            let before = self.openOutput(ofItem: item) ?? self.closingTexts[item]?.before
-            self.closingTexts[item] = before.map { ClosingTexts(before: $0) }
+            let known = self.closingTexts[item]
+            let before = self.openOutput(ofItem: item) ?? known?.before
+            var withoutEnd = known?.withoutEnd ?? []
+            let output = self.channels[kind].attemptOutput(ofItem: item)
+            if !output.isEmpty, known?.areOfEnd != true { withoutEnd.append(output) }
+            let isKnown = before != nil || !withoutEnd.isEmpty
+            self.closingTexts[item] = isKnown ? ClosingTexts(before: before, withoutEnd: withoutEnd) : nil
         }
         // Two kinds may have one channel.
         for kind in kinds { self.channels[kind].beginItem(index) }
@@ -45,6 +50,17 @@ extension ReplayLedger {
         return .rest(from: count)
     }
 
+    /// Returns the number of the first item that had the slot's index before, and has had no end, whose output is exactly
+    /// these texts; nil for none.
+    ///
+    /// Items without identifiers end in the order of their announcements.
+    private func itemWithoutEnd(_ texts: [UnsafeBufferPointer<UInt8>], in slot: ReplaySlot) -> Int? {
+        let count = unsafe texts.reduce(0) { $0 + $1.count }
+        return self.closingTexts[slot.item]?.withoutEnd.firstIndex { output in
+            unsafe output.count == count && self.channels[slot.kind].begins(texts, with: output)
+        }
+    }
+
     /// Compares the closing text of a slot with the slot's output, or else with the item's.
     ///
     /// The caller admits the bytes that `rest` names next.
@@ -55,6 +71,12 @@ extension ReplayLedger {
         }
         if self.isOtherReasoning(text, in: slot) { return .whole }
         let channel = self.channels[slot.kind]
+        let own = channel.attemptOutput(ofItem: slot)
+        if !own.isEmpty, own.count != text.count,
+            unsafe text.withUnsafeBufferPointer({ unsafe self.itemWithoutEnd([$0], in: slot) }) != nil
+        {
+            return .whole
+        }
         let held = channel.hold(text, against: slot, isOpen: self.isOpen(slot))
         switch held {
         case .prefix(let count, _, _) where count == text.count:
@@ -314,6 +336,10 @@ extension ReplayLedger {
         guard let slot = slot.shifted(by: self.settledItemCount) else { return .differs }
         let channel = self.channels[slot.kind]
         let slots = channel.slots(ofItem: slot.item)
+        if let number = unsafe self.itemWithoutEnd(texts, in: slot) {
+            self.closingTexts[slot.item]?.withoutEnd.remove(at: number)
+            return .whole
+        }
         if let closing = unsafe self.closeBefore(texts, in: slot) { return closing }
         if slots.isEmpty {
             let newest = channel.newestSlot.flatMap { newest in

@@ -132,6 +132,8 @@ package struct ReplayLedger: Sendable {
         var closed: ClosedText?
         /// Output at the same index that no text had closed when another item was begun there.
         var before: Range<Int>?
+        /// The output at the same index of items that have had no end when others were begun there, in their order.
+        var withoutEnd: [Range<Int>] = []
         /// Indicates whether they came with the end of the item.
         var areOfEnd = false
     }
