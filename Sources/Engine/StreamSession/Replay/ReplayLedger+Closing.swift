@@ -232,7 +232,9 @@ extension ReplayLedger {
     ) -> ReplaySlot {
         let channel = self.channels[slot.kind]
         guard !text.isEmpty, let named = slot.shifted(by: self.settledItemCount) else { return slot }
-        if let known = self.closingTexts[named.item]?.aliases[named] {
+        if let known = self.closingTexts[named.item]?.aliases[named],
+            known.kind == named.kind || !channel.hasOutput(of: named)
+        {
             return known.shifted(by: -self.settledItemCount) ?? slot
         }
         guard let newest = channel.newestSlot, newest != named, newest.kind == named.kind,
@@ -406,6 +408,51 @@ extension ReplayLedger {
 // MARK: Reasoning in both members
 
 extension ReplayLedger {
+    /// Compares the closing texts of a slot of reasoning with what the item at a place has in the other member, where the
+    /// slot's item has no output: they close that if they are what it has or, where no text of its own has closed it,
+    /// begin with that.
+    ///
+    /// With `isAlone` false the same event has a text for the other member as well, so that a longer one is another text.
+    /// With `isSame` false no identifier says that the item has two texts: then another one is a contradiction.
+    ///
+    /// - Returns: the slot that they close, and the result; nil when they are a text of their own.
+    package mutating func closeOther(
+        _ texts: [UnsafeBufferPointer<UInt8>], in slot: ReplaySlot, at place: ReplaySlot, isAlone: Bool, isSame: Bool
+    ) -> (slot: ReplaySlot, closing: Closing)? {
+        guard let slot = slot.shifted(by: self.settledItemCount), let other = place.shifted(by: self.settledItemCount)
+        else { return nil }
+        let channel = self.channels[slot.kind]
+        guard channel.slots(ofItem: slot.item).isEmpty else { return nil }
+        let (slots, known) = (channel.slots(ofItem: other.item), self.closingTexts[other.item])
+        let outputs = [
+            channel.attemptOutput(ofItem: other), channel.output(of: other), self.openOutput(ofItem: other),
+            known?.closed?.last, known?.before,
+        ]
+        let begun = outputs.compactMap(\.self).filter { unsafe !$0.isEmpty && channel.begins(texts, with: $0) }
+        let byteCount = unsafe texts.reduce(0) { $0 + $1.count }
+        if let output = begun.first(where: { $0.count == byteCount }) {
+            if !isSame, output != known?.before {
+                var closed = known?.closed ?? ClosedText(last: output)
+                (closed.last, closed.end) = (output, max(closed.end, output.upperBound))
+                self.closingTexts[other.item, default: ClosingTexts()].closed = closed
+            }
+            return (place, .whole)
+        }
+        guard let last = slots.last else { return nil }
+        let all = unsafe channel.hold(texts, ofItem: other.item, isOpen: false)
+        if case .prefix(byteCount, let likeness, _) = all { return (place, likeness == .same ? .whole : .rewritten) }
+        let isBeginning = !begun.isEmpty || all != .contradiction
+        guard isAlone, isBeginning || !isSame, !slots.contains(where: self.hasClosed) else { return nil }
+        let own = slots.contains(other) ? other : last
+        guard let ownPlace = own.shifted(by: -self.settledItemCount) else { return nil }
+        guard isBeginning else { return (ownPlace, .differs) }
+        self.closingTexts[slot.item, default: ClosingTexts()].aliases[slot] = own
+        let closing =
+            unsafe texts.count == 1
+            ? self.close(texts[0].span, in: ownPlace) : self.close(texts, ofItem: ownPlace)
+        return (ownPlace, closing)
+    }
+
     /// Returns whether output continues the slot of the last byte of its channel.
     @inline(__always)
     func continues(_ slot: ReplaySlot) -> Bool {
@@ -443,7 +490,7 @@ extension ReplayLedger {
 
 extension ReplaySlot.Kind {
     /// The other member of an item that a gateway may put reasoning into; nil for any other kind.
-    fileprivate var otherReasoning: Self? {
+    package var otherReasoning: Self? {
         switch self {
         case .reasoningSummary: .reasoningText
         case .reasoningText: .reasoningSummary

@@ -295,6 +295,37 @@ package struct Delivery: ~Copyable, Sendable {
             of: text, in: slot, isKnown: self.order.isKnown(name, at: slot.outputIndex), isUnannounced: isUnannounced)
     }
 
+    /// Compares the closing texts of a slot, or of an item and kind from its first slot on, with what the reasoning's item has
+    /// in its other member; the same event has no text of that if `isAlone` is true.
+    ///
+    /// - Returns: the slot that they close, and the result; nil when they are compared with the output of their own member.
+    package mutating func closingOther(
+        _ texts: [UnsafeBufferPointer<UInt8>], in slot: ReplaySlot, name: UInt64, isAlone: Bool = true
+    ) -> (slot: ReplaySlot, closing: ReplayLedger.Closing)? {
+        guard let kind = slot.kind.otherReasoning, let first = unsafe texts.first else { return nil }
+        self.ledger.isCounted = self.tracker.countsByOne
+        let other = ReplaySlot(kind, outputIndex: slot.outputIndex, partIndex: slot.partIndex)
+        let place = unsafe self.place(of: first.span, in: other, name: name)
+        let isSame = self.order.hasOwner(place, named: name == 0 ? nil : name)
+        return unsafe self.ledger.closeOther(texts, in: slot, at: place, isAlone: isAlone, isSame: isSame)
+    }
+
+    /// Returns the member whose output the reasoning is that the list at the end of the response has in one member: the
+    /// other one, if it has all output, and the list repeats that, or has it in one member alone, unless an identifier shows
+    /// that it may be other reasoning.
+    package mutating func member(
+        of texts: [UnsafeBufferPointer<UInt8>], ofKind kind: ReplaySlot.Kind, isAlone: Bool
+    ) -> ReplaySlot.Kind {
+        guard let other = kind.otherReasoning, self.ledger.newestSlot(of: kind) == nil,
+            let newest = self.ledger.newestSlot(of: other)
+        else { return kind }
+        switch unsafe self.ledger.close(texts, ofKind: other) {
+        case .whole, .rewritten: return other
+        case .rest, .outOfPlace: return isAlone ? other : kind
+        case .differs: return isAlone && !self.order.hasOwner(newest) ? other : kind
+        }
+    }
+
     /// Compares all closing texts of a kind, in order, with the kind's output.
     package mutating func closing(
         _ texts: [UnsafeBufferPointer<UInt8>], ofKind kind: ReplaySlot.Kind

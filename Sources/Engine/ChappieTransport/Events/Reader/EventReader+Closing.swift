@@ -11,9 +11,13 @@ extension EventReader {
         // Servers close parts that have text with an empty one (reported: maximhq/bifrost issues 5149 and 5259).
         guard !text.isEmpty, self.machine.delivery.isClosed(slot.outputIndex), self.machine.isReadingInPlace(attempt)
         else { return self.end == nil }
-        let slot = unsafe self.machine.delivery.place(of: text.utf8.span, in: slot, name: name)
+        let place = unsafe self.machine.delivery.place(of: text.utf8.span, in: slot, name: name)
+        let other =
+            place == slot ? unsafe self.machine.delivery.closingOther([text.utf8], in: slot, name: name) : nil
+        let slot = other?.slot ?? place
         if self.half?.slot == slot { self.half = nil }
-        let closing = unsafe self.machine.delivery.closing(text.utf8.span, in: slot)
+        let closing =
+            if let other { other.closing } else { unsafe self.machine.delivery.closing(text.utf8.span, in: slot) }
         guard case .rest(let offset) = closing else { return self.follow(closing, at: slot) }
         self.received(text.dropping(first: offset), in: slot, attempt: attempt)
         return self.end == nil
@@ -41,17 +45,28 @@ extension EventReader {
         guard self.machine.delivery.isClosed(outputIndex), self.machine.isReadingInPlace(attempt) else {
             return self.end == nil
         }
-        for kind in Self.outputKinds {
+        // Reasoning that the item has shows whose the text of the other member is.
+        let content = item.parts.first { $0.kind == .reasoningText }?.text
+        let isContentFirst =
+            content.map { unsafe self.machine.delivery.isNewest($0.utf8.span, of: .reasoningText) } ?? false
+        for kind in isContentFirst ? Self.outputKinds.reversed() : Self.outputKinds {
             var parts = self.parts(of: item, at: outputIndex, ofKind: kind)
             guard let first = parts.first else { continue }
-            let slot = unsafe self.machine.delivery.place(
+            let isAlone = !item.parts.contains { $0.kind != kind && !$0.text.isEmpty }
+            let place = unsafe self.machine.delivery.place(
                 of: first.text.utf8.span, in: first.slot, name: item.fingerprint)
-            if slot.outputIndex != outputIndex {
-                parts = self.parts(of: item, at: slot.outputIndex, ofKind: kind)
-            }
+            let texts = unsafe parts.map { unsafe $0.text.utf8 }
+            let other =
+                place == first.slot
+                ? unsafe self.machine.delivery.closingOther(
+                    texts, in: place, name: item.fingerprint, isAlone: isAlone) : nil
+            let slot = other?.slot ?? place
+            parts = parts.map { $0.moved(to: slot.kind, at: slot.outputIndex) }
             if let half = self.half, half.slot.item == slot.item { self.half = nil }
-            let closing = unsafe self.machine.delivery.closing(
-                parts.map { unsafe $0.text.utf8 }, ofItem: slot, name: item.fingerprint)
+            let closing =
+                if let other { other.closing } else {
+                    unsafe self.machine.delivery.closing(texts, ofItem: slot, name: item.fingerprint)
+                }
             guard case .rest(let offset) = closing else {
                 guard self.follow(closing, at: slot) else { return false }
                 continue
@@ -186,6 +201,12 @@ extension EventReader {
     private struct EndPart {
         let slot: ReplaySlot
         let text: BorrowedText
+
+        /// Returns the part as one of another kind or item.
+        func moved(to kind: ReplaySlot.Kind, at outputIndex: Int) -> Self {
+            let slot = ReplaySlot(kind, outputIndex: outputIndex, partIndex: self.slot.partIndex)
+            return Self(slot: slot, text: self.text)
+        }
     }
 
     /// Returns the root's items with their positions in a list, which may leave the agents of the others out.
@@ -198,8 +219,16 @@ extension EventReader {
         return items
     }
 
+    /// Returns the parts of a kind that a list has; reasoning that it has in one member is perhaps the other one's.
     private mutating func parts(of summary: ResponseSummary, ofKind kind: ResponseEvent.DeltaKind) -> [EndPart] {
-        self.rootItems(of: summary).flatMap { self.parts(of: $0.item, at: $0.index, ofKind: kind) }
+        let items = self.rootItems(of: summary)
+        let parts = items.flatMap { self.parts(of: $0.item, at: $0.index, ofKind: kind) }
+        guard kind == .reasoningSummary || kind == .reasoningText, let first = parts.first else { return parts }
+        let other: ResponseEvent.DeltaKind = kind == .reasoningText ? .reasoningSummary : .reasoningText
+        let isAlone = items.allSatisfy { self.parts(of: $0.item, at: $0.index, ofKind: other).isEmpty }
+        let member = unsafe self.machine.delivery.member(
+            of: parts.map { unsafe $0.text.utf8 }, ofKind: first.slot.kind, isAlone: isAlone)
+        return parts.map { $0.moved(to: member, at: $0.slot.outputIndex) }
     }
 
     private func parts(
