@@ -42,7 +42,10 @@ debian_packages() {
             ;;
         crashes) echo python3 strace ;;
         http-oracle) echo python3 python3-venv ca-certificates ;;
-        interop) echo python3 python3-venv curl ca-certificates nodejs node-ws openssl squid haproxy dante-server util-linux mount ;;
+        interop)
+            echo python3 python3-venv curl ca-certificates nodejs node-ws openssl squid haproxy dante-server util-linux mount \
+                chromium fonts-dejavu-core
+            ;;
         autobahn) echo python3 python3-venv gcc libc6-dev ca-certificates debian-archive-keyring openssl ;;
         model) echo spin gcc libc6-dev ;;
         platforms) echo debootstrap qemu-user-static util-linux python3 ;;

@@ -30,7 +30,7 @@ readonly cases=(
     serve-openai-sse serve-openai-websocket serve-openresponses-sse serve-openresponses-websocket
     serve-codex-websocket serve-codex-sse serve-codex-refused-upgrade
     serve-codex-tools-websocket serve-codex-tools-sse serve-curl-sse
-    serve-websockets-compliance relay-websockets-compliance
+    serve-websockets-compliance relay-websockets-compliance relay-chromium-reload
     serve-openai-chat-sse serve-anthropic-messages-sse serve-litellm-chat-sse serve-litellm-messages-sse
     stream-node-ws stream-node-sse stream-websockets-fragments stream-picows-websocket
     stream-aiohttp-websocket stream-aiohttp-gzip
@@ -262,6 +262,11 @@ relay-websockets-compliance() {
     serve_tools get_weather '{"place":"Bergen"}' true
     relay
     open_responses
+}
+
+# Pictures of the page are in .build/browser-reload.
+relay-chromium-reload() {
+    python3 "$programs/browser_reload.py" "$CHAPPIE" .build/browser-reload
 }
 
 # Lets codex run one of its own tools: three rounds, then the answer. Usage: codex_tools SUPPORTS_WEBSOCKETS TRANSPORT
