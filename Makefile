@@ -129,7 +129,7 @@ runner-tests: ### Test what makes results and reports of the benchmarks' figures
 
 # The other targets test values that one thread owns, or the test server, whose threads run in every loopback test.
 THREADED_TESTS := LoopbackTests ChappieTransportTests LibwebsocketsTransportTests WebSocketClientTests EventSourceTests \
-	RelayHTTPServerTests
+	RelayHTTPServerTests ChappieRelayTests RelayServiceTests
 # The others test modules that are memory safe by the compiler's word, or the test server; both run in LoopbackTests. The
 # server of EventSourceTests frees the bytes that it lends, where a socket's buffers are used again.
 UNSAFE_TESTS := ServerSentEventsTests HTTPProtocolTests WebSocketProtocolTests DeflateTests ResponseEventsTests \
