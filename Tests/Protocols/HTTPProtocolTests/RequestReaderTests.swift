@@ -183,6 +183,8 @@ struct ReadRequest: Equatable {
         let chunks = "Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n"
         #expect(ReadRequest.read(post + chunks + "1\r\nc\r\n0\r\n\r\n", limits: limits).body == Array("abc".utf8))
         #expect(self.error(post + chunks + "2\r\ncd\r\n0\r\n\r\n", limits: limits) == .bodyTooLarge(limit: 3))
+        // However the bytes come, the limit is exceeded before the invalid byte.
+        #expect(self.error(post + chunks + "2\r\ncd..", limits: limits) == .bodyTooLarge(limit: 3))
     }
 
     @Test func expectationsAreUnderstoodOrRefused() {

@@ -205,15 +205,18 @@ package struct RequestReader: Sendable {
         guard var reader = self.chunkReader else { preconditionFailure("a body in chunks has a reader") }
         self.chunkReader = nil
         var piece = BodyPiece(content: 0..<0, consumed: 0, isComplete: false)
+        var invalidity: HTTPError?
         do throws(HTTPError) {
             unsafe try reader.read(buffer, into: &piece)
         } catch {
-            throw .invalidChunk(error)
+            invalidity = error
         }
+        // The limit may be exceeded before the invalid byte.
         self.bodyByteCount += piece.content.count
         guard self.bodyByteCount <= self.limits.bodyByteCount else {
             throw .bodyTooLarge(limit: self.limits.bodyByteCount)
         }
+        if let invalidity { throw .invalidChunk(invalidity) }
         piece.isComplete = reader.isComplete
         if piece.isComplete { self.state = .complete } else { self.chunkReader = reader }
         return piece
