@@ -436,6 +436,7 @@ if Context.environment["CHAPPIE_BENCHMARKS"] != nil {
         fuzz("FuzzInflater", "CZlib", "Deflate", "WebSocketProtocol"),
         fuzz("FuzzHTTPFields", "HTTPProtocol", "ResponseEvents"),
         fuzz("FuzzProxyGreeting", "LibwebsocketsTransport", "StreamTransport"),
+        fuzz("FuzzRelay", "ChappieRelay", "HTTPProtocol", "WebSocketProtocol"),
         fuzz(
             "FuzzEngine", "CSanitizerOptions", "ChappieTransport", "LibwebsocketsTransport", "PromiseRecord",
             "StreamTransport"),

@@ -60,6 +60,7 @@ limits_of() {
         FuzzHTTPFields) echo 1024 5 1024 64 ;;
         FuzzHTTPMessages) echo 768 5 1024 64 ;;
         FuzzProxyGreeting) echo 1024 5 1024 64 ;;
+        FuzzRelay) echo 768 5 1024 64 ;;
         FuzzEngine) echo 2048 20 2048 256 ;;
         *) echo 1024 10 1024 64 ;;
     esac
@@ -78,6 +79,9 @@ sources_of() {
         FuzzHTTPFields) echo Sources/Protocols/{HTTPProtocol/Fields,ResponseEvents/Errors} ;;
         FuzzHTTPMessages) echo Sources/Protocols/HTTPProtocol ;;
         FuzzProxyGreeting) echo Sources/Engine/LibwebsocketsTransport/Connecting/Proxies ;;
+        FuzzRelay)
+            echo Sources/{Protocols/{HTTPProtocol/Requests/RequestReader,WebSocketProtocol/Frames/ClientFrameReader},Clients/ChappieRelay/Redis/RESPParser}.swift
+            ;;
         FuzzEngine) echo Sources/{Engine/{ChappieTransport,LibwebsocketsTransport},Protocols/WebSocketProtocol} ;;
         *) fail "says nothing of what $1 is about" ;;
     esac
