@@ -73,8 +73,9 @@ private func expectedErrors(of bytes: [UInt8], depth: Int) -> Set<String> {
 
 private func checkErrorBody(_ node: JSONNode?, depth: Int, in bytes: [UInt8]) {
     var expected: EventFacts = [:]
-    if let node, depth <= ResponseEventOracle.maximumDepth, case .object = node.kind {
-        expected = ResponseEventOracle(bytes).serverError(node)
+    let oracle = ResponseEventOracle(bytes)
+    if let node, depth <= ResponseEventOracle.maximumDepth, let body = oracle.errorBody(node) {
+        expected = oracle.serverError(body)
     }
     let found = ServerErrorFacts(body: bytes)
     require(found.map(EventFacts.init(_:))?.isEqual(expected) ?? expected.values.isEmpty, "error facts: \(expected)")

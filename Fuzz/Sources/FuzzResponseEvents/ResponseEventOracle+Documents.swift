@@ -39,10 +39,18 @@ extension ResponseEventOracle {
 
     /// Returns the expected `ServerErrorFacts` of a body or an event.
     func serverError(_ root: JSONNode) -> EventFacts {
-        let error = self.value("error", of: root)
+        var error = self.statedError(of: root)
+        switch error?.kind {
+        case .number, .bool, .array: error = nil
+        case .object, .string, .null, nil: break
+        }
         let source = error ?? self.value("detail", of: root) ?? root
-        if let message = source.text { return ["message": message] }
         var facts: EventFacts = [:]
+        if let message = source.text {
+            facts["message"] = message
+            facts["code"] = self.scalar("code", of: root)
+            return facts
+        }
         facts["type"] = self.scalar("type", of: source)
         if error == nil, facts["type"] == "error" { facts["type"] = nil }
         facts["code"] = self.scalar("code", of: source)
@@ -53,6 +61,26 @@ extension ResponseEventOracle {
         facts["resetsIn"] = self.count("resets_in_seconds", of: source)
         facts["window"] = self.count("limit_window_minutes", of: source)
         return facts
+    }
+
+    /// The member `error`, or the first object in a list of errors.
+    private func statedError(of root: JSONNode) -> JSONNode? {
+        for name in ["error", "errors"] {
+            if case .array(let elements)? = self.value(name, of: root)?.kind, case .object? = elements.first?.kind {
+                return elements.first
+            }
+        }
+        return self.value("error", of: root)
+    }
+
+    /// The object that describes an error in a body: the body, or the first object in an array, if that states an error.
+    func errorBody(_ root: JSONNode) -> JSONNode? {
+        if case .object = root.kind { return root }
+        guard case .array(let elements) = root.kind, let first = elements.first else { return nil }
+        switch self.statedError(of: first)?.kind {
+        case .object, .string: return first
+        case .number, .bool, .array, .null, nil: return nil
+        }
     }
 
     func errorFacts(of event: JSONNode) -> EventFacts {
