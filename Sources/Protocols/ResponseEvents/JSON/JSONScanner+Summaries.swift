@@ -86,6 +86,17 @@ extension ItemSummary.Kind {
         }
     }
 
+    /// The `type` of items of this kind; nil for one that has others.
+    package var typeName: String? {
+        switch self {
+        case .message: "message"
+        case .reasoning: "reasoning"
+        case .functionCall: "function_call"
+        case .customToolCall: "custom_tool_call"
+        case .other: nil
+        }
+    }
+
     /// Creates the kind of an item without a type, which its members show.
     init(untyped item: csj_item, parts: UnsafePointer<csj_part>?) {
         let contentKinds = Set(item.content.elements(of: parts).compactMap { ResponseEvent.DeltaKind($0.kind) })

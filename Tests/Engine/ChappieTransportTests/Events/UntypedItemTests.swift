@@ -50,6 +50,24 @@ import Testing
         }
     }
 
+    /// Who is given a call knows it by its type.
+    @Test(arguments: ["", #""type":null,"#, #""type":"","#])
+    private func aCallWithoutATypeIsGivenWithIt(type: String) async {
+        let list = #","output":[{"type":"function_call","id":"i",\#(Kind.call.members)}]"#
+        let item = #"{"id":"i",\#(type)\#(Kind.call.members)}"#
+        for list in ["", list] {
+            let (outcome, _) = await TurnFixture([
+                .socket([Event.created, Event.done(item), Event.completed("r", list)])
+            ])
+            .complete(conversation([WireItem.question]))
+            let calls = outcome.events.filter { event in
+                guard case .raw("response.output_item.done", let payload) = event else { return false }
+                return payload.contains(#""type":"function_call""#)
+            }
+            #expect(calls.count == 1, "\(outcome)")
+        }
+    }
+
     /// An item of which nothing shows what it is has no output.
     @Test func itemWithoutMembersSaysNothing() async {
         let list = #","output":[{"id":"x"},{"content":[]},7,{"role":"user","content":"hi"}]"#

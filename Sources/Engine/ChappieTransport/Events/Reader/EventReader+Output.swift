@@ -68,7 +68,7 @@ extension EventReader {
             return unsafe self.finishCall(item, at: outputIndex, event: event, json: json, attempt: attempt)
         }
         if item.kind == .other { self.calls.tookOther(at: outputIndex) }
-        self.record.finished(unsafe Array(item.json.utf8), at: outputIndex, name: item.fingerprint)
+        self.record.finished(item.typedJSON, at: outputIndex, name: item.fingerprint)
         unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
         return self.end == nil ? .goesOn : .ended
     }
@@ -83,8 +83,8 @@ extension EventReader {
         let verdict = self.calls.finished(item, at: outputIndex, isPlaceShared: isPlaceShared)
         if case .repeated = verdict { return .dropped }
         guard self.follow(verdict, at: outputIndex) else { return .ended }
-        var itemJSON = unsafe Array(item.json.utf8)
-        var isCompleted = false
+        var itemJSON = item.typedJSON
+        var isCompleted = item.typeName.isEmpty
         if case .completes(let known, let whole) = verdict {
             guard known == number else {
                 self.record.complete(call: known, with: whole)
@@ -163,6 +163,16 @@ extension ItemSummary {
         case .functionCall, .customToolCall: .call
         case .other: .other
         }
+    }
+
+    /// The item's JSON, with the type that its members show where it has none: who is given it knows it by that.
+    var typedJSON: [UInt8] {
+        let json = unsafe Array(self.json.utf8)
+        guard self.typeName.isEmpty, let type = self.kind.typeName, var item = try? JSONObjectText(json) else {
+            return json
+        }
+        item["type"] = JSONText.string(type)[...]
+        return item.json
     }
 
     /// Indicates whether the item is no part of the answer for the user: another agent's than the root's, or an item of
