@@ -22,7 +22,7 @@ struct RequestCourse: Course {
             for piece in pieces { try self.read(piece, &reader) }
         } catch {
             self.error = error
-            // What came of a body before its error depends on the pieces, and nobody is given it.
+            // The part of a body before its error depends on the pieces; no handler receives it.
             if let last = self.requests.indices.last, !self.requests[last].isComplete { self.requests[last].body = [] }
         }
     }
@@ -82,7 +82,7 @@ struct RequestCourse: Course {
             require(request.body.count <= Self.limits.bodyByteCount, "a body of \(request.body.count) bytes")
             switch request.head.bodyFraming {
             case .length(let count):
-                // Nothing in such a body can be wrong.
+                // Every body of a known length is valid.
                 require(Array(rest.prefix(count)) == request.body, "the body is another one")
                 require(request.isComplete == (rest.count >= count), "the end of the body is elsewhere")
                 rest = rest.dropFirst(count)
@@ -118,7 +118,7 @@ struct RequestCourse: Course {
         require(fields.allSatisfy { !$0.contains { ($0 < 0x20 && $0 != 9) || $0 == 0x7F } }, "a control character")
         let hosts = fields.count { name($0) == "host" }
         require(hosts == 1 || (hosts == 0 && head.minorVersion == 0), "\(hosts) hosts")
-        // What a proxy might read as another end of the request (RFC 9112 section 11.2).
+        // A proxy might read another end of the request from these (RFC 9112 section 11.2).
         let lengths = Set(fields.filter { name($0) == "content-length" }.map(value))
         let codings = fields.filter { name($0) == "transfer-encoding" }.map(value)
         require(lengths.isEmpty || codings.isEmpty, "a length and a coding")

@@ -440,8 +440,8 @@ package final class Relay: Sendable {
     /// Writes a stream for a browser's `EventSource`: each event with its position as `id`.
     private func writeStream(_ id: ChappieStreamID, after position: Int, _ caller: Caller) async throws {
         let state = try await self.hub.state(of: id)
-        // No event follows: 204 tells an EventSource not to reconnect (WHATWG HTML section 9.2). Who has more than the
-        // journal of a stream that is not complete is told that it has lost records.
+        // No event follows: 204 tells an EventSource not to reconnect (WHATWG HTML section 9.2). A reader that has more
+        // than the journal of a stream that is not complete is told that records were lost.
         let isBehindEnd = position > state.lastPosition && state.status == .completed
         if isBehindEnd || (state.status != .running && position == state.lastPosition) {
             return self.respond(caller, 204, "")

@@ -389,7 +389,7 @@ class Run:
         for index in range(count):
             self.reader(addresses[index:] + addresses[:index], deadline)
         byte_count = chance.randrange(0, len(TEXT.encode()))
-        # What is looked for takes a number of commits.
+        # It takes several commits to stop the process inside of one, so this begins early.
         self.readers[chance.randrange(count)].wait_for(byte_count // 8 if self.blow == "commit" else byte_count)
         how = chance.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM])
         began = time.monotonic()
@@ -400,7 +400,7 @@ class Run:
             self.relays[0].process.send_signal(signal.SIGCONT)
             began = time.monotonic()
         elif self.blow == "relay" and how == signal.SIGSTOP and self.kind == "sqlite" and self.keeps_lock():
-            # Nobody can take the stream until it goes on (Journals.md).
+            # No process can take the stream until this one continues (Journals.md).
             said += " in a commit"
             time.sleep(2 * LEASE)
             self.relays[0].process.send_signal(signal.SIGCONT)

@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    /// Who is given a call knows it by its type.
+    /// Readers of raw events recognise a call by its type.
     @Test(arguments: ["", #""type":null,"#, #""type":"","#])
     private func aCallWithoutATypeIsGivenWithIt(type: String) async {
         let list = #","output":[{"type":"function_call","id":"i",\#(Kind.call.members)}]"#

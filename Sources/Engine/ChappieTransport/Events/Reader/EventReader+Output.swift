@@ -165,7 +165,7 @@ extension ItemSummary {
         }
     }
 
-    /// The item's JSON, with the type that its members show where it has none: who is given it knows it by that.
+    /// The item's JSON, with the type that its members show if it has none: readers of raw events recognise it by that.
     var typedJSON: [UInt8] {
         let json = unsafe Array(self.json.utf8)
         guard self.typeName.isEmpty, let type = self.kind.typeName, var item = try? JSONObjectText(json) else {
