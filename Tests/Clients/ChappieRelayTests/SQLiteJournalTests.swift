@@ -31,6 +31,25 @@ import Testing
         #expect(mode?.intValue == 0o600)
     }
 
+    @Test func aFileOfTheFirstVersionIsReadOn() async throws {
+        let path = try self.path()
+        let first = try ChappieSQLiteJournal(path: path)
+        let new = ChappieNewStream(header: [1])
+        _ = try await first.create(new, owner: "a", lease: Self.lease)
+        await first.shutdown()
+        let database = try SQLiteDatabase(path: path)
+        try database.run("ALTER TABLE streams DROP COLUMN reader_end")
+        try database.run("PRAGMA user_version=1")
+        let second = try ChappieSQLiteJournal(path: path)
+        try await second.noteReader(of: new.id, for: Self.lease)
+        #expect(try await second.stream(new.id)?.owner == "a")
+        await second.shutdown()
+        // It is of the second version now.
+        let third = try ChappieSQLiteJournal(path: path)
+        #expect(try await third.stream(new.id)?.header == [1])
+        await third.shutdown()
+    }
+
     @Test func aWaitInOneProcessEndsWithAnAppendInAnother() async throws {
         let path = try self.path()
         let (writing, reading) = (try ChappieSQLiteJournal(path: path), try ChappieSQLiteJournal(path: path))

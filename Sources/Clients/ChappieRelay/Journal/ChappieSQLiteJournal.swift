@@ -22,7 +22,7 @@ public final class ChappieSQLiteJournal: ChappieJournal {
     /// The number in the file's header by which it is known, `CHPR`.
     private static let applicationID = 0x4348_5052
     /// The version of the tables.
-    private static let version = 1
+    private static let version = 2
     /// The interval at which other processes' commits are looked for while a task waits.
     private static let pollInterval = Duration.milliseconds(20)
 
@@ -94,9 +94,16 @@ public final class ChappieSQLiteJournal: ChappieJournal {
         // A file that is there needs no lock to be opened.
         guard version < self.version else { return }
         try database.run("BEGIN IMMEDIATE")
-        for statement in self.schema { try database.run(statement) }
+        // Another process may have made the tables since.
+        let isOfFirstVersion = try database.row("PRAGMA user_version")?.first?.number == 1
+        for statement in isOfFirstVersion ? self.secondVersion : self.schema { try database.run(statement) }
         try database.run("COMMIT")
     }
+
+    /// The step from the first version, whose streams have no time until which they are read.
+    private static let secondVersion = [
+        "ALTER TABLE streams ADD COLUMN reader_end INTEGER NOT NULL DEFAULT 0", "PRAGMA user_version=2",
+    ]
 
     private static let schema = [
         """
