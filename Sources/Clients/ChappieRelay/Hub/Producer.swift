@@ -72,13 +72,14 @@ final class Producer: Sendable {
         let renewal = Task { await self.renew(records) }
         let reading = Task { await self.read(source, into: records) }
         let outcome = await records.run(after: last)
+        let wish = self.state.withLock { $0.wish }
         // Events that are read from here on have no place in the journal.
         if outcome != .ended { self.leave() }
         await reading.value
         renewal.cancel()
         // A stream that ended by itself, such as with its engine, is free when the lease is over, and not at once: this
         // process would take it again and again.
-        if outcome == .drained, case .leave = self.state.withLock({ $0.wish }) {
+        if outcome == .drained, case .leave = wish {
             try? await self.hub.journal.release(self.id, by: self.writer)
         }
     }

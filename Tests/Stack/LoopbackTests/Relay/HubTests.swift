@@ -135,11 +135,28 @@ import Testing
                 server, ChappieMemoryJournal(), lease: .milliseconds(300),
                 stopsWithoutReadersAfter: .milliseconds(300))
             let id = try await hub.start(Self.request)
-            for try await _ in hub.events(of: id) { break }
+            _ = try await hub.firstText(of: id)
             #expect(await server.reached(.finishedAttempts(1)))
             let reading = await HubReading.read(hub.events(of: id))
             #expect(reading.hubError == .cancelled && Self.text.hasPrefix(reading.text) && !reading.text.isEmpty)
             await hub.shutdown()
+        }
+    }
+
+    @Test func aStreamWhoseEngineWasShutDownIsFreeWhenItsLeaseIsOver() async throws {
+        try await withServer(self.configuration([ChappieTestServer.Fault(.hang(afterEvent: 8))])) { server in
+            let journal = ChappieMemoryJournal()
+            var configuration = ChappieHubConfiguration()
+            configuration.lease = .seconds(60)
+            let transport = ChappieStreamingTransport(configuration: .loopback(server.baseURL) { _ in })
+            let hub = ChappieHub(configuration: configuration, transport: transport, journal: journal)
+            let id = try await hub.start(Self.request)
+            _ = try await hub.firstText(of: id)
+            await transport.shutdown(gracePeriod: .zero)
+            // Returns when the producer has ended by itself.
+            await hub.shutdown(gracePeriod: .seconds(60))
+            let stream = try #require(try await journal.stream(id))
+            #expect(stream.owner == configuration.owner && !stream.isClosed)
         }
     }
 
