@@ -362,6 +362,8 @@ package final class Relay: Sendable {
 
     /// Answers with the response as an object, at its end or as it is now.
     private func respondResponse(_ id: ChappieStreamID, _ caller: Caller, waitsForEnd: Bool = false) async throws {
+        // A client that asks from time to time reads, also before there is output.
+        try? await self.hub.noteReader(of: id)
         var state = try await self.hub.state(of: id)
         let facts = try await self.hub.facts(of: id)
         let empty = ResponsesWriter(id, facts)

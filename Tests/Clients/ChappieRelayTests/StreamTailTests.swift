@@ -1,4 +1,5 @@
 import ChappieTransport
+import Foundation
 import StreamTransport
 import Testing
 
@@ -119,5 +120,23 @@ import Testing
             Issue.record("records were passed over")
             return
         }
+    }
+
+    @Test func recordsThatTheJournalHasLostEndTheReader() async throws {
+        let journal = ChappieMemoryJournal()
+        let url = try #require(URL(string: "http://127.0.0.1:9/v1"))
+        let transport = ChappieStreamingTransport(configuration: ChappieTransportConfiguration(baseURL: url))
+        let hub = ChappieHub(transport: transport, journal: journal)
+        let stream = try await journal.create(ChappieNewStream(header: []), owner: "a", lease: .seconds(600))
+        let signal = Signal()
+        let tail = try hub.enter(signal, of: stream.id)
+        _ = tail.setFed(true)
+        tail.begin(behind: 5)
+        await #expect(throws: ChappieHubError.failed(.recordsLost)) {
+            for try await _ in hub.events(of: stream.id) {}
+        }
+        hub.leave(signal, of: stream.id, tail)
+        _ = tail.setFed(false)
+        await hub.shutdown(gracePeriod: .zero)
     }
 }

@@ -196,8 +196,12 @@ public final class ChappieHub: Sendable {
         if leaves { producer.leave() }
         Task {
             await producer.run(source)
-            self.wakeIfIdle { $0.producers[id] = nil }
-            if tail.setFed(false) { self.follow(id, tail) }
+            // In one step: a producer that takes the stream in between feeds the same tail.
+            let follows = self.wakeIfIdle { state in
+                state.producers[id] = nil
+                return tail.setFed(false)
+            }
+            if follows { self.follow(id, tail) }
             self.forgetUnused(id)
         }
     }
@@ -278,7 +282,7 @@ public final class ChappieHub: Sendable {
                     patience = end
                     let failure = error as? ChappieJournalError ?? .unavailable("\(type(of: error))")
                     guard case .unavailable = failure, .now < end else {
-                        tail.end(.failure(failure == .unknownStream ? .unknownStream : .journal(failure)))
+                        tail.endFollowing(.failure(failure == .unknownStream ? .unknownStream : .journal(failure)))
                         continue
                     }
                     try? await Task.sleep(for: .milliseconds(200))
@@ -289,7 +293,8 @@ public final class ChappieHub: Sendable {
     }
 
     /// Tells the producer of a stream, in whichever process it is, that the stream is read.
-    private func noteReader(of id: ChappieStreamID) async throws {
+    package func noteReader(of id: ChappieStreamID) async throws {
+        self.state.withLock { $0.tails[id] }?.noteReader()
         guard self.parts.configuration.stopsWithoutReadersAfter != nil else { return }
         try await self.parts.journal.noteReader(of: id, for: self.parts.configuration.lease)
     }
@@ -299,7 +304,7 @@ public final class ChappieHub: Sendable {
         guard let newest = tail.newest else { return }
         let records = try await self.parts.journal.records(of: id, after: newest.position - 1, byteCount: 1)
         guard let record = records.first, JournaledRecord.read(record.content).record != newest.record else { return }
-        tail.end(.failure(.failed(.recordsLost)))
+        tail.endFollowing(.failure(.failed(.recordsLost)))
     }
 
     private func followStep(_ id: ChappieStreamID, _ tail: StreamTail) async throws {
@@ -323,10 +328,10 @@ public final class ChappieHub: Sendable {
         if stream.lastPosition > last { return }
         if let end = try await self.end(of: stream) {
             // For readers that name the position of the end, or one behind it.
-            tail.end(end.error.map { .failure($0) } ?? .success(()))
+            tail.endFollowing(end.error.map { .failure($0) } ?? .success(()))
         } else if stream.lastPosition < last, stream.owner != nil {
             // The journal has lost records, and another process makes the stream behind what is left.
-            tail.end(.failure(.failed(.recordsLost)))
+            tail.endFollowing(.failure(.failed(.recordsLost)))
         } else if stream.owner == nil {
             await self.takeOver(id)
             // If it was not taken, another process may take it, or the journal has it in a moment.
@@ -494,13 +499,14 @@ public final class ChappieHub: Sendable {
     }
 
     /// Makes a change, and ends the waits of `shutdown` when no stream is made here any more.
-    private func wakeIfIdle(behind change: (inout State) -> Void) {
-        let idle = self.state.withLock { state -> [CheckedContinuation<Void, Never>] in
-            change(&state)
-            guard state.isShutDown, state.producers.isEmpty, state.reservationCount == 0 else { return [] }
+    private func wakeIfIdle<Value: Sendable>(behind change: (inout State) -> Value) -> Value {
+        let (value, idle) = self.state.withLock { state -> (Value, [CheckedContinuation<Void, Never>]) in
+            let value = change(&state)
+            guard state.isShutDown, state.producers.isEmpty, state.reservationCount == 0 else { return (value, []) }
             defer { state.idle = [] }
-            return state.idle
+            return (value, state.idle)
         }
         for continuation in idle { continuation.resume() }
+        return value
     }
 }

@@ -120,7 +120,10 @@ public struct ChappieHubEvents: AsyncSequence, Sendable {
                 case .records(let entries):
                     if let batch = self.take(entries.map { ($0.position, $0.record) }) { return batch }
                 case .inJournal:
-                    if let batch = self.take(try await self.journaled()) { return batch }
+                    let records = try await self.journaled()
+                    // Later positions are known, so that the journal has lost these.
+                    if records.isEmpty { self.ending = .failure(.failed(.recordsLost)) }
+                    if let batch = self.take(records) { return batch }
                 case .nothing: await self.signal.next()
                 case .ended(let ending): self.ending = ending
                 }
@@ -131,7 +134,8 @@ public struct ChappieHubEvents: AsyncSequence, Sendable {
             guard let tail, self.events.isEmpty, self.ending == nil,
                 tail.passRecords(to: self.signal, after: self.position, in: form, offer)
             else { return self.position }
-            await self.signal.next()
+            // A signal that came before is of a record that the reader has.
+            repeat { await self.signal.next() } while !Task.isCancelled && tail.isPassing(to: self.signal)
             if let position = tail.endPassing(to: self.signal) { self.position = position }
             return self.position
         }

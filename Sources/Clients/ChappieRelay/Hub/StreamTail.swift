@@ -125,6 +125,11 @@ final class StreamTail: Sendable {
         }
     }
 
+    /// Indicates whether what `passRecords` has begun goes on.
+    func isPassing(to signal: Signal) -> Bool {
+        self.state.withLock { $0.direct[ObjectIdentifier(signal)] != nil }
+    }
+
     /// Ends what `passRecords` has begun, and returns the position of the last record that was taken.
     func endPassing(to signal: Signal) -> Int? {
         self.state.withLock { state in
@@ -245,6 +250,15 @@ final class StreamTail: Sendable {
     /// Ends the tail for all its readers, behind the records.
     func end(_ ending: Result<Void, ChappieHubError>) {
         self.wake { state in
+            if state.ending == nil { state.ending = ending }
+            state.detachAll()
+        }
+    }
+
+    /// Ends the tail for its readers on behalf of the follower, unless a producer has begun to feed it.
+    func endFollowing(_ ending: Result<Void, ChappieHubError>) {
+        self.wake { state in
+            guard !state.isFed else { return }
             if state.ending == nil { state.ending = ending }
             state.detachAll()
         }
