@@ -210,7 +210,7 @@ size_t cfo_view(
     size_t taken = 0;
     unsigned open = 0;
     *before = 0;
-    int size = snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path);
+    int size = snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", path);
     int poll = epoll_create1(EPOLL_CLOEXEC);
     viewer *all = calloc(viewers, sizeof *all);
     for (; all != NULL && open < viewers; open++) {

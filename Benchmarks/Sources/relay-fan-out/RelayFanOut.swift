@@ -85,7 +85,7 @@ struct RelayFanOut {
             guard cfo_serve_bare(Reading.stream, Reading.viewerCount) == 0 else { exit(1) }
             _ = try? FileHandle.standardInput.readToEnd()
         case "relay": try await self.serve(upstream: arguments[1], journal: arguments[2])
-        default: try self.measure(arguments)
+        default: exit(try self.measure(arguments))
         }
     }
 
@@ -103,7 +103,7 @@ struct RelayFanOut {
         _ = try? FileHandle.standardInput.readToEnd()
     }
 
-    private static func measure(_ arguments: [String]) throws {
+    private static func measure(_ arguments: [String]) throws -> Int32 {
         var (results, filter) = (nil as ResultFile?, "")
         var rest = arguments[...]
         while let argument = rest.popFirst() {
@@ -113,7 +113,7 @@ struct RelayFanOut {
                 filter = argument
             }
         }
-        guard filter.isEmpty || "relay \(self.workload)".contains(filter) else { exit(2) }
+        guard filter.isEmpty || "relay \(self.workload)".contains(filter) else { return 2 }
         let folder = FileManager.default.temporaryDirectory.appending(path: "relay-fan-out-\(getpid())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -146,7 +146,7 @@ struct RelayFanOut {
                 of: ResultFigure.machineSubject),
         ]
         try results?.append(figures)
-        if more.median > 5 || ratio.median > 2 { exit(1) }
+        return more.median > 5 || ratio.median > 2 ? 1 : 0
     }
 
     private static func figure(

@@ -292,7 +292,7 @@ class Redis:
 
 
 def is_locked(journal):
-    """Whether a process has the lock of an SQLite file for writing, by SQLite's own word."""
+    """Returns whether a process has the write lock of an SQLite file, as SQLite reports it."""
     connection = sqlite3.connect(journal, timeout=0, isolation_level=None)
     try:
         connection.execute("BEGIN IMMEDIATE")
@@ -306,6 +306,11 @@ def is_locked(journal):
         connection.close()
 
 
+def stays_locked(path, count):
+    """Returns whether a file is locked at so many looks, between which another process's commit ends."""
+    return is_locked(path) and all(time.sleep(0.02) or is_locked(path) for _ in range(count - 1))
+
+
 def stop_in_commit(relay, journal, readers):
     """Stops a process while it has the lock of the SQLite file; returns whether it was found with it.
 
@@ -314,7 +319,7 @@ def stop_in_commit(relay, journal, readers):
     while all(reader.end is None and reader.fault is None for reader in readers):
         relay.process.send_signal(signal.SIGSTOP)
         os.waitid(os.P_PID, relay.process.pid, os.WSTOPPED | os.WNOWAIT)
-        if all(is_locked(journal) or time.sleep(0.02) for _ in range(3)):
+        if stays_locked(journal, 3):
             return True
         relay.process.send_signal(signal.SIGCONT)
         time.sleep(0.001)
@@ -420,7 +425,7 @@ class Run:
         return faults, f"{said} {'+'.join(ends)}" if self.blow in LOSES else said, took
 
     def keeps_lock(self):
-        return all(is_locked(self.folder / "journal") or time.sleep(0.02) for _ in range(5))
+        return stays_locked(self.folder / "journal", 5)
 
     def strike(self, how, path, log_size):
         """Does the blow; returns its name."""

@@ -9,11 +9,13 @@ import Testing
 
 /// A relay in front of a test server, as its clients see it.
 @Suite struct RelayServerTests {
+    private static let (anna, ben) = ("anna-0123456789abcdef", "ben-0123456789abcdef")
+
     /// Runs a relay in front of a server of a dialect, and stops it.
     private func withRelay(
         _ server: ChappieTestServer, journal: any ChappieJournal = ChappieMemoryJournal(),
         dialect: ChappieDialect = .responses, keys: RelayKeys? = nil,
-        limitsPerKey: (streams: Int, requests: Int)? = nil,
+        limitsPerKey: (streams: Int, requests: Int)? = nil, logLine: (@Sendable (String) -> Void)? = nil,
         _ body: (URL) async throws -> Void
     ) async throws {
         let hub = ChappieHub.loopback(server, journal, over: .httpSSE) { configuration in
@@ -22,6 +24,7 @@ import Testing
         }
         var configuration = RelayConfiguration()
         configuration.keys = keys
+        configuration.logLine = logLine
         if let limitsPerKey {
             configuration.streamsPerKey = limitsPerKey.streams
             configuration.requestsPerKey = limitsPerKey.requests
@@ -158,13 +161,13 @@ import Testing
     }
 
     @Test func idempotencyKeysOfOneUserAreNotThoseOfAnother() async throws {
-        // The names and keys would be one text if they were only put together.
+        // The names and keys are one text without what separates them.
         let (anna, other) = ("0123456789abcdef", "fedcba9876543210")
-        let keys = try RelayKeys("a \(anna)\na/b \(other)\n")
+        let keys = try RelayKeys("a \(anna)\nab \(other)\n")
         try await withServer(Self.server()) { server in
             try await self.withRelay(server, keys: keys) { url in
-                let first = try await self.startStream(url, key: anna, idempotencyKey: "b/c")
-                let again = try await self.startStream(url, key: anna, idempotencyKey: "b/c")
+                let first = try await self.startStream(url, key: anna, idempotencyKey: "bc")
+                let again = try await self.startStream(url, key: anna, idempotencyKey: "bc")
                 let second = try await self.startStream(url, key: other, idempotencyKey: "c")
                 #expect(first == again && first != second)
                 let long = [
@@ -176,22 +179,39 @@ import Testing
         }
     }
 
-    @Test func aKeyHasLimitsOfItsOwn() async throws {
-        let (anna, other) = ("anna-0123456789abcdef", "ben-0123456789abcdef")
-        let keys = try RelayKeys("anna \(anna)\nben \(other)\n")
+    @Test func aKeyHasALimitOfStreams() async throws {
+        let keys = try RelayKeys("anna \(Self.anna)\nben \(Self.ben)\n")
         try await withServer(Self.server([ChappieTestServer.Fault(.hang(afterEvent: 8))])) { server in
-            try await self.withRelay(server, keys: keys, limitsPerKey: (streams: 2, requests: 1)) { url in
-                let first = try await self.startStream(url, key: anna, idempotencyKey: "1")
-                _ = try await self.startStream(url, key: anna, idempotencyKey: "2")
-                let annas = [("Authorization", "Bearer \(anna)")]
-                let third = try await self.answer(url, "/streams", "{}", fields: annas)
+            try await self.withRelay(server, keys: keys, limitsPerKey: (streams: 2, requests: 100)) { url in
+                _ = try await self.startStream(url, key: Self.anna, idempotencyKey: "1")
+                _ = try await self.startStream(url, key: Self.anna, idempotencyKey: "2")
+                let fields = [("Authorization", "Bearer \(Self.anna)")]
+                let third = try await self.answer(url, "/streams", "{}", fields: fields)
                 #expect(third.statusCode == 429)
-                _ = try await self.startStream(url, key: other, idempotencyKey: "1")
-                // While an answer of a key is read, it has no other one.
-                var events = self.source(url, first, key: anna).makeAsyncIterator()
+                #expect(String(decoding: third.body, as: UTF8.self).contains("too_many_streams"))
+                _ = try await self.startStream(url, key: Self.ben, idempotencyKey: "1")
+            }
+        }
+    }
+
+    @Test func aKeyHasALimitOfRequests() async throws {
+        let keys = try RelayKeys("anna \(Self.anna)\nben \(Self.ben)\n")
+        let (lines, logged) = AsyncStream.makeStream(of: String.self)
+        try await withServer(Self.server([ChappieTestServer.Fault(.hang(afterEvent: 8))])) { server in
+            try await self.withRelay(
+                server, keys: keys, limitsPerKey: (streams: 100, requests: 1), logLine: { logged.yield($0) }
+            ) { url in
+                let id = try await self.startStream(url, key: Self.anna)
+                // The request is counted until its line is written.
+                for await _ in lines { break }
+                var events = self.source(url, id, key: Self.anna).makeAsyncIterator()
                 #expect(try await events.next() != nil)
-                #expect(try await self.answer(url, "/streams", "{}", fields: annas).statusCode == 429)
-                #expect(try await self.answer(url, "/healthz", fields: []).statusCode == 200)
+                let fields = { (key: String) in [("Authorization", "Bearer \(key)")] }
+                let second = try await self.answer(url, "/streams/\(id)", fields: fields(Self.anna))
+                #expect(second.statusCode == 429)
+                #expect(String(decoding: second.body, as: UTF8.self).contains("too_many_requests"))
+                #expect(try await self.answer(url, "/streams/\(id)", fields: fields(Self.ben)).statusCode == 404)
+                #expect(try await self.answer(url, "/healthz").statusCode == 200)
             }
         }
     }
