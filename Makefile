@@ -102,7 +102,7 @@ check: lint test sanitize-and-build-all ## Everything that must pass before a ch
 check-without-tests: lint sanitize-and-build-all ### The same without the step that `make test` is
 	@echo "check: all passed, apart from the tests that make test runs"
 
-sanitize-and-build-all: scan-forms docs release-check platform-sample examples samples-and-sanitizers
+sanitize-and-build-all: scan-forms docs release-check examples samples-and-sanitizers
 
 install: ### Install the system packages that the build needs
 	@Scripts/install.sh
@@ -127,13 +127,15 @@ runner-tests: ### Test what makes results and reports of the benchmarks' figures
 	PYTHONPATH=Benchmarks PYTHONDONTWRITEBYTECODE=1 python3 -m unittest discover --start-directory Benchmarks/Runner/tests \
 		--top-level-directory Benchmarks
 
-# The other targets test values that one thread owns, or the test server, whose threads run in every loopback test.
-THREADED_TESTS := LoopbackTests ChappieTransportTests LibwebsocketsTransportTests WebSocketClientTests EventSourceTests \
+# The other targets test values that one thread owns, turns of one task, or the test server; the threads of all of them
+# run in the loopback tests.
+THREADED_TESTS := LoopbackTests LibwebsocketsTransportTests WebSocketClientTests EventSourceTests \
 	RelayHTTPServerTests ChappieRelayTests RelayServiceTests
-# The others test modules that are memory safe by the compiler's word, or the test server; both run in LoopbackTests. The
-# server of EventSourceTests frees the bytes that it lends, where a socket's buffers are used again.
+# The others test modules that are memory safe by the compiler's word, or the test server. The server of EventSourceTests
+# frees the bytes that it lends, where a socket's buffers are used again. `make address-sanitizer` runs the loopback tests
+# as well, which take a quarter of an hour under it.
 UNSAFE_TESTS := ServerSentEventsTests HTTPProtocolTests WebSocketProtocolTests DeflateTests ResponseEventsTests \
-	EventSourceTests LibwebsocketsTransportTests LoopbackTests RelayHTTPServerTests
+	EventSourceTests LibwebsocketsTransportTests RelayHTTPServerTests
 
 # What `make test` runs and a sanitizer need not: what starts programs of its own, which sanitizers do not see well; and
 # what is long, and about time, decisions or values of one thread.
@@ -185,7 +187,9 @@ more-socket-tests-under-tsan: ### Run the second half of the tests with real soc
 other-tests-under-tsan: ### Run the other tests under the thread sanitizer
 	$(THREAD_SANITIZER) --skip '^LoopbackTests\.'
 
-address-sanitizer: address-sanitizer-build address-sanitizer-run ### Run the tests that are about memory under the address and leak sanitizers
+address-sanitizer: ### Run the tests that are about memory, and those with real sockets, under the address and leak sanitizers
+	@$(MAKE) --no-print-directory address-sanitizer-build address-sanitizer-run \
+		UNSAFE_TESTS='$(UNSAFE_TESTS) LoopbackTests'
 
 address-sanitizer-build: install
 	nice -n 10 swift build --build-tests --sanitize=address --scratch-path .build/asan
@@ -392,7 +396,7 @@ autobahn-client: install
 platforms: install ## Demo and tests on Debian 13, unstable and arm64; as root
 	@CHAPPIE_WARNINGS_AS_ERRORS=1 Scripts/platforms.sh all
 
-platform-sample: ### The demonstration and the tests of sockets on Debian 13, with what `make test` has built
+platform-sample: ### The demonstration and the tests of sockets on Debian 13, in a quarter of an hour
 	@Scripts/platforms.sh sample
 
 deb: ### Build the Debian package of the command line in .build/deb, and run lintian on it
