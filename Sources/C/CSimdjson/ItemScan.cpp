@@ -12,7 +12,7 @@ struct PartMembers {
 /// Returns the kind of a part by its type, whose name may be written with escapes.
 csj_part_kind kind_of(const Walk &walk, const TextField &type) noexcept {
     if (type.has_wrong_type) { return csj_part_none; }
-    if (type.contents.bytes == nullptr) { return csj_part_untyped; }
+    if (type.contents.bytes == nullptr || type.contents.count == 0) { return csj_part_untyped; }
     uint8_t buffer[longest_key];
     const csj_text name = walk.plain_key(type.contents, buffer);
     if (equals(name, "output_text", 11) || equals(name, "text", 4)) { return csj_part_text; }

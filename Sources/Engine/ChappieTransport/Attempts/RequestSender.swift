@@ -175,7 +175,7 @@ final class RequestSender {
         _ item: ItemSummary, at outputIndex: Int, isRepeated: Bool, _ reader: inout EventReader, attempt: Int
     ) {
         guard self.engine.configuration.policy.carriesFinishedItems else { return }
-        let json = unsafe Array(item.json.utf8)
+        let json = item.typedJSON
         guard self.outgoing.canCarry(json, isCall: item.isCall, hasOutputs: self.toolOutput != nil) else { return }
         let place = reader.machine.delivery.place(of: item.fingerprint, at: outputIndex)
         guard reader.machine.itemFinished(outputIndex: place, attempt: attempt), !isRepeated else { return }

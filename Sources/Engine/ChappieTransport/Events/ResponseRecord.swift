@@ -135,7 +135,7 @@ struct ResponseRecord {
         var newCalls: [CallStatements.Unfinished] = []
         for (index, item) in list.enumerated() {
             guard !repeated.contains(index) else { continue }
-            var json = unsafe Array(item.json.utf8)
+            var json = item.typedJSON
             var call: FinishedCall?
             if item.isCall {
                 if let place = pairs.known[index] {

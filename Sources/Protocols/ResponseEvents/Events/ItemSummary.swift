@@ -44,8 +44,8 @@ package struct ItemSummary {
     /// The texts of the item, by the slots whose deltas they repeat; valid until the decoder is used again.
     ///
     /// For a message the parts of `content`, for reasoning those of `summary` and then those of `content`, all of them
-    /// reasoning, whatever a server calls them (LocalAI: `output_text`), for a call `payload`. Parts without a text, or of an unknown type, are left out. A message whose `content` is a text has
-    /// that one part.
+    /// reasoning, whatever a server calls them (LocalAI: `output_text`), for a call `payload`. Parts without a text, or of
+    /// an unknown type, are left out. A message whose `content` is a text has that one part.
     package let parts: [ItemPart]
     /// The item as it was sent, valid until the decoder is used again.
     package let json: BorrowedText

@@ -51,10 +51,10 @@ extension csj_range {
 }
 
 extension ItemPart {
-    /// Creates a part; nil for a part of another kind.
+    /// Creates a part, without a type one of the first kind; nil for a part of another kind.
     fileprivate init?(_ part: csj_part, of kinds: [ResponseEvent.DeltaKind]) {
-        guard let kind = ResponseEvent.DeltaKind(part.kind), kinds.contains(kind), let text = BorrowedText(part.text)
-        else { return nil }
+        let known = part.kind == csj_part_untyped ? kinds.first : ResponseEvent.DeltaKind(part.kind)
+        guard let kind = known, kinds.contains(kind), let text = BorrowedText(part.text) else { return nil }
         self.init(kind: kind, index: Int(part.index), text: text)
     }
 }

@@ -7,12 +7,13 @@ import Testing
 
 @Suite struct UntypedItemTests {
     private enum Kind: CaseIterable {
-        case message, textMessage, refusal, summary, content, call, tool
+        case message, untypedPart, textMessage, refusal, summary, content, call, tool
 
         /// The members of an item, behind its type.
         var members: String {
             switch self {
             case .message: #""role":"assistant","content":[{"type":"output_text","text":"Hello"}]"#
+            case .untypedPart: #""role":"assistant","content":[{"text":"Hello"}]"#
             case .textMessage: #""content":"Hello""#
             case .refusal: #""content":[{"type":"refusal","refusal":"No"}]"#
             case .summary: #""summary":[{"text":"Hm"}],"content":[]"#
@@ -29,7 +30,7 @@ import Testing
             }
             let calls = response?.calls.map { "\($0.name) \($0.payload)" }
             return outcome.error == nil
-                && outcome.text == (self == .message || self == .textMessage ? "Hello" : "")
+                && outcome.text == ([.message, .untypedPart, .textMessage].contains(self) ? "Hello" : "")
                 && refusal == (self == .refusal ? "No" : "")
                 && outcome.reasoning == (self == .summary || self == .content ? "Hm" : "")
                 && calls == (self == .call ? ["f {}"] : self == .tool ? ["f x"] : [])
@@ -48,6 +49,15 @@ import Testing
                 .complete(conversation([WireItem.question]) { $0.runsCalls = true })
             #expect(kind.isDelivered(outcome, response), "\(outcome) \(response?.calls.count ?? -1) of \(events)")
         }
+    }
+
+    /// The response has the type as well, where only the list at its end has the item.
+    @Test func aListedItemIsKeptWithItsType() async {
+        let list = #","output":[{"id":"i",\#(Kind.message.members)}]"#
+        let (_, response) = await TurnFixture([.socket([Event.created, Event.completed("r", list)])])
+            .complete(conversation([WireItem.question]))
+        let items = response?.items.map { String(decoding: $0, as: UTF8.self) } ?? []
+        #expect(items.count == 1 && items[0].contains(#""type":"message""#), "\(items)")
     }
 
     /// Readers of raw events recognise a call by its type.
