@@ -63,6 +63,8 @@ struct CallStatements {
         var writer: UInt64?
         /// The text of the deltas, or of the event that closes them.
         var text: [UInt8] = []
+        /// The number of bytes of the closing event's text that deltas have brought.
+        var writtenCount = 0
         /// Indicates whether the deltas cannot be compared.
         var isMixed = false
         /// Indicates whether the announcement has the whole call.
@@ -109,13 +111,13 @@ struct CallStatements {
 
     /// Records the announcement of a call.
     mutating func announced(_ item: ItemSummary, at outputIndex: Int) -> Verdict {
-        if let earlier = self.forgetDraft(at: outputIndex), earlier.json != nil, !earlier.members.callID.isEmpty,
-            !earlier.members.callID.isExactly(item.callID ?? "")
+        if let earlier = self.forgetDraft(at: outputIndex), earlier.json != nil,
+            earlier.members.callID.isEmpty ? earlier.hasArguments : !earlier.members.callID.isExactly(item.callID ?? "")
         {
             self.earlierDrafts.append((outputIndex, earlier))
             self.byteCount += earlier.byteCount
         }
-        let json = unsafe Array(item.json.utf8)
+        let json = item.typedJSON
         self.byteCount += json.count
         self.drafts[outputIndex] = Draft(
             members: CallMembers(item), json: json, itemName: item.fingerprint, isAnnouncedWhole: item.isWhole)
@@ -129,12 +131,19 @@ struct CallStatements {
     /// it has none.
     mutating func wrote(_ text: BorrowedText, at outputIndex: Int, itemName: UInt64, hasHalves: Bool) -> Verdict {
         guard !text.isEmpty else { return .same }
+        var isSame = true
         self.update(outputIndex) { draft in
             draft.isMixed = draft.isMixed || hasHalves || draft.writer.map { $0 != itemName } ?? false
             draft.writer = itemName
-            unsafe draft.text.append(contentsOf: text.utf8)
+            if draft.hasClosingText, !draft.isMixed {
+                // The event that closes the deltas has what comes behind it.
+                isSame = unsafe draft.text.dropFirst(draft.writtenCount).starts(with: text.utf8)
+                draft.writtenCount += text.byteCount
+            } else {
+                unsafe draft.text.append(contentsOf: text.utf8)
+            }
         }
-        return self.verdict(true)
+        return self.verdict(isSame)
     }
 
     /// Compares the whole text that closes a call's deltas; `itemName` is that of `wrote`, and `name` the call's name in
@@ -171,7 +180,10 @@ struct CallStatements {
             let members = CallMembers(kind: draft.members.kind, name: name ?? "")
             isSame = isPlaceShared || draft.allows(whole, kind) && draft.members.namesAgree(with: members)
             draft.members = draft.members.completed(by: members)
-            if !whole.isEmpty { draft.text = whole }
+            if !whole.isEmpty {
+                if !draft.hasClosingText { draft.writtenCount = draft.text.count }
+                draft.text = whole
+            }
             if itemName != 0 { draft.writer = draft.writer ?? itemName }
             draft.isMixed = draft.isMixed && whole.isEmpty
             draft.isClosed = true
@@ -349,14 +361,15 @@ struct CallStatements {
     /// Returns the position of an announced call without a finished item that the list omits; nil when there is none.
     private func draftLeftOut(of list: [ItemSummary], _ listed: Set<ExactText>, _ drafts: ListedDrafts) -> Int? {
         let finished = self.finishedCallIDs
+        let known = finished.union(self.earlierDrafts.map { ExactText($0.draft.members.callID) })
         return self.allDrafts.filter { outputIndex, draft in
             guard draft.isLeft(beside: finished) else { return false }
             let newest = self.drafts[outputIndex]?.members.callID
             if drafts.names(outputIndex), newest?.isExactly(draft.members.callID) == true { return false }
-            // The call in its place is the same one under another `call_id`, unless that one was finished elsewhere.
+            // The call in its place is the same one under another `call_id`, unless that one was known before.
             let isInPlace =
                 list.indices.contains(outputIndex) && list[outputIndex].isCall && !drafts.isNamed(outputIndex)
-                && list[outputIndex].callID.map { !finished.contains(ExactText($0)) } ?? true
+                && list[outputIndex].callID.map { !known.contains(ExactText($0)) } ?? true
             return !isInPlace && !listed.contains(ExactText(draft.members.callID))
         }.map(\.outputIndex).min()
     }
@@ -365,9 +378,10 @@ struct CallStatements {
     /// a finished one or one at the given positions; nil when there is none.
     private func placeOfLostCall(except stated: Set<Int>, beside list: [ItemSummary] = []) -> Int? {
         let others = self.otherPlaces.union(stated)
-        let lost = self.allDrafts.filter { outputIndex, draft in
-            (draft.members.callID.isEmpty || draft.members.name.isEmpty) && !others.contains(outputIndex)
-        }
+        // A statement at the position is about the newest call there.
+        let lost =
+            self.earlierDrafts.filter { $0.draft.isUnnamed }
+            + self.drafts.filter { $1.isUnnamed && !others.contains($0) }.map { (outputIndex: $0, draft: $1) }
         guard !lost.isEmpty, !self.finishedCalls.isEmpty else { return lost.map(\.outputIndex).min() }
         let names = Set(self.finishedCalls.map(\.itemName))
         let calls = self.finishedCalls.map(\.call) + list.filter(\.isCall).map { CallMembers($0).call }
@@ -411,6 +425,9 @@ extension CallStatements.Draft {
     /// Indicates whether an event has closed the call, or its announcement has the whole of it, without deltas.
     fileprivate var isFinished: Bool { self.isClosed || self.isAnnouncedWhole && self.text.isEmpty }
 
+    /// Indicates whether no statement has the `call_id`, or none the name.
+    fileprivate var isUnnamed: Bool { self.members.callID.isEmpty || self.members.name.isEmpty }
+
     /// Indicates whether the call is finished, and its deltas, if it has any, are comparable.
     fileprivate var isWhole: Bool { self.isFinished && (!self.isMixed || self.text.isEmpty) }
 
@@ -440,8 +457,7 @@ extension CallStatements.Draft {
     /// Returns whether a call was announced, and was not finished elsewhere: some servers finish an item at another
     /// position.
     fileprivate func isLeft(beside finished: Set<ExactText>) -> Bool {
-        guard !self.members.callID.isEmpty, !self.members.name.isEmpty else { return false }
-        return !finished.contains(ExactText(self.members.callID))
+        !self.isUnnamed && !finished.contains(ExactText(self.members.callID))
     }
 
     /// Returns a closed call as its item would have stated it; nil when it was not announced.

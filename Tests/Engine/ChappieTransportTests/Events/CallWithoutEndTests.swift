@@ -56,6 +56,47 @@ import Testing
         #expect(response == nil)
     }
 
+    // MARK: Calls at one position
+
+    /// The first call has no `call_id`, so that no tool can run with its arguments; the second one is announced in its
+    /// place.
+    @Test(arguments: [nil, ""])
+    func aCallWithoutACallIDIsNotLostBehindAnother(callID: String?) async {
+        let calls = [
+            Self.added(Self.item("", id: nil, callID: callID)), Self.closed(Self.one),
+            Self.added(Self.item("", id: nil)), Self.closed(Self.two),
+        ]
+        await Self.expectContradiction(calls + [Event.completed("r")])
+        await Self.expectContradiction(calls + [Self.end([Self.item(Self.two, id: nil)])])
+        await Self.expectContradiction(calls + [Event.done(Self.item(Self.two, id: nil)), Event.completed("r")])
+        // It is the same call, which is announced again.
+        let again = [
+            Self.added(Self.item("", callID: callID)), Self.closed(Self.one), Self.added(Self.item("")),
+            Event.done(Self.item(Self.one)), Event.completed("r"),
+        ]
+        await Self.expectCalls(["c {\"a\":1}"], again)
+    }
+
+    @Test func aCallThatAListOmitsIsNotLostBehindAnother() async {
+        for listed in [("c0", Self.one), ("c1", Self.two)] {
+            let calls = [
+                Self.added(Self.item("", id: nil, callID: "c0")), Self.closed(Self.one),
+                Self.added(Self.item("", id: nil, callID: "c1")), Self.closed(Self.two),
+            ]
+            await Self.expectContradiction(calls + [Self.end([Self.item(listed.1, id: nil, callID: listed.0)])])
+        }
+    }
+
+    /// The text that closes the deltas has the rest of them.
+    @Test func deltasBehindTheClosedArgumentsAddNothing() async {
+        let begin = [Self.added(Self.item("")), Self.delta(#"{\"a\":"#), Self.closed(Self.one)]
+        for rest in [["1}"], ["1", "}"]] {
+            await Self.expectCalls(
+                ["c {\"a\":1}"], begin + rest.map { Self.delta($0) } + [Event.done(Self.item()), Event.completed("r")])
+        }
+        await Self.expectContradiction(begin + [Self.delta("2}"), Event.done(Self.item()), Event.completed("r")])
+    }
+
     // MARK: The list of the end
 
     /// A call that is listed; the members that a row leaves out are nil.
