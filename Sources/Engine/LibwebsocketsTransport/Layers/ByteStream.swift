@@ -102,7 +102,11 @@ package final class ByteStream {
             self.sentCount += count
             // A byte is moved once on average, while others are appended behind it.
             guard self.sentCount * 2 >= self.unsent.count else { return }
-            self.unsent.removeFirst(self.sentCount)
+            if self.sentCount < self.unsent.count {
+                self.unsent.removeFirst(self.sentCount)
+            } else {
+                self.unsent = []
+            }
             self.sentCount = 0
         case .closed: break
         }
