@@ -122,17 +122,6 @@ struct ClosingModel {
     }
 }
 
-extension ReplaySlot.Kind {
-    /// The other member of an item that has the same reasoning; nil for other output.
-    fileprivate var otherMember: Self? {
-        switch self {
-        case .reasoningSummary: .reasoningText
-        case .reasoningText: .reasoningSummary
-        case .text, .refusal, .toolCall: nil
-        }
-    }
-}
-
 extension LedgerModel {
     /// Begins an item that takes over the index of an earlier one, in each channel of its output.
     mutating func beginItem(_ outputIndex: Int, of itemKind: ItemKind) {
@@ -149,7 +138,7 @@ extension LedgerModel {
         for item in items {
             if let open = self.openOutput(ofItem: item) { self.before[item] = open }
             let output = self.output(ofItem: item)
-            if !output.isEmpty { self.withoutEnd[item, default: []].append(output) }
+            if !output.isEmpty { self.withoutEnd[item] = (self.withoutEnd[item] ?? []).suffix(63) + [output] }
         }
         for slot in self.closed where items.contains(slot.item) { self.supplied[slot] = nil }
         self.closedTexts = self.closedTexts.filter { !items.contains($0.key) }
@@ -196,7 +185,6 @@ extension LedgerModel {
         if let closing = self.closeBefore(text, in: slot) { return closing }
         let channel = self.channels[LedgerChannel(slot.kind).rawValue]
         let own = self.places(of: slot)
-        if own.isEmpty, self.isOtherReasoning(text, in: slot) { return .whole }
         // An earlier item at the index may still be closed, whose text the newer one's begins.
         let output = self.output(ofItem: slot)
         let isEarlier = self.withoutEnd[slot.item]?.contains { text.elementsEqual(channel.delivered[$0].map(\.byte)) }
@@ -231,22 +219,6 @@ extension LedgerModel {
         let channel = self.channels[LedgerChannel(slot.kind).rawValue]
         let start = self.restarts[LedgerChannel(slot.kind).rawValue][slot.outputIndex] ?? channel.settledCount
         return (start..<max(start, channel.cursor)).filter { channel.delivered[$0].slot == slot }
-    }
-
-    /// Returns whether a text is all of the item's reasoning in the other member, what of it no text has closed, what was
-    /// closed last, or its part of the same index.
-    private func isOtherReasoning(_ text: [UInt8], in slot: ReplaySlot) -> Bool {
-        guard let kind = slot.kind.otherMember else { return false }
-        let other = ReplaySlot(kind, outputIndex: slot.outputIndex)
-        let part = self.places(of: ReplaySlot(kind, outputIndex: slot.outputIndex, partIndex: slot.partIndex))
-        let partRange = part.first.flatMap { first in part.last.map { first..<$0 + 1 } }
-        let outputs = [
-            self.output(ofItem: other), self.openOutput(ofItem: other), self.closedTexts[other]?.last, partRange,
-        ]
-        let delivered = self.channels[LedgerChannel(kind).rawValue].delivered
-        return outputs.contains { output in
-            output.map { !$0.isEmpty && text.elementsEqual(delivered[$0].map(\.byte)) } ?? false
-        }
     }
 
     private func hold(_ text: [UInt8], _ output: [UInt8], isOpen: Bool) -> Held? {
@@ -331,11 +303,6 @@ extension LedgerModel {
         let channel = self.channels[LedgerChannel(kind).rawValue]
         let own = channel.delivered[channel.settledCount..<channel.cursor].filter { $0.slot.kind == kind }
         let total = texts.reduce(0) { $0 + $1.count }
-        if own.isEmpty, let other = kind.otherMember {
-            let pieces = channel.delivered[channel.settledCount..<channel.cursor].filter { $0.slot.kind == other }
-            let held = self.compare(texts, with: pieces, isOpen: false)
-            if !pieces.isEmpty, let held, !held.isRewritten, held.count == total { return .whole }
-        }
         var last = self.slots(of: own).last
         let isOpen = last.map { !self.hasClosed($0) } ?? true
         var held = self.compare(texts, with: own, isOpen: isOpen)
@@ -406,9 +373,9 @@ extension LedgerModel {
 }
 
 extension LedgerModel.Sequence<LedgerModel.Piece> {
-    /// The slot of the last byte, of an attempt that has repeated everything and has output.
+    /// The slot of the last byte that the attempt has repeated or produced.
     fileprivate var newestSlot: ReplaySlot? {
-        self.isCaughtUp && self.cursor > self.settledCount ? self.delivered.last?.slot : nil
+        self.cursor > self.settledCount ? self.delivered[self.cursor - 1].slot : nil
     }
 }
 

@@ -14,8 +14,8 @@ extension ReplayChannel {
     /// The range of the attempt's own output.
     private var attempt: Range<Int> { self.settledByteCount..<self.cursor }
 
-    /// The slot of the last byte of a channel that is caught up; nil when the current attempt has no output.
-    var newestSlot: ReplaySlot? { self.isCaughtUp && !self.attempt.isEmpty ? self.lastSlot : nil }
+    /// The slot of the last byte that the current attempt has repeated or produced; nil when it has no output.
+    var newestSlot: ReplaySlot? { self.attempt.isEmpty ? nil : self.slotAtCursor }
 
     /// Begins an item with the index of an earlier one: earlier output at that index does not belong to it.
     mutating func beginItem(_ outputIndex: Int) {

@@ -1,6 +1,9 @@
 // Compares the closing events of a response with its output.
 
 extension ReplayLedger {
+    /// The maximum number of items at one index whose ends may still come.
+    private static let maximumItemsWithoutEnd = 64
+
     /// Begins an item with the index of an earlier one: earlier output of its kind at that index does not belong to it.
     ///
     /// Texts that close the earlier item may still come (reported: theopenco/llmgateway pull request 2908).
@@ -10,13 +13,13 @@ extension ReplayLedger {
         let kinds = ReplaySlot.Kind.allCases.filter { $0.item == itemKind }
         for kind in kinds {
             let item = ReplaySlot(kind, outputIndex: index)
-            let known = self.closingTexts[item]
-            let before = self.openOutput(ofItem: item) ?? known?.before
-            var withoutEnd = known?.withoutEnd ?? []
+            let open = self.openOutput(ofItem: item)
+            let known = self.closingTexts.removeValue(forKey: item)
+            var texts = ClosingTexts(before: open ?? known?.before, withoutEnd: known?.withoutEnd ?? [])
             let output = self.channels[kind].attemptOutput(ofItem: item)
-            if !output.isEmpty, known?.areOfEnd != true { withoutEnd.append(output) }
-            let isKnown = before != nil || !withoutEnd.isEmpty
-            self.closingTexts[item] = isKnown ? ClosingTexts(before: before, withoutEnd: withoutEnd) : nil
+            if !output.isEmpty, known?.areOfEnd != true { texts.withoutEnd.append(output) }
+            if texts.withoutEnd.count > Self.maximumItemsWithoutEnd { texts.withoutEnd.removeFirst() }
+            if texts.before != nil || !texts.withoutEnd.isEmpty { self.closingTexts[item] = texts }
         }
         // Two kinds may have one channel.
         for kind in kinds { self.channels[kind].beginItem(index) }
@@ -69,7 +72,6 @@ extension ReplayLedger {
         if let closing = unsafe text.withUnsafeBufferPointer({ unsafe self.closeBefore([$0], in: slot) }) {
             return closing
         }
-        if self.isOtherReasoning(text, in: slot) { return .whole }
         let channel = self.channels[slot.kind]
         let own = channel.attemptOutput(ofItem: slot)
         if !own.isEmpty, own.count != text.count,
@@ -98,25 +100,6 @@ extension ReplayLedger {
             return self.closed(held, by: text, in: slot)
         case .contradiction:
             return self.closeItem(text, in: slot) ?? .differs
-        }
-    }
-
-    /// Returns whether a closing text is reasoning that its item has in deltas of the other member: all of it, a part of
-    /// the same index, what no text has closed, or what was closed last.
-    ///
-    /// Gateways translate some of the events of a part to those of the other member (reported: lidge-jun/opencodex pull
-    /// request 2007).
-    private func isOtherReasoning(_ text: Span<UInt8>, in slot: ReplaySlot) -> Bool {
-        let channel = self.channels[slot.kind]
-        guard let kind = slot.kind.otherReasoning, !channel.hasOutput(of: slot) else { return false }
-        let other = ReplaySlot(kind, outputIndex: slot.outputIndex)
-        let outputs = [
-            channel.attemptOutput(ofItem: other), self.openOutput(ofItem: other),
-            self.closingTexts[other]?.closed?.last,
-            channel.output(of: ReplaySlot(kind, outputIndex: slot.outputIndex, partIndex: slot.partIndex)),
-        ]
-        return outputs.contains { output in
-            output.map { !$0.isEmpty && $0.count == text.count && channel.begins(text, with: $0) } ?? false
         }
     }
 
@@ -306,16 +289,10 @@ extension ReplayLedger {
     /// Compares all closing texts of a kind, in the order of their positions, with the kind's output.
     ///
     /// They need not name their slots, as a consumer concatenates them. The offset of a rest counts from the first byte
-    /// of the first text. Reasoning that came as a summary and that the list has as content, or the other way round, is the
-    /// same text.
+    /// of the first text.
     package func close(_ texts: [UnsafeBufferPointer<UInt8>], ofKind kind: ReplaySlot.Kind) -> Closing {
         let channel = self.channels[kind]
         let slots = channel.slots(of: kind)
-        if slots.isEmpty, let other = kind.otherReasoning,
-            unsafe channel.hold(texts, ofKind: other, isOpen: false).isWhole(of: texts)
-        {
-            return .whole
-        }
         switch unsafe channel.hold(texts, ofKind: kind, isOpen: self.isOpen(slots.last)) {
         case .contradiction:
             return .differs
@@ -328,10 +305,9 @@ extension ReplayLedger {
     ///
     /// Its parts are counted by the list, so that an index is wrong which the deltas had and the list does not have. The
     /// offset of a rest counts from the first byte of the first text. Where the index is the only evidence of an item, the
-    /// texts are those of the newest item if it has exactly them. Reasoning that came as a summary and that the end has as
-    /// content, or the other way round, is the same text. With `isAlone` false the newest item's output may belong to this
-    /// item, if no item's end has repeated it: gateways give several items one index, or do not announce them (reported:
-    /// BerriAI/litellm pull request 36375).
+    /// texts are those of the newest item if it has exactly them. With `isAlone` false the newest item's output may belong
+    /// to this item, if no item's end has repeated it: gateways give several items one index, or do not announce them
+    /// (reported: BerriAI/litellm pull request 36375).
     package mutating func close(
         _ texts: [UnsafeBufferPointer<UInt8>], ofItem slot: ReplaySlot, isKnown: Bool = true, isAlone: Bool = true
     ) -> Closing {
@@ -343,27 +319,25 @@ extension ReplayLedger {
             return .whole
         }
         if let closing = unsafe self.closeBefore(texts, in: slot) { return closing }
-        if slots.isEmpty {
-            let newest = channel.newestSlot.flatMap { newest in
-                let hasEnd = self.closingTexts[newest.item]?.areOfEnd ?? false
-                return newest.kind == slot.kind && (!isKnown || !isAlone && !hasEnd) ? newest.item : nil
-            }
-            let other = slot.kind.otherReasoning.map { ReplaySlot($0, outputIndex: slot.outputIndex) }
-            for item in [newest, other].compactMap(\.self)
-            where unsafe channel.hold(texts, ofItem: item, isOpen: false).isWhole(of: texts) {
-                self.closingTexts[item, default: ClosingTexts()].areOfEnd = true
-                return .whole
-            }
+        let hasEnded = self.closingTexts[slot.item]?.areOfEnd == true
+        if slots.isEmpty, let newest = channel.newestSlot, newest.kind == slot.kind,
+            !isKnown || !isAlone && self.closingTexts[newest.item]?.areOfEnd != true,
+            unsafe channel.hold(texts, ofItem: newest.item, isOpen: false).isWhole(of: texts)
+        {
+            self.closingTexts[newest.item, default: ClosingTexts()].areOfEnd = true
+            return .whole
         }
+        self.closingTexts[slot.item, default: ClosingTexts()].areOfEnd = true
         guard
             case .prefix(let count, let likeness, let last) = unsafe channel.hold(
                 texts, ofItem: slot.item, isOpen: self.isOpen(slots.last))
         else { return unsafe self.closesOutput(texts, ofItem: slot) ? .whole : .differs }
-        self.closingTexts[slot.item, default: ClosingTexts()].areOfEnd = true
+        let rest = unsafe texts.reduce(0) { $0 + $1.count } - count
+        // Where several items have the index, a second end is that of an earlier one, which has its text.
+        if hasEnded, rest > 0, channel.restarts[slot.outputIndex] != nil { return .differs }
         if likeness != .stopped {
             self.closed[slot.outputIndex, default: []].formUnion(slots)
             let own = channel.attemptOutput(ofItem: slot)
-            let rest = unsafe texts.reduce(0) { $0 + $1.count } - count
             if !own.isEmpty {
                 var known = self.closingTexts[slot.item]?.closed ?? ClosedText(last: own)
                 known.end = max(known.end, own.upperBound)
@@ -391,10 +365,15 @@ extension ReplayLedger {
         guard let output = outputs.first(where: { unsafe $0.count == count && channel.begins(texts, with: $0) }) else {
             return false
         }
+        self.noteClosed(output, ofItem: slot)
+        return true
+    }
+
+    /// Records that a text has closed a part of an item's output.
+    private mutating func noteClosed(_ output: Range<Int>, ofItem slot: ReplaySlot) {
         var known = self.closingTexts[slot.item]?.closed ?? ClosedText(last: output)
         (known.last, known.end) = (output, max(known.end, output.upperBound))
         self.closingTexts[slot.item, default: ClosingTexts()].closed = known
-        return true
     }
 
     /// Records that the closing texts of an item bring the next bytes of a slot.
@@ -408,44 +387,54 @@ extension ReplayLedger {
 // MARK: Reasoning in both members
 
 extension ReplayLedger {
-    /// Compares the closing texts of a slot of reasoning with what the item at a place has in the other member, where the
-    /// slot's item has no output: they close that if they are what it has or, where no text of its own has closed it,
-    /// begin with that.
+    /// Returns whether the item of a slot has output of the slot's kind in the current attempt.
+    package func hasOutput(ofItemOf slot: ReplaySlot) -> Bool {
+        guard let slot = slot.shifted(by: self.settledItemCount) else { return false }
+        let channel = self.channels[slot.kind]
+        return !channel.attemptOutput(ofItem: slot).isEmpty || !channel.slots(ofItem: slot.item).isEmpty
+    }
+
+    /// Compares the closing texts of a slot of reasoning, whose item has no output in their member, with what the item at a
+    /// place has in the other one.
     ///
-    /// With `isAlone` false the same event has a text for the other member as well, so that a longer one is another text.
-    /// With `isSame` false no identifier says that the item has two texts: then another one is a contradiction.
+    /// They repeat that if they are equal to it or to a part of it. While no text has closed it, and the same event has none
+    /// for the other member (`isAlone`), texts that begin with it continue it.
+    ///
+    /// Gateways send or translate the events of one text to those of the other member (reported: lidge-jun/opencodex pull
+    /// request 2007).
     ///
     /// - Returns: the slot that they close, and the result; nil when they are a text of their own.
     package mutating func closeOther(
-        _ texts: [UnsafeBufferPointer<UInt8>], in slot: ReplaySlot, at place: ReplaySlot, isAlone: Bool, isSame: Bool
+        _ texts: [UnsafeBufferPointer<UInt8>], in slot: ReplaySlot, at place: ReplaySlot, isAlone: Bool
     ) -> (slot: ReplaySlot, closing: Closing)? {
-        guard let slot = slot.shifted(by: self.settledItemCount), let other = place.shifted(by: self.settledItemCount)
+        guard let slot = slot.shifted(by: self.settledItemCount), let other = place.shifted(by: self.settledItemCount),
+            unsafe self.itemWithoutEnd(texts, in: slot) == nil
         else { return nil }
         let channel = self.channels[slot.kind]
-        guard channel.slots(ofItem: slot.item).isEmpty else { return nil }
-        let (slots, known) = (channel.slots(ofItem: other.item), self.closingTexts[other.item])
+        let known = self.closingTexts[other.item]
+        let all = channel.attemptOutput(ofItem: other)
         let outputs = [
-            channel.attemptOutput(ofItem: other), channel.output(of: other), self.openOutput(ofItem: other),
-            known?.closed?.last, known?.before,
+            all, channel.output(of: other), self.openOutput(ofItem: other), known?.closed?.last, known?.before,
         ]
-        let begun = outputs.compactMap(\.self).filter { unsafe !$0.isEmpty && channel.begins(texts, with: $0) }
         let byteCount = unsafe texts.reduce(0) { $0 + $1.count }
+        let begun = outputs.compactMap(\.self).filter { unsafe !$0.isEmpty && channel.begins(texts, with: $0) }
         if let output = begun.first(where: { $0.count == byteCount }) {
-            if !isSame, output != known?.before {
-                var closed = known?.closed ?? ClosedText(last: output)
-                (closed.last, closed.end) = (output, max(closed.end, output.upperBound))
-                self.closingTexts[other.item, default: ClosingTexts()].closed = closed
-            }
+            if output != known?.before { self.noteClosed(output, ofItem: other) }
             return (place, .whole)
         }
+        let slots = channel.slots(ofItem: other.item)
         guard let last = slots.last else { return nil }
-        let all = unsafe channel.hold(texts, ofItem: other.item, isOpen: false)
-        if case .prefix(byteCount, let likeness, _) = all { return (place, likeness == .same ? .whole : .rewritten) }
-        let isBeginning = !begun.isEmpty || all != .contradiction
-        guard isAlone, isBeginning || !isSame, !slots.contains(where: self.hasClosed) else { return nil }
+        let held = unsafe channel.hold(texts, ofItem: other.item, isOpen: false)
+        if case .prefix(byteCount, let likeness, _) = held { return (place, likeness == .same ? .whole : .rewritten) }
+        guard isAlone else { return nil }
+        if slots.contains(where: self.hasClosed) {
+            // Where several items have the index, it is an earlier one's.
+            let isEarlier = known?.areOfEnd == true && channel.restarts[slot.outputIndex] != nil
+            return isEarlier ? (place, .differs) : nil
+        }
+        guard held != .contradiction || begun.contains(where: { $0.upperBound == channel.cursor }) else { return nil }
         let own = slots.contains(other) ? other : last
         guard let ownPlace = own.shifted(by: -self.settledItemCount) else { return nil }
-        guard isBeginning else { return (ownPlace, .differs) }
         self.closingTexts[slot.item, default: ClosingTexts()].aliases[slot] = own
         let closing =
             unsafe texts.count == 1
@@ -459,13 +448,28 @@ extension ReplayLedger {
         self.settledItemCount == 0 && self.channels[slot.kind].lastSlot == slot
     }
 
-    /// Returns whether reasoning repeats what its item has in the other member, behind a number of its bytes; nil when the
-    /// item has nothing there, or has output in this member too, or a closing text brings it as one of its own.
-    package func repeatsReasoning(_ bytes: Span<UInt8>, in slot: ReplaySlot, from count: Int) -> Bool? {
+    /// Compares reasoning with what its item has in the other member, behind a number of its bytes; nil when the item has
+    /// nothing there, or has output in this member too, or a closing text brings it as one of its own.
+    package func compareReasoning(_ bytes: Span<UInt8>, in slot: ReplaySlot, from count: Int) -> OtherReasoning? {
         guard let other = self.otherReasoning(of: slot), !other.isEmpty else { return nil }
-        let start = other.lowerBound + count
-        return start + bytes.count <= other.upperBound
-            && self.channels[slot.kind].begins(bytes, with: start..<start + bytes.count)
+        let channel = self.channels[slot.kind]
+        let rest = other.dropFirst(count).prefix(bytes.count)
+        guard channel.begins(bytes, with: rest) else { return .differs }
+        if rest.count == bytes.count { return .repeated }
+        let newest = channel.slotAtCursor
+        guard count + rest.count > 0, other.upperBound == channel.cursor, !self.hasClosed(newest),
+            let place = newest.shifted(by: -self.settledItemCount)
+        else { return .differs }
+        return .rest(from: rest.count, of: place)
+    }
+
+    /// Returns the number of the first bytes that repeat the last ones of what their item has in their member; nil when
+    /// they differ from these.
+    package func repeatedCount(of bytes: Span<UInt8>, in slot: ReplaySlot, atEnd count: Int) -> Int? {
+        guard let slot = slot.shifted(by: self.settledItemCount) else { return nil }
+        let channel = self.channels[slot.kind]
+        let end = channel.attemptOutput(ofItem: slot).suffix(count).prefix(bytes.count)
+        return channel.begins(bytes, with: end) ? end.count : nil
     }
 
     /// Returns the first bytes of what an item has in the other member.
@@ -477,7 +481,7 @@ extension ReplayLedger {
     }
 
     private func otherReasoning(of slot: ReplaySlot) -> Range<Int>? {
-        guard let slot = slot.shifted(by: self.settledItemCount), let kind = slot.kind.otherReasoning else {
+        guard let kind = slot.kind.otherReasoning, let slot = slot.shifted(by: self.settledItemCount) else {
             return nil
         }
         let channel = self.channels[slot.kind]

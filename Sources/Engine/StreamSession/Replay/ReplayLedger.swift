@@ -116,6 +116,16 @@ package struct ReplayLedger: Sendable {
         case contradiction
     }
 
+    /// The relation of reasoning to what its item has in the other member.
+    package enum OtherReasoning: Equatable, Sendable {
+        /// The item has it.
+        case repeated
+        /// The item has the bytes before the offset, and the others continue the place.
+        case rest(from: Int, of: ReplaySlot)
+        /// It is different.
+        case differs
+    }
+
     /// The result of a response's completion.
     package enum Completion: Equatable, Sendable {
         /// It has all of the delivered output.

@@ -19,6 +19,19 @@ package struct Delivery: ~Copyable, Sendable {
         case fails(AttemptFailure)
     }
 
+    /// The relation of reasoning to what its item has in the other member.
+    enum Mirror {
+        /// It is output like any other.
+        case own
+        /// The item has it.
+        case repeated
+        /// It differs, and so does what was withheld of the member: that is output before it.
+        case differs(withheld: String)
+        /// The item has the bytes before the offset; the others are output of the place, with which the members stay
+        /// alike.
+        case rest(from: Int, of: ReplaySlot)
+    }
+
     /// The end that a delta comes behind.
     private enum EndBefore {
         /// The closing text of its slot.
@@ -58,6 +71,9 @@ package struct Delivery: ~Copyable, Sendable {
     /// The number of bytes of reasoning that were withheld because the item has them in its other member, by the item and
     /// the member (`ReplaySlot.item`); nil once they differ.
     private var mirrored: [ReplaySlot: Int?] = [:]
+    /// The number of bytes at the end of a member's reasoning that the other member has brought and the member's own deltas
+    /// have not repeated, by the item and the member.
+    private var ahead: [ReplaySlot: Int] = [:]
     /// The events that the other turn has delivered; nil when there are none.
     var earlier: EarlierDelivery?
 
@@ -111,26 +127,48 @@ package struct Delivery: ~Copyable, Sendable {
         return admission
     }
 
-    /// Returns whether output continues the slot of the last byte of its channel.
+    /// Returns whether output continues the slot of the last byte of its channel, as output of that alone.
     @inline(__always)
-    mutating func continues(_ slot: ReplaySlot) -> Bool { self.ledger.continues(slot) }
+    mutating func continues(_ slot: ReplaySlot) -> Bool { self.ahead.isEmpty && self.ledger.continues(slot) }
 
-    /// Decides about reasoning that its item may have in its other member, too: servers send each piece in both (reported:
-    /// peonist-ai/halogen-flash-server issue 67, chenyme/grok2api pull request 960).
+    /// Compares reasoning with what its item has in its other member: servers send each piece in both (reported:
+    /// peonist-ai/halogen-flash-server issue 67, chenyme/grok2api pull request 960), and either may be first.
     ///
-    /// - Returns: nil when it is output like any other; an empty text when it is withheld; otherwise the text that was
-    ///   withheld, as the members differ from here on.
+    /// `mirrored` is called next where there is a rest, when it was admitted.
     @inline(never)
-    mutating func mirror(_ bytes: Span<UInt8>, in slot: ReplaySlot) -> String? {
-        guard let count = self.mirrored[slot.item] ?? 0,
-            let repeats = self.ledger.repeatsReasoning(bytes, in: slot, from: count)
-        else { return nil }
-        guard repeats else {
-            self.mirrored[slot.item] = .some(nil)
-            return count == 0 ? nil : self.ledger.otherReasoning(of: slot, upTo: count)
+    mutating func mirror(_ bytes: Span<UInt8>, in slot: ReplaySlot) -> Mirror {
+        if let lead = self.ahead[slot.item] {
+            guard let count = self.ledger.repeatedCount(of: bytes, in: slot, atEnd: lead) else {
+                self.ahead[slot.item] = nil
+                return .own
+            }
+            if count < bytes.count { return .rest(from: count, of: slot) }
+            self.ahead[slot.item] = lead > count ? lead - count : nil
+            return .repeated
         }
-        self.mirrored[slot.item] = count + bytes.count
-        return ""
+        guard let count = self.mirrored[slot.item] ?? 0 else { return .own }
+        switch self.ledger.compareReasoning(bytes, in: slot, from: count) {
+        case .rest(let offset, let place):
+            return .rest(from: offset, of: place)
+        case .repeated:
+            self.mirrored[slot.item] = count + bytes.count
+            return .repeated
+        case .differs:
+            self.mirrored[slot.item] = .some(nil)
+            return count == 0 ? .own : .differs(withheld: self.ledger.otherReasoning(of: slot, upTo: count))
+        case nil:
+            return .own
+        }
+    }
+
+    /// Records that the rest was admitted which `mirror` has named.
+    mutating func mirrored(_ byteCount: Int, in slot: ReplaySlot, from offset: Int, of place: ReplaySlot) {
+        if place == slot {
+            self.ahead[slot.item] = nil
+        } else {
+            self.mirrored[slot.item] = ((self.mirrored[slot.item] ?? 0) ?? 0) + byteCount
+            self.ahead[place.item, default: 0] += byteCount - offset
+        }
     }
 
     /// Decides about a finished tool call.
@@ -156,6 +194,8 @@ package struct Delivery: ~Copyable, Sendable {
     mutating func begin(item outputIndex: Int) {
         guard self.order.areIndicesShared, let kind = self.order.kind(at: outputIndex) else { return }
         self.ledger.beginItem(outputIndex, of: kind)
+        for member in self.mirrored.keys where member.outputIndex == outputIndex { self.mirrored[member] = nil }
+        for member in self.ahead.keys where member.outputIndex == outputIndex { self.ahead[member] = nil }
     }
 
     /// Records that an item is finished; returns whether it can be given back to the server as input.
@@ -295,34 +335,34 @@ package struct Delivery: ~Copyable, Sendable {
             of: text, in: slot, isKnown: self.order.isKnown(name, at: slot.outputIndex), isUnannounced: isUnannounced)
     }
 
-    /// Compares the closing texts of a slot, or of an item and kind from its first slot on, with what the reasoning's item has
-    /// in its other member; the same event has no text of that if `isAlone` is true.
+    /// Compares the closing texts of a slot of reasoning, or of an item and kind from its first slot on, with what the item
+    /// has in its other member; the same event has no text of that if `isAlone` is true.
     ///
     /// - Returns: the slot that they close, and the result; nil when they are compared with the output of their own member.
     package mutating func closingOther(
         _ texts: [UnsafeBufferPointer<UInt8>], in slot: ReplaySlot, name: UInt64, isAlone: Bool = true
     ) -> (slot: ReplaySlot, closing: ReplayLedger.Closing)? {
-        guard let kind = slot.kind.otherReasoning, let first = unsafe texts.first else { return nil }
+        guard let kind = slot.kind.otherReasoning, let first = unsafe texts.first,
+            !self.ledger.hasOutput(ofItemOf: slot)
+        else { return nil }
         self.ledger.isCounted = self.tracker.countsByOne
         let other = ReplaySlot(kind, outputIndex: slot.outputIndex, partIndex: slot.partIndex)
         let place = unsafe self.place(of: first.span, in: other, name: name)
-        let isSame = self.order.hasOwner(place, named: name == 0 ? nil : name)
-        return unsafe self.ledger.closeOther(texts, in: slot, at: place, isAlone: isAlone, isSame: isSame)
+        return unsafe self.ledger.closeOther(texts, in: slot, at: place, isAlone: isAlone)
     }
 
     /// Returns the member whose output the reasoning is that the list at the end of the response has in one member: the
-    /// other one, if it has all output, and the list repeats that, or has it in one member alone, unless an identifier shows
-    /// that it may be other reasoning.
+    /// other one, if that has all output, and the list repeats it, or has reasoning in one member alone and begins with it.
     package mutating func member(
         of texts: [UnsafeBufferPointer<UInt8>], ofKind kind: ReplaySlot.Kind, isAlone: Bool
     ) -> ReplaySlot.Kind {
         guard let other = kind.otherReasoning, self.ledger.newestSlot(of: kind) == nil,
-            let newest = self.ledger.newestSlot(of: other)
+            self.ledger.newestSlot(of: other) != nil
         else { return kind }
-        switch unsafe self.ledger.close(texts, ofKind: other) {
+        switch unsafe self.closing(texts, ofKind: other) {
         case .whole, .rewritten: return other
         case .rest, .outOfPlace: return isAlone ? other : kind
-        case .differs: return isAlone && !self.order.hasOwner(newest) ? other : kind
+        case .differs: return kind
         }
     }
 
@@ -522,6 +562,7 @@ package struct Delivery: ~Copyable, Sendable {
         self.hasUnnumberedOutput = false
         self.awaitsNumber = false
         self.mirrored.removeAll()
+        self.ahead.removeAll()
         self.finishedItemCount = 0
     }
 }

@@ -378,12 +378,26 @@ extension TurnStateMachine {
     /// Decides about a delta of output for the consumer, which must be whole UTF-8.
     package mutating func deltaReceived(_ bytes: Span<UInt8>, in slot: ReplaySlot, attempt: Int) -> Action {
         guard attempt == self.readAttempt || self.isReadingInPlace(attempt) else { return .ignore }
-        if slot.kind != .text, !self.delivery.continues(slot), !bytes.isEmpty,
-            let withheld = self.delivery.mirror(bytes, in: slot)
-        {
-            return withheld.isEmpty ? .ignore : .deliverWithheld(withheld)
+        if slot.kind != .text, !self.delivery.continues(slot), !bytes.isEmpty {
+            switch self.delivery.mirror(bytes, in: slot) {
+            case .own: break
+            case .repeated: return .ignore
+            case .differs(let withheld): return .deliverWithheld(withheld)
+            case .rest(let offset, let place): return self.restReceived(bytes, from: offset, in: slot, of: place)
+            }
         }
         return self.perform(self.delivery.admit(bytes, in: slot))
+    }
+
+    /// Decides about reasoning of which the item has the bytes before an offset; the others are output of a place.
+    private mutating func restReceived(
+        _ bytes: Span<UInt8>, from offset: Int, in slot: ReplaySlot, of place: ReplaySlot
+    ) -> Action {
+        let action = self.perform(self.delivery.admit(bytes.extracting(offset...), in: place))
+        if case .restart = action { return action }
+        self.delivery.mirrored(bytes.count, in: slot, from: offset, of: place)
+        guard case .deliver(let start) = action else { return action }
+        return .deliver(from: offset + start)
     }
 
     /// Decides about a finished tool call for the consumer; its content is that of `ReplayLedger.admitToolCall`.

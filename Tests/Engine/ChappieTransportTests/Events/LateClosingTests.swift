@@ -57,6 +57,22 @@ import Testing
         func events(_ chosen: [Int]) -> [String] { self.begin + chosen.map { self.closings[$0] } }
     }
 
+    /// Items without identifiers, whose texts are closed with the index of the next item: the same answer comes again.
+    @Test func closingTextsWithTheNextIndexAreRepeatedAfterACut() async {
+        let items = ["Hello", "AB"].enumerated().flatMap { index, text in
+            [#"{"type":"response.output_item.added","output_index":\#(index),"item":{"type":"message","content":[]}}"#]
+                + text.map { #"{"type":"response.output_text.delta","output_index":\#(index),"delta":"\#($0)"}"# }
+                + [#"{"type":"response.output_text.done","output_index":\#(index + 1),"text":"\#(text)"}"#]
+        }
+        let events = [Event.created] + items + [Event.completed]
+        for cut in 2..<events.count {
+            let outcome = await TurnFixture([.socket(Array(events.prefix(cut)), isBroken: true), .socket(events)]) {
+                $0.rawEvents = .none
+            }.run()
+            #expect(outcome.error == nil && outcome.text == "HelloAB", "\(outcome.text), cut \(cut)")
+        }
+    }
+
     private static func run(_ events: [String], cut: Int?) async -> (outcome: TurnOutcome, calls: Int?) {
         let begun = cut.map { [[ScriptStep].socket(Array(events.prefix($0)), isBroken: true)] } ?? []
         let (outcome, response) = await TurnFixture(begun + [.socket(events), .socket([Event.completed])]) {

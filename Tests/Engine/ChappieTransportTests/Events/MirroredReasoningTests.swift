@@ -64,6 +64,29 @@ import Testing
         }
     }
 
+    /// Either member is ahead, in pieces of its own.
+    @Test(arguments: [true, false], 0..<16)
+    func aMemberThatGoesAheadIsDeliveredOnce(isSummaryFirst: Bool, choice: Int) async {
+        let text = "Let me see"
+        for (size, otherSize) in [(1, 2), (2, 1), (2, 3), (3, 2), (4, 7), (7, 4), (3, 10)] {
+            var (rest, otherRest) = (text[...], text[...])
+            var deltas: [String] = []
+            while !rest.isEmpty || !otherRest.isEmpty {
+                deltas += [
+                    Self.delta(String(rest.prefix(size)), isSummary: isSummaryFirst),
+                    Self.delta(String(otherRest.prefix(otherSize)), isSummary: !isSummaryFirst),
+                ]
+                (rest, otherRest) = (rest.dropFirst(size), otherRest.dropFirst(otherSize))
+            }
+            let events = [Event.created, Self.added] + deltas
+            let answer = [ScriptStep].socket(events + Self.closings(choice, content: text, summary: text))
+            for cut in stride(from: 2, through: events.count, by: 2) {
+                let outcome = await Self.run([.socket(Array(events.prefix(cut)), isBroken: true), answer])
+                #expect(outcome.error == nil && outcome.reasoning == text, "\(outcome.reasoning), \(cut): \(events)")
+            }
+        }
+    }
+
     /// The members begin alike, or not at all: both are delivered, and nothing of either is left out.
     ///
     /// One that only begins the other is a repetition, unless an event closes it as a text of its own.

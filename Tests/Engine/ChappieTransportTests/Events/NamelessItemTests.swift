@@ -83,6 +83,48 @@ private struct NamelessItems {
 }
 
 @Suite struct NamelessItemTests {
+    private static func item(_ text: String, _ member: String) -> String {
+        let type = member == "summary" ? "summary_text" : "reasoning_text"
+        let parts = text.isEmpty ? "" : #"{"type":"\#(type)","text":"\#(text)"}"#
+        return #"{"type":"reasoning","\#(member)":[\#(parts)]}"#
+    }
+
+    /// An item of reasoning in one member.
+    private static func begin(_ text: String, _ member: String) -> [String] {
+        let type = member == "summary" ? "reasoning_summary_text" : "reasoning_text"
+        return [
+            #"{"type":"response.output_item.added","output_index":0,"item":\#(Self.item("", member))}"#,
+            #"{"type":"response.\#(type).delta","output_index":0,"delta":"\#(text)"}"#,
+        ]
+    }
+
+    private static func end(_ text: String, _ member: String) -> String {
+        #"{"type":"response.output_item.done","output_index":0,"item":\#(Self.item(text, member))}"#
+    }
+
+    @Test func lateEndsOfReasoningInDifferentMembersAddNothing() async {
+        for (first, second) in [("summary", "content"), ("content", "summary"), ("content", "content")] {
+            let events =
+                [Event.created] + Self.begin("AB", first) + Self.begin("Hi", second)
+                + [Self.end("AB", first), Self.end("Hi", second), Event.completed]
+            let outcome = await TurnFixture([.socket(events)]) { $0.rawEvents = .none }.run()
+            #expect(outcome.error == nil && outcome.reasoning == "ABHi", "\(outcome.reasoning): \(events)")
+        }
+    }
+
+    /// The newest item has ended with a text that begins the one before, or in the other member.
+    @Test func aRepeatedEndOfAnEarlierItemAddsNothing() async {
+        for (first, second) in [("summary", "summary"), ("content", "content"), ("summary", "content")] {
+            let end = Self.end("Hello world.", first)
+            let events =
+                [Event.created] + Self.begin("Hello world.", first) + [end] + Self.begin("Hello", second)
+                + [Self.end("Hello", second), end, Event.completed]
+            let outcome = await TurnFixture([.socket(events)]) { $0.rawEvents = .none }.run()
+            #expect(outcome.transportFailure?.code == .contradictoryEvents, "\(events)")
+            #expect(outcome.reasoning == "Hello world.Hello", "\(events)")
+        }
+    }
+
     @Test(
         arguments: [["Yes", "Ye"], ["Ye", "Yes"], ["Yes", "Yes"], ["Yes", "No"], ["Yes", "Ye", "Y"]],
         [true, false])

@@ -122,18 +122,12 @@ private struct OtherMember {
             + [Event.completed("r", self.closings & 8 != 0 ? #","output":[\#(item)]"# : "")]
     }
 
-    /// The reasoning by the rule; nil for a contradiction.
-    var reasoning: String? {
+    /// The reasoning by the rule.
+    var reasoning: String {
         switch self.variant {
-        case .empty, .equal, .trimmed:
-            return Self.thought
-        case .longer where !self.hasBoth:
-            return self.variant.text
-        case .shorter, .other, .longer:
-            // A second text is one that stands beside the first, in an item that is known to be the same, or at another
-            // index.
-            let isOther = self.variant == .other && self.index == .next && self.closings & 7 != 0
-            return self.hasBoth || self.naming == .named || isOther ? Self.thought + self.variant.text : nil
+        case .empty, .equal, .trimmed: Self.thought
+        case .longer where !self.hasBoth: self.variant.text
+        case .shorter, .other, .longer: Self.thought + self.variant.text
         }
     }
 }
@@ -154,12 +148,7 @@ private struct OtherMember {
                 let outcome = await Self.run(begun + [.socket(events), .socket(events), .socket(events)])
                 let comment =
                     "\(item.variant) \(item.index) \(item.hasBoth) \(cut ?? 0) \(outcome.reasoning): \(events)"
-                if let reasoning = item.reasoning {
-                    #expect(outcome.error == nil && outcome.reasoning == reasoning, "\(comment)")
-                } else {
-                    #expect(outcome.transportFailure?.code == .contradictoryEvents, "\(comment)")
-                    #expect(outcome.reasoning == OtherMember.thought, "\(comment)")
-                }
+                #expect(outcome.error == nil && outcome.reasoning == item.reasoning, "\(comment)")
             }
         }
     }

@@ -13,7 +13,8 @@ extension EventReader {
         else { return self.end == nil }
         let place = unsafe self.machine.delivery.place(of: text.utf8.span, in: slot, name: name)
         let other =
-            place == slot ? unsafe self.machine.delivery.closingOther([text.utf8], in: slot, name: name) : nil
+            place == slot && slot.kind.otherReasoning != nil
+            ? unsafe self.machine.delivery.closingOther([text.utf8], in: slot, name: name) : nil
         let slot = other?.slot ?? place
         if self.half?.slot == slot { self.half = nil }
         let closing =
@@ -45,7 +46,7 @@ extension EventReader {
         guard self.machine.delivery.isClosed(outputIndex), self.machine.isReadingInPlace(attempt) else {
             return self.end == nil
         }
-        // Reasoning that the item has shows whose the text of the other member is.
+        // The member that has come in deltas is compared first: the other one's text may repeat it.
         let content = item.parts.first { $0.kind == .reasoningText }?.text
         let isContentFirst =
             content.map { unsafe self.machine.delivery.isNewest($0.utf8.span, of: .reasoningText) } ?? false
@@ -61,7 +62,7 @@ extension EventReader {
                 ? unsafe self.machine.delivery.closingOther(
                     texts, in: place, name: item.fingerprint, isAlone: isAlone) : nil
             let slot = other?.slot ?? place
-            parts = parts.map { $0.moved(to: slot.kind, at: slot.outputIndex) }
+            if slot != first.slot { parts = parts.map { $0.moved(to: slot.kind, at: slot.outputIndex) } }
             if let half = self.half, half.slot.item == slot.item { self.half = nil }
             let closing =
                 if let other { other.closing } else {
@@ -219,7 +220,7 @@ extension EventReader {
         return items
     }
 
-    /// Returns the parts of a kind that a list has; reasoning that it has in one member is perhaps the other one's.
+    /// Returns the parts of a kind that a list has; those of reasoning that repeat the other member's output are moved there.
     private mutating func parts(of summary: ResponseSummary, ofKind kind: ResponseEvent.DeltaKind) -> [EndPart] {
         let items = self.rootItems(of: summary)
         let parts = items.flatMap { self.parts(of: $0.item, at: $0.index, ofKind: kind) }
