@@ -17,8 +17,11 @@ extension Relay {
     }
 
     /// Writes a stream for a browser's `EventSource`: each event with its position as `id`.
-    func writeStream(_ id: ChappieStreamID, after position: Int, _ caller: Caller) async throws {
-        let state = try await self.hub.state(of: id)
+    ///
+    /// `state` is the stream's of a moment ago.
+    func writeStream(
+        _ id: ChappieStreamID, _ state: ChappieStreamState, after position: Int, _ caller: Caller
+    ) async {
         // No event follows: 204 tells an EventSource not to reconnect (WHATWG HTML section 9.2). A reader that has more
         // than the journal of a stream that is not complete is told that records were lost.
         let isBehindEnd = position > state.lastPosition && state.status == .completed

@@ -12,10 +12,11 @@ extension Relay {
         do {
             let relayed = try RelayRequest(request.body, model: self.configuration.model)
             let id = try await self.begin(relayed, key: request.fields.value(of: "idempotency-key"), caller)
+            let facts = try await self.hub.facts(of: id, for: caller.name)
             if relayed.streams {
-                try await self.writeResponse(id, after: -1, caller)
+                await self.writeResponse(id, facts, after: -1, caller)
             } else {
-                try await self.respondResponse(id, caller, waitsForEnd: !relayed.isBackground)
+                try await self.respondResponse(id, facts, caller, waitsForEnd: !relayed.isBackground)
             }
         } catch {
             self.refuse(caller, error)
@@ -23,11 +24,15 @@ extension Relay {
     }
 
     /// Gives the events of a response to a closure, with their numbers.
+    ///
+    /// - Returns: whether the response is complete.
+    @discardableResult
     private func events(
         of id: ChappieStreamID, _ facts: ChappieHub.Facts, after number: Int,
         _ body: ([ResponsesWriter.Event]) async throws -> Void
-    ) async throws {
+    ) async throws -> Bool {
         var writer = ResponsesWriter(id, facts)
+        var isComplete = false
         var new = writer.begin().filter { $0.number > number }
         var events = self.hub.events(of: id).makeAsyncIterator()
         self.metrics.readerCame()
@@ -39,7 +44,9 @@ extension Relay {
                 var isRestarted = false
                 for element in batch where !isRestarted {
                     switch element.event {
-                    case .completed: new += writer.completed(try await self.upstreamResponse(id))
+                    case .completed:
+                        isComplete = true
+                        new += writer.completed(RelayedResponse(try await self.factsOfEnd(id, facts)))
                     case .restarted:
                         isRestarted = true
                         new += writer.failed(
@@ -49,23 +56,24 @@ extension Relay {
                 }
                 new.removeAll { $0.number <= number }
                 if !new.isEmpty { try await body(new) }
-                if isRestarted { return }
+                if isRestarted { break }
             }
         } catch let error as ChappieHubError where error.isOfResponse {
             let (code, message) = Self.words(error)
             try await body(writer.failed(code: code, message: message).filter { $0.number > number })
         }
+        return isComplete
     }
 
-    private func upstreamResponse(_ id: ChappieStreamID) async throws -> RelayedResponse {
-        let end = try await self.hub.facts(of: id)
-        return RelayedResponse(
-            model: end.upstreamModel, usage: end.usage, completedAt: end.completedAt, items: end.items)
+    /// Returns the facts of a stream that has ended, which are read again unless it had ended before.
+    private func factsOfEnd(_ id: ChappieStreamID, _ facts: ChappieHub.Facts) async throws -> ChappieHub.Facts {
+        facts.state.status == .running ? try await self.hub.facts(of: id, for: facts.reader) : facts
     }
 
     /// Answers with the events of a response behind a number.
-    func writeResponse(_ id: ChappieStreamID, after number: Int, _ caller: Caller) async throws {
-        let facts = try await self.hub.facts(of: id)
+    func writeResponse(
+        _ id: ChappieStreamID, _ facts: ChappieHub.Facts, after number: Int, _ caller: Caller
+    ) async {
         await self.stream(to: caller) {
             try await self.events(of: id, facts, after: number) { events in
                 var bytes: [UInt8] = []
@@ -81,33 +89,32 @@ extension Relay {
     }
 
     /// Answers with the response as an object, at its end or as it is now.
-    func respondResponse(_ id: ChappieStreamID, _ caller: Caller, waitsForEnd: Bool = false) async throws {
+    func respondResponse(
+        _ id: ChappieStreamID, _ facts: ChappieHub.Facts, _ caller: Caller, waitsForEnd: Bool = false
+    ) async throws {
         // A client that asks from time to time reads, also before there is output.
         try? await self.hub.noteReader(of: id)
-        var state = try await self.hub.state(of: id)
-        let facts = try await self.hub.facts(of: id)
         let empty = ResponsesWriter(id, facts)
         var writer = empty
-        let isRead = state.status == .running && !waitsForEnd
-        if !isRead || state.lastPosition > 0 {
+        // A response that goes on is read up to what is there now.
+        let isPartial = facts.state.status == .running && !waitsForEnd
+        if !isPartial || facts.state.lastPosition > 0 {
             do {
                 for try await element in self.hub.events(of: id) {
                     if case .restarted = element.event { writer = empty } else { _ = writer.received(element.event) }
-                    if isRead, element.position >= state.lastPosition { break }
+                    if isPartial, element.position >= facts.state.lastPosition { break }
                 }
             } catch let error as ChappieHubError where error.isOfResponse {
                 // The state says how it ended.
             }
         }
-        if !isRead { state = try await self.hub.state(of: id) }
-        switch state.status {
-        case .completed:
-            let upstream = try await self.upstreamResponse(id)
-            self.respond(caller, 200, writer.object(status: "completed", upstream))
+        let end = isPartial ? facts : try await self.factsOfEnd(id, facts)
+        switch end.state.status {
+        case .completed: self.respond(caller, 200, writer.object(status: "completed", RelayedResponse(end)))
         case .running: self.respond(caller, 200, writer.object(status: "in_progress"))
         case .cancelled: self.respond(caller, 200, writer.object(status: "cancelled"))
         case .failed:
-            let failure = state.failure
+            let failure = end.state.failure
             let last = writer.failed(code: failure?.tag ?? "failed", message: failure?.message ?? "failed").last
             self.respond(caller, 200, last.flatMap { RelayedItem.member("response", of: $0.json) } ?? "{}")
         }
@@ -133,12 +140,12 @@ extension Relay {
                 let relayed = try RelayRequest(Array(message.utf8), model: self.configuration.model)
                 previous = relayed.previousResponseID
                 let id = try await self.begin(relayed, key: nil, caller, ownResponses: ownResponses)
-                let facts = try await self.hub.facts(of: id)
-                try await self.events(of: id, facts, after: -1) { events in
+                let facts = try await self.hub.facts(of: id, for: caller.name)
+                let isComplete = try await self.events(of: id, facts, after: -1) { events in
                     for event in events { try await caller.exchange.write(event.json) }
                     self.metrics.wrote(events.count)
                 }
-                if try await self.hub.state(of: id).status == .completed {
+                if isComplete {
                     ownResponses.insert(ResponsesWriter.responseID(of: id))
                     previous = nil
                 }

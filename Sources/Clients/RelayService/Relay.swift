@@ -127,20 +127,20 @@ package final class Relay: Sendable {
         case .createResponse: await self.createResponse(request, caller)
         case .responsesWebSocket: await self.serveWebSocket(caller)
         case .response(let id, let streams, let after):
-            await self.serve(id, caller) {
+            await self.serve(id, caller) { facts in
                 if streams {
-                    try await self.writeResponse(id, after: after ?? -1, caller)
+                    await self.writeResponse(id, facts, after: after ?? -1, caller)
                 } else {
-                    try await self.respondResponse(id, caller)
+                    try await self.respondResponse(id, facts, caller)
                 }
             }
         case .cancelResponse(let id):
-            await self.serve(id, caller) {
+            await self.serve(id, caller) { facts in
                 try await self.hub.cancel(id)
-                try await self.respondResponse(id, caller, waitsForEnd: true)
+                try await self.respondResponse(id, facts, caller, waitsForEnd: true)
             }
         case .deleteResponse(let id):
-            await self.serve(id, caller) {
+            await self.serve(id, caller) { _ in
                 try await self.hub.delete(id)
                 let name = ResponsesWriter.responseID(of: id)
                 self.respond(caller, 200, "{\"id\":\"\(name)\",\"object\":\"response\",\"deleted\":true}")
@@ -148,9 +148,9 @@ package final class Relay: Sendable {
         case .createStream: await self.createStream(request, caller)
         case .stream(let id):
             let last = request.fields.value(of: "last-event-id").flatMap { Int($0) } ?? 0
-            await self.serve(id, caller) { try await self.writeStream(id, after: last, caller) }
+            await self.serve(id, caller) { await self.writeStream(id, $0.state, after: last, caller) }
         case .cancelStream(let id):
-            await self.serve(id, caller) {
+            await self.serve(id, caller) { _ in
                 try await self.hub.cancel(id)
                 self.respond(caller, 204, "")
             }
@@ -171,11 +171,12 @@ package final class Relay: Sendable {
         }
     }
 
-    /// Runs what concerns one stream, if it belongs to who asks.
-    private func serve(_ id: ChappieStreamID, _ caller: Caller, _ body: () async throws -> Void) async {
+    /// Runs what concerns one stream, with its facts, if it belongs to the caller.
+    private func serve(
+        _ id: ChappieStreamID, _ caller: Caller, _ body: (ChappieHub.Facts) async throws -> Void
+    ) async {
         do {
-            guard try await self.hub.reader(of: id) == caller.name else { throw ChappieHubError.unknownStream }
-            try await body()
+            try await body(try await self.hub.facts(of: id, for: caller.name))
         } catch {
             self.refuse(caller, error)
         }
@@ -222,17 +223,16 @@ package final class Relay: Sendable {
         guard let earlier = ResponsesWriter.stream(of: previous) else {
             throw notFound("The previous response is not one of this relay.")
         }
-        let (status, facts): (ChappieStreamState.Status, ChappieHub.Facts)
+        let facts: ChappieHub.Facts
         do {
-            guard try await self.hub.reader(of: earlier) == caller.name else { throw ChappieHubError.unknownStream }
-            (status, facts) = (try await self.hub.state(of: earlier).status, try await self.hub.facts(of: earlier))
+            facts = try await self.hub.facts(of: earlier, for: caller.name)
         } catch ChappieHubError.unknownStream {
             throw notFound("The previous response is unknown or expired.")
         }
         guard RelayRequest.isStored(facts.body) || ownResponses.contains(previous) else {
             throw notFound("The previous response was not stored, and is not the connection's own.")
         }
-        guard status == .completed else {
+        guard facts.state.status == .completed else {
             throw RelayRequest.Refusal(message: "The previous response is not complete.", parameter: name)
         }
         relayed.continues(facts.body, items: facts.items)

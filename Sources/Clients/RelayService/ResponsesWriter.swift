@@ -319,6 +319,14 @@ struct RelayedResponse: Sendable {
     var items: [String] = []
 }
 
+extension RelayedResponse {
+    /// Reads the facts of a stream that is complete.
+    init(_ facts: ChappieHub.Facts) {
+        self.init(
+            model: facts.upstreamModel, usage: facts.usage, completedAt: facts.completedAt, items: facts.items)
+    }
+}
+
 /// An item of the upstream, whose members keep their text.
 struct RelayedItem {
     private let object: JSONObjectText

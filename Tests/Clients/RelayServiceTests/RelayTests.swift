@@ -109,11 +109,15 @@ import Testing
 /// A stream as the events of the Responses API.
 @Suite struct ResponsesWriterTests {
     private static let id = ChappieStreamID()
+    private static let stream = ChappieJournaledStream(
+        id: Self.id, key: nil, header: [], epoch: 1, owner: "a", lastPosition: 0, isClosed: false,
+        isCancellationRequested: false)
     private static let facts = Self.facts(body: "{}")
 
     private static func facts(body: String, previousResponseID: String? = nil) -> ChappieHub.Facts {
         ChappieHub.Facts(
-            createdAt: 7, completedAt: nil, previousResponseID: previousResponseID, model: "m", upstreamModel: nil,
+            reader: nil, state: ChappieStreamState(Self.stream, nil), createdAt: 7, completedAt: nil,
+            previousResponseID: previousResponseID, model: "m", upstreamModel: nil,
             usage: nil, items: [], body: body)
     }
 

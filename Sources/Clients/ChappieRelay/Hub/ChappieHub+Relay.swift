@@ -5,6 +5,10 @@ import StreamTransport
 extension ChappieHub {
     /// The facts of a stream, from its header and its end.
     package struct Facts: Sendable {
+        /// The user that the stream was started for; nil when none was named.
+        package var reader: String?
+        /// The state of the stream when it was read.
+        package var state: ChappieStreamState
         /// Seconds since 1970.
         package var createdAt: Int
         /// The end of a complete response, in seconds since 1970; nil for another one.
@@ -25,32 +29,20 @@ extension ChappieHub {
     /// The number of streams that this process makes now.
     package var producerCount: Int { self.state.withLock { $0.producers.count } }
 
-    /// Returns the user that a stream was started for; nil when none was named.
+    /// Returns the facts of a stream that was started for this user; nil is for a stream without one.
     ///
-    /// Throws `ChappieHubError`.
-    package func reader(of id: ChappieStreamID) async throws -> String? {
-        try await self.header(of: id).reader
-    }
-
-    /// Returns the facts of a stream.
-    ///
-    /// Throws `ChappieHubError`.
-    package func facts(of id: ChappieStreamID) async throws -> Facts {
-        let header = try await self.header(of: id)
-        let end = try await self.end(of: id)
-        return Facts(
-            createdAt: header.createdAt, completedAt: end?.completedAt, previousResponseID: header.previousResponseID,
-            model: header.request?.model, upstreamModel: end?.response?.model, usage: end?.response?.usage,
-            items: end?.response?.items ?? [], body: header.request?.body ?? "{}")
-    }
-
-    private func header(of id: ChappieStreamID) async throws -> JournaledRequest {
-        guard let stream = try await self.journaled({ try await $0.stream(id) }) else {
-            throw ChappieHubError.unknownStream
-        }
+    /// Throws `ChappieHubError`: `unknownStream` for the stream of another user as well, and `journal`.
+    package func facts(of id: ChappieStreamID, for reader: String?) async throws -> Facts {
+        let stream = try await self.stream(id)
         guard let header = JournaledRequest(stream.header) else {
             throw ChappieHubError.journal(.damaged("the header of \(id) cannot be read"))
         }
-        return header
+        guard header.reader == reader else { throw ChappieHubError.unknownStream }
+        let end = try await self.end(of: stream)
+        return Facts(
+            reader: reader, state: ChappieStreamState(stream, end), createdAt: header.createdAt,
+            completedAt: end?.completedAt, previousResponseID: header.previousResponseID,
+            model: header.request?.model, upstreamModel: end?.response?.model, usage: end?.response?.usage,
+            items: end?.response?.items ?? [], body: header.request?.body ?? "{}")
     }
 }

@@ -442,25 +442,20 @@ public final class ChappieHub: Sendable {
     ///
     /// - Throws: `ChappieHubError`: `unknownStream`, `journal`.
     public func state(of id: ChappieStreamID) async throws -> ChappieStreamState {
+        let stream = try await self.stream(id)
+        return ChappieStreamState(stream, try await self.end(of: stream))
+    }
+
+    /// Returns a stream as the journal has it.
+    func stream(_ id: ChappieStreamID) async throws -> ChappieJournaledStream {
         guard let stream = try await self.journaled({ try await $0.stream(id) }) else {
             throw ChappieHubError.unknownStream
         }
-        guard let end = try await self.end(of: stream) else {
-            return ChappieStreamState(
-                status: .running, lastPosition: stream.lastPosition, hasProducer: stream.owner != nil)
-        }
-        return ChappieStreamState(end, lastPosition: stream.lastPosition)
+        return stream
     }
 
     /// Returns the end of a stream; nil while it runs.
-    func end(of id: ChappieStreamID) async throws -> JournaledEnd? {
-        guard let stream = try await self.journaled({ try await $0.stream(id) }) else {
-            throw ChappieHubError.unknownStream
-        }
-        return try await self.end(of: stream)
-    }
-
-    private func end(of stream: ChappieJournaledStream) async throws -> JournaledEnd? {
+    func end(of stream: ChappieJournaledStream) async throws -> JournaledEnd? {
         guard stream.isClosed else { return nil }
         let last = try await self.journaled {
             try await $0.records(of: stream.id, after: stream.lastPosition - 1, byteCount: 0).last

@@ -29,24 +29,19 @@ public struct ChappieStreamState: Sendable, Hashable {
     /// The model that answered.
     public let model: String?
 
-    init(status: Status, lastPosition: Int, hasProducer: Bool) {
-        self.status = status
-        self.lastPosition = lastPosition
-        self.hasProducer = hasProducer
-        (self.failure, self.responseID, self.model) = (nil, nil, nil)
-    }
-
-    init(_ end: JournaledEnd, lastPosition: Int) {
+    /// Creates the state of a stream; `end` is nil while it runs.
+    init(_ stream: ChappieJournaledStream, _ end: JournaledEnd?) {
         self.status =
-            switch end.status {
+            switch end?.status {
+            case nil: .running
             case .completed: .completed
             case .failed: .failed
             case .cancelled: .cancelled
             }
-        self.lastPosition = lastPosition
-        self.hasProducer = false
-        self.failure = end.failure
-        self.responseID = end.response?.id
-        self.model = end.response?.model
+        self.lastPosition = stream.lastPosition
+        self.hasProducer = end == nil && stream.owner != nil
+        self.failure = end?.failure
+        self.responseID = end?.response?.id
+        self.model = end?.response?.model
     }
 }
