@@ -25,7 +25,7 @@ extension Relay {
         do {
             try caller.exchange.begin(fields: caller.fields + Self.streamFields)
             self.metrics.answered(200)
-            guard !caller.isHead else { return caller.exchange.finish() }
+            guard !caller.isHead else { return self.finish(caller) }
             // Proxies close answers that are silent for long.
             let signOfLife = Task {
                 while true {
@@ -35,10 +35,15 @@ extension Relay {
             }
             defer { signOfLife.cancel() }
             try await body()
-            caller.exchange.finish()
+            self.finish(caller)
         } catch {
             caller.exchange.abort()
         }
+    }
+
+    private func finish(_ caller: Caller) {
+        self.endRequest(of: caller)
+        caller.exchange.finish()
     }
 
     /// Answers as a whole; JSON unless a field says otherwise.
@@ -47,6 +52,7 @@ extension Relay {
     ) {
         let type =
             fields.contains { $0.name == "Content-Type" } || body.isEmpty ? [] : [("Content-Type", "application/json")]
+        self.endRequest(of: caller)
         do {
             try caller.exchange.respond(
                 HTTPServerResponse(statusCode: status, fields: caller.fields + type + fields, body: Array(body.utf8)))

@@ -1,4 +1,5 @@
 import ChappieRelay
+import ChappieTransport
 import HTTPProtocol
 import RelayHTTPServer
 
@@ -43,6 +44,7 @@ extension Relay {
                     let bytes = ChappieHubForm.eventSource.encode(batch)
                     self.metrics.wrote(batch.count)
                     last = batch.last?.position ?? last
+                    if batch.last?.event == .completed { self.endRequest(of: caller) }
                     if !bytes.isEmpty { try await caller.exchange.write(bytes) }
                     last = await events.pass(ChappieHubForm.eventSource) { bytes, count in
                         guard exchange.offer(bytes) == .accepted else { return false }
@@ -54,6 +56,7 @@ extension Relay {
                 let (code, message) = Self.words(error)
                 last = max(last, try await self.hub.state(of: id).lastPosition)
                 let data = Self.errorObject(code: code, message: message)
+                self.endRequest(of: caller)
                 try await caller.exchange.write(Array("id: \(last)\nevent: failed\ndata: \(data)\n\n".utf8))
             }
         }

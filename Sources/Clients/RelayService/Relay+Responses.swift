@@ -83,6 +83,7 @@ extension Relay {
                     bytes += "\n\n".utf8
                 }
                 self.metrics.wrote(events.count)
+                if events.last?.isLast == true { self.endRequest(of: caller) }
                 try await caller.exchange.write(bytes)
             }
         }

@@ -16,8 +16,8 @@ package final class Relay: Sendable {
     let metrics = RelayMetrics()
     private let server = LockedValue<HTTPServer?>(nil)
     private let isDraining = LockedValue(false)
-    /// The number of requests of each key that are answered now.
-    private let requestCounts = LockedValue<[String: Int]>([:])
+    /// The requests of each key that are answered now, by their exchanges.
+    private let requests = LockedValue<[String: Set<ObjectIdentifier>]>([:])
 
     /// Creates a relay; `start()` begins to listen.
     package init(_ hub: ChappieHub, _ configuration: RelayConfiguration) {
@@ -72,29 +72,39 @@ package final class Relay: Sendable {
                 ])
         } else if let refusal = self.admit(request, route, &caller) {
             self.refuse(caller, refusal.status, refusal.code, refusal.message)
-        } else if !self.countRequest(of: caller.name) {
+        } else if !self.countRequest(of: caller) {
             self.refuse(caller, 429, "too_many_requests", "Too many requests with this key are being answered.")
         } else {
             await self.perform(route, request, caller)
-            self.requestEnded(of: caller.name)
         }
         self.log(request, requestID, caller.name, ContinuousClock.now - began)
     }
 
-    /// Counts a request that is answered now; false when its key has as many as it may have.
-    private func countRequest(of name: String?) -> Bool {
-        guard let name else { return true }
-        return self.requestCounts.withLock { counts in
-            guard counts[name, default: 0] < self.configuration.requestsPerKey else { return false }
-            counts[name, default: 0] += 1
+    /// Counts a request of a key until its answer has ended; false when the key has as many as it may have.
+    private func countRequest(of caller: Caller) -> Bool {
+        guard let name = caller.name else { return true }
+        let id = ObjectIdentifier(caller.exchange)
+        let isAdmitted = self.requests.withLock { requests in
+            guard requests[name, default: []].count < self.configuration.requestsPerKey else { return false }
+            requests[name, default: []].insert(id)
             return true
         }
+        // For a WebSocket, whose close frame is answered behind that, and for a client that has gone.
+        if isAdmitted { caller.exchange.whenEnded { [weak self] _ in self?.endRequest(id, of: name) } }
+        return isAdmitted
     }
 
-    private func requestEnded(of name: String?) {
-        guard let name else { return }
-        self.requestCounts.withLock { counts in
-            if let count = counts[name] { counts[name] = count > 1 ? count - 1 : nil }
+    /// Counts a request no longer; of no effect for one that is not counted.
+    ///
+    /// It is called before the last part of an answer is sent: a client that has read it may send the next request.
+    func endRequest(of caller: Caller) {
+        if let name = caller.name { self.endRequest(ObjectIdentifier(caller.exchange), of: name) }
+    }
+
+    private func endRequest(_ id: ObjectIdentifier, of name: String) {
+        self.requests.withLock { requests in
+            requests[name]?.remove(id)
+            if requests[name]?.isEmpty == true { requests[name] = nil }
         }
     }
 

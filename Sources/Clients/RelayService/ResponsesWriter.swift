@@ -13,6 +13,8 @@ struct ResponsesWriter {
         /// `sequence_number`; the first is 0.
         let number: Int
         let json: [UInt8]
+        /// Indicates whether no event follows.
+        var isLast: Bool { self.type == "response.completed" || self.type == "response.failed" }
     }
 
     /// An item that deltas have begun.

@@ -6,6 +6,7 @@ import EventSource
 import Foundation
 import RelayService
 import Testing
+import WebSocketClient
 
 /// A relay in front of a test server, as its clients see it.
 @Suite struct RelayServerTests {
@@ -15,8 +16,7 @@ import Testing
     private func withRelay(
         _ server: ChappieTestServer, journal: any ChappieJournal = ChappieMemoryJournal(),
         dialect: ChappieDialect = .responses, keys: RelayKeys? = nil,
-        limitsPerKey: (streams: Int, requests: Int)? = nil, logLine: (@Sendable (String) -> Void)? = nil,
-        _ body: (URL) async throws -> Void
+        limitsPerKey: (streams: Int, requests: Int)? = nil, _ body: (URL) async throws -> Void
     ) async throws {
         let hub = ChappieHub.loopback(server, journal, over: .httpSSE) { configuration in
             configuration.dialect = dialect
@@ -24,7 +24,6 @@ import Testing
         }
         var configuration = RelayConfiguration()
         configuration.keys = keys
-        configuration.logLine = logLine
         if let limitsPerKey {
             configuration.streamsPerKey = limitsPerKey.streams
             configuration.requestsPerKey = limitsPerKey.requests
@@ -196,14 +195,9 @@ import Testing
 
     @Test func aKeyHasALimitOfRequests() async throws {
         let keys = try RelayKeys("anna \(Self.anna)\nben \(Self.ben)\n")
-        let (lines, logged) = AsyncStream.makeStream(of: String.self)
         try await withServer(Self.server([ChappieTestServer.Fault(.hang(afterEvent: 8))])) { server in
-            try await self.withRelay(
-                server, keys: keys, limitsPerKey: (streams: 100, requests: 1), logLine: { logged.yield($0) }
-            ) { url in
+            try await self.withRelay(server, keys: keys, limitsPerKey: (streams: 100, requests: 1)) { url in
                 let id = try await self.startStream(url, key: Self.anna)
-                // The request is counted until its line is written.
-                for await _ in lines { break }
                 var events = self.source(url, id, key: Self.anna).makeAsyncIterator()
                 #expect(try await events.next() != nil)
                 let fields = { (key: String) in [("Authorization", "Bearer \(key)")] }
@@ -212,6 +206,33 @@ import Testing
                 #expect(String(decoding: second.body, as: UTF8.self).contains("too_many_requests"))
                 #expect(try await self.answer(url, "/streams/\(id)", fields: fields(Self.ben)).statusCode == 404)
                 #expect(try await self.answer(url, "/healthz").statusCode == 200)
+            }
+        }
+    }
+
+    @Test func aClientThatWaitsForEachAnswerHasOneRequestAtATime() async throws {
+        let keys = try RelayKeys("anna \(Self.anna)\n")
+        let fields = [("Authorization", "Bearer \(Self.anna)")]
+        try await withServer(Self.server()) { server in
+            try await self.withRelay(server, keys: keys, limitsPerKey: (streams: 100, requests: 1)) { url in
+                for _ in 0..<20 {
+                    let id = try await self.startStream(url, key: Self.anna)
+                    // The client does not wait for the end of the content behind the last event.
+                    var types: [String] = []
+                    for try await event in self.source(url, id, key: Self.anna) {
+                        types.append(event.type)
+                        if event.type == "completed" { break }
+                    }
+                    #expect(types.last == "completed")
+                    for path in ["resp_\(id)", "resp_\(id)?stream=true", "resp_\(ChappieStreamID())"] {
+                        let answer = try await self.answer(url, "/v1/responses/\(path)", fields: fields)
+                        #expect(answer.statusCode != 429, "\(path)")
+                    }
+                    let socket = try await self.webSocket(url, key: Self.anna)
+                    try await socket.send(#"{"type":"response.create","input":"Why?","model":"m"}"#)
+                    #expect(try await socket.receive() != nil)
+                    try await socket.close()
+                }
             }
         }
     }
@@ -277,6 +298,14 @@ import Testing
         configuration.proxy = .none
         configuration.reconnection = .never
         return EventSource(request, configuration: configuration)
+    }
+
+    private func webSocket(_ url: URL, key: String) async throws -> WebSocketConnection {
+        let target = try #require(URL(string: "ws://127.0.0.1:\(url.port ?? 0)/v1/responses"))
+        var configuration = WebSocketConfiguration(url: target)
+        configuration.additionalFields = [("Authorization", "Bearer \(key)")]
+        configuration.proxy = .none
+        return try await WebSocketConnection.open(configuration)
     }
 
     private func text(_ json: String) throws -> String { try #require(ChappieJSONValue(jsonText: json)?.string) }
