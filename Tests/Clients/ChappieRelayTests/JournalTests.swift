@@ -86,7 +86,10 @@ final class JournalTime: Sendable {
         let second = try await journal.create(
             ChappieNewStream(key: "chat 7", header: [9]), owner: "b", lease: Self.lease)
         #expect(second.id == id && second.owner == "a" && second.header == Array("header".utf8))
+        #expect(try await journal.stream(key: "chat 7") == journal.stream(id))
+        #expect(try await journal.stream(key: "chat 8") == nil)
         try await journal.delete(id)
+        #expect(try await journal.stream(key: "chat 7") == nil)
         let (third, _) = try await self.create(journal, key: "chat 7", owner: "b")
         #expect(third != id)
         let (other, _) = try await self.create(journal, key: "chat 8")

@@ -81,7 +81,7 @@ public final class ChappieHub: Sendable {
     /// - Parameters:
     ///   - request: the request.
     ///   - key: the program's name for the stream, of at most 512 bytes: while the stream that has it is kept,
-    ///     no second one is made, and its identifier is returned.
+    ///     no second one is made, and its identifier is returned, also where too many streams are made.
     /// - Returns: the stream's identifier.
     /// - Throws: `ChappieHubError`: `shutDown`, `tooManyStreams`, `journal`; `ChappieArgumentError` for a longer key.
     public func start(_ request: ChappieTransportRequest, key: String? = nil) async throws -> ChappieStreamID {
@@ -131,7 +131,15 @@ public final class ChappieHub: Sendable {
         if let key, key.utf8.count > Self.keyByteCountLimit {
             throw ChappieArgumentError("key", "has more than \(Self.keyByteCountLimit) bytes")
         }
-        try self.reserve(for: header.reader, limit: readerLimit)
+        do {
+            try self.reserve(for: header.reader, limit: readerLimit)
+        } catch let error as ChappieHubError {
+            // The limits are for streams that are made, and not for one that exists.
+            guard case .tooManyStreams = error, let key,
+                let known = try await self.journaled({ try await $0.stream(key: key) })
+            else { throw error }
+            return Self.take(known, inPlaceOf: source)
+        }
         defer { self.returnReservation(for: header.reader) }
         let new = ChappieNewStream(key: key, header: header.bytes, retention: self.parts.configuration.retention)
         let stream: ChappieJournaledStream
@@ -141,14 +149,17 @@ public final class ChappieHub: Sendable {
         } catch let error as ChappieJournalError {
             throw ChappieHubError.journal(error)
         }
-        guard stream.id == new.id else {
-            if case .handle(let handle) = source { handle.cancel() }
-            return stream.id
-        }
+        guard stream.id == new.id else { return Self.take(stream, inPlaceOf: source) }
         self.produce(
             new.id, of: header.reader,
             writer: ChappieJournalWriter(owner: self.parts.configuration.owner, epoch: stream.epoch), source)
         return new.id
+    }
+
+    /// Ends what would have made a stream whose key another one has, and returns that one.
+    private static func take(_ known: ChappieJournaledStream, inPlaceOf source: Producer.Source) -> ChappieStreamID {
+        if case .handle(let handle) = source { handle.cancel() }
+        return known.id
     }
 
     private func reserve(for reader: String?, limit readerLimit: Int = .max) throws {

@@ -24,6 +24,9 @@ public protocol ChappieJournal: Sendable {
     /// Returns what is known of a stream; nil for one that is unknown or expired.
     func stream(_ id: ChappieStreamID) async throws -> ChappieJournaledStream?
 
+    /// Returns what is known of the stream that has a key; nil where none has it.
+    func stream(key: String) async throws -> ChappieJournaledStream?
+
     /// Appends records and renews the lease.
     ///
     /// The same batch may be appended again, as after a connection that broke before the answer: what is there already

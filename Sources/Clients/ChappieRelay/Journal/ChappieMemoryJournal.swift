@@ -53,9 +53,7 @@ public final class ChappieMemoryJournal: ChappieJournal {
         let now = self.now()
         return try self.state.withLock { state in
             guard !state.isShutDown else { throw ChappieJournalError.unavailable("it was shut down") }
-            if let key = stream.key, let id = state.keys[key], let entry = state.entries[id] {
-                return Self.description(of: entry, id, at: now)
-            }
+            if let key = stream.key, let known = Self.stream(key: key, in: state, at: now) { return known }
             guard state.entries[stream.id] == nil else {
                 throw ChappieJournalError.unavailable("the identifier is taken")
             }
@@ -75,6 +73,12 @@ public final class ChappieMemoryJournal: ChappieJournal {
     public func stream(_ id: ChappieStreamID) async throws -> ChappieJournaledStream? {
         let now = self.now()
         return self.state.withLock { state in state.entries[id].map { Self.description(of: $0, id, at: now) } }
+    }
+
+    /// Returns what is known of the stream that has a key; see ``ChappieJournal``.
+    public func stream(key: String) async throws -> ChappieJournaledStream? {
+        let now = self.now()
+        return self.state.withLock { Self.stream(key: key, in: $0, at: now) }
     }
 
     /// Appends records and renews the lease; see ``ChappieJournal``.
@@ -242,6 +246,13 @@ public final class ChappieMemoryJournal: ChappieJournal {
 
     private static func isHeld(_ entry: Entry, at now: ContinuousClock.Instant) -> Bool {
         entry.owner != nil && now < entry.leaseEnd
+    }
+
+    private static func stream(
+        key: String, in state: State, at now: ContinuousClock.Instant
+    ) -> ChappieJournaledStream? {
+        guard let id = state.keys[key], let entry = state.entries[id] else { return nil }
+        return self.description(of: entry, id, at: now)
     }
 
     private static func description(

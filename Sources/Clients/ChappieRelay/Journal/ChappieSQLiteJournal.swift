@@ -131,10 +131,8 @@ public final class ChappieSQLiteJournal: ChappieJournal {
         let clock = self.now
         return try await self.writing.perform { database in
             let now = clock()
-            if let key = stream.key,
-                let row = try database.row("SELECT \(Row.columns) FROM streams WHERE key = ?", .text(key))
-            {
-                return try Row(row).stream(at: now, in: database)
+            if let key = stream.key, let row = try Row.find(key: key, in: database) {
+                return try row.stream(at: now, in: database)
             }
             try database.run(
                 """
@@ -156,6 +154,15 @@ public final class ChappieSQLiteJournal: ChappieJournal {
         return try await self.reading.perform { database in
             let now = clock()
             return try Row.find(id, in: database)?.stream(at: now, in: database)
+        }
+    }
+
+    /// Returns what is known of the stream that has a key; see ``ChappieJournal``.
+    public func stream(key: String) async throws -> ChappieJournaledStream? {
+        let clock = self.now
+        return try await self.reading.perform { database in
+            let now = clock()
+            return try Row.find(key: key, in: database)?.stream(at: now, in: database)
         }
     }
 
@@ -413,6 +420,10 @@ private struct Row {
 
     static func find(_ id: ChappieStreamID, in database: SQLiteDatabase) throws -> Row? {
         try database.row("SELECT \(self.columns) FROM streams WHERE id = ?", .text(id.description)).map { try Row($0) }
+    }
+
+    static func find(key: String, in database: SQLiteDatabase) throws -> Row? {
+        try database.row("SELECT \(self.columns) FROM streams WHERE key = ?", .text(key)).map { try Row($0) }
     }
 
     /// Finds a stream that the writer holds.

@@ -166,6 +166,11 @@ public final class ChappieRedisJournal: ChappieJournal {
             isClosed: isClosed != 0, isCancellationRequested: isCancelled != 0)
     }
 
+    /// Returns what is known of the stream that has a key; see ``ChappieJournal``.
+    public func stream(key: String) async throws -> ChappieJournaledStream? {
+        try await self.stream(named: key).stream
+    }
+
     /// Deletes a stream with its records and its key.
     public func delete(_ id: ChappieStreamID) async throws {
         let (outcome, values) = try await self.run(.delete, of: id, [self.keys.channel(id)])

@@ -48,12 +48,13 @@ extension ChappieHub {
     /// Creates a hub for a server on loopback, whose streams are not lost by a busy machine unless the lease is short.
     static func loopback(
         _ server: ChappieTestServer, _ journal: any ChappieJournal, over wire: Wire = .webSocket,
-        lease: Duration = .seconds(60), stopsWithoutReadersAfter: Duration? = nil,
+        lease: Duration = .seconds(60), stopsWithoutReadersAfter: Duration? = nil, streamLimit: Int = 1000,
         _ change: (inout ChappieTransportConfiguration) -> Void = { _ in }
     ) -> ChappieHub {
         var configuration = ChappieHubConfiguration()
         configuration.lease = lease
         configuration.stopsWithoutReadersAfter = stopsWithoutReadersAfter
+        configuration.streamLimit = streamLimit
         let transport = ChappieTransportConfiguration.loopback(server.baseURL) { configuration in
             configuration.policy = wire.policy
             change(&configuration)
@@ -105,6 +106,8 @@ final class PartitionedJournal: ChappieJournal {
         if self.isCut { self.miss.yield() }
         return try await self.reached().stream(id)
     }
+
+    func stream(key: String) async throws -> ChappieJournaledStream? { try await self.reached().stream(key: key) }
 
     func append(
         _ batch: ChappieJournalBatch, to id: ChappieStreamID, by writer: ChappieJournalWriter, lease: Duration

@@ -75,6 +75,22 @@ import Testing
         }
     }
 
+    @Test func aKeyLeadsToItsStreamWhereNoMoreStreamsAreMade() async throws {
+        try await withServer(self.configuration([Self.hang])) { server in
+            let hub = ChappieHub.loopback(server, ChappieMemoryJournal(), streamLimit: 1)
+            let id = try await hub.start(Self.request, key: "chat 7")
+            #expect(try await hub.start(Self.request, key: "chat 7") == id)
+            let client = Chappie.client(configuration: .loopback(server))
+            #expect(try await hub.publish(client.streamHandle("Why?"), key: "chat 7") == id)
+            for key in ["chat 8", nil] {
+                await #expect(throws: ChappieHubError.tooManyStreams(limit: 1)) {
+                    try await hub.start(Self.request, key: key)
+                }
+            }
+            await hub.shutdown(gracePeriod: .zero)
+        }
+    }
+
     @Test func unknownStreamsAndHubsThatAreShutDownThrow() async throws {
         try await withServer(self.configuration()) { server in
             let hub = ChappieHub.loopback(server, ChappieMemoryJournal())

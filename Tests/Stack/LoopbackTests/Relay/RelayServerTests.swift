@@ -182,12 +182,14 @@ import WebSocketClient
         let keys = try RelayKeys("anna \(Self.anna)\nben \(Self.ben)\n")
         try await withServer(Self.server([ChappieTestServer.Fault(.hang(afterEvent: 8))])) { server in
             try await self.withRelay(server, keys: keys, limitsPerKey: (streams: 2, requests: 100)) { url in
-                _ = try await self.startStream(url, key: Self.anna, idempotencyKey: "1")
+                let first = try await self.startStream(url, key: Self.anna, idempotencyKey: "1")
                 _ = try await self.startStream(url, key: Self.anna, idempotencyKey: "2")
                 let fields = [("Authorization", "Bearer \(Self.anna)")]
                 let third = try await self.answer(url, "/streams", "{}", fields: fields)
                 #expect(third.statusCode == 429)
                 #expect(String(decoding: third.body, as: UTF8.self).contains("too_many_streams"))
+                // A request that is repeated makes no stream.
+                #expect(try await self.startStream(url, key: Self.anna, idempotencyKey: "1") == first)
                 _ = try await self.startStream(url, key: Self.ben, idempotencyKey: "1")
             }
         }
