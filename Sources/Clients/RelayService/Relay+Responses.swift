@@ -129,7 +129,7 @@ extension Relay {
             return caller.exchange.abort()
         }
         self.metrics.answered(101)
-        var ownResponses: Set<String> = []
+        var ownResponses = UnstoredResponses()
         while let message = await caller.exchange.receive() {
             var previous: String?
             // A continuation that fails takes the response that it continued with it.
@@ -147,7 +147,7 @@ extension Relay {
                     self.metrics.wrote(events.count)
                 }
                 if isComplete {
-                    ownResponses.insert(ResponsesWriter.responseID(of: id))
+                    if !RelayRequest.isStored(facts.body) { ownResponses.insert(ResponsesWriter.responseID(of: id)) }
                     previous = nil
                 }
             } catch ChappieHubError.shutDown {

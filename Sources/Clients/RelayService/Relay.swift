@@ -198,9 +198,9 @@ package final class Relay: Sendable {
 
     /// Starts the stream of a request; nil when it was refused.
     ///
-    /// `ownResponses` are those that the connection has made.
+    /// `ownResponses` are those that the caller's connection has made and alone may continue.
     func begin(
-        _ relayed: RelayRequest, key: String?, _ caller: Caller, ownResponses: Set<String> = []
+        _ relayed: RelayRequest, key: String?, _ caller: Caller, ownResponses: UnstoredResponses = UnstoredResponses()
     ) async throws -> ChappieStreamID {
         var relayed = relayed
         if let previous = relayed.previousResponseID {
@@ -224,7 +224,7 @@ package final class Relay: Sendable {
     /// One with `store` false is continued on the connection that has made it, and nowhere else, as in OpenAI's WebSocket
     /// mode and Open Responses.
     private func continues(
-        _ previous: String, _ relayed: inout RelayRequest, _ caller: Caller, _ ownResponses: Set<String>
+        _ previous: String, _ relayed: inout RelayRequest, _ caller: Caller, _ ownResponses: UnstoredResponses
     ) async throws {
         let name = "previous_response_id"
         func notFound(_ message: String) -> RelayRequest.Refusal {

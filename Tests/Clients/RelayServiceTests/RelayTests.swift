@@ -106,6 +106,20 @@ import Testing
     }
 }
 
+/// The responses that only their WebSocket may continue.
+@Suite struct UnstoredResponsesTests {
+    @Test func theNewestResponsesAreKept() {
+        var responses = UnstoredResponses()
+        for number in 1...UnstoredResponses.limit { responses.insert("\(number)") }
+        #expect(responses.contains("1") && responses.contains("\(UnstoredResponses.limit)"))
+        responses.insert("next")
+        #expect(!responses.contains("1") && responses.contains("2") && responses.contains("next"))
+        responses.remove("2")
+        responses.remove("unknown")
+        #expect(!responses.contains("2") && responses.contains("3"))
+    }
+}
+
 /// A stream as the events of the Responses API.
 @Suite struct ResponsesWriterTests {
     private static let id = ChappieStreamID()
