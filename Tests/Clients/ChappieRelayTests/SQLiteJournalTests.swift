@@ -1,7 +1,45 @@
 import Foundation
+import StreamTransport
 import Testing
 
 @testable import ChappieRelay
+
+/// Operations that wait together.
+@Suite struct SQLiteQueueTests {
+    /// Result codes of SQLite: another process has the lock, and the disk is full.
+    private static let (busy, full): (Int32, Int32) = (5, 13)
+
+    /// Runs operations together, each of which fails with a code or runs whole; returns the codes that they end with, and
+    /// the operations that were run, in order.
+    private func run(_ codes: [Int32?]) throws -> (ends: [Int32?], runs: [Int]) {
+        let (ends, runs) = (LockedValue<[Int32?]>([]), LockedValue<[Int]>([]))
+        let operations = codes.enumerated().map { index, code in
+            SQLiteQueue.Operation(
+                body: { _ in
+                    runs.withLock { $0.append(index) }
+                    if let code { throw SQLiteDatabase.Failure(code: code, message: "") }
+                },
+                finish: { failure in ends.withLock { $0.append(failure?.code) } })
+        }
+        SQLiteQueue.run(operations, beginning: "BEGIN", on: try SQLiteDatabase(path: ":memory:"))
+        return (ends.withLock { $0 }, runs.withLock { $0 })
+    }
+
+    @Test func aFailureIsThatOfItsOperationAlone() throws {
+        let together = try self.run([nil, nil])
+        #expect(together.ends == [nil, nil] && together.runs == [0, 1])
+        let one = try self.run([nil, Self.full, nil])
+        #expect(one.ends == [nil, Self.full, nil] && one.runs == [0, 1, 0, 1, 2])
+    }
+
+    @Test func aLockIsWaitedForOnce() throws {
+        let atFirst = try self.run([Self.busy, nil, nil])
+        #expect(atFirst.ends == [Self.busy, Self.busy, Self.busy] && atFirst.runs == [0])
+        // Behind a failure of another kind, with which the operations are run one by one.
+        let later = try self.run([Self.full, nil, Self.busy, nil])
+        #expect(later.ends == [Self.full, nil, Self.busy, Self.busy] && later.runs == [0, 0, 1, 2])
+    }
+}
 
 /// The file of streams.
 @Suite struct SQLiteJournalTests {

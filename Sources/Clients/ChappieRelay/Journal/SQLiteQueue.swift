@@ -6,7 +6,8 @@ import StreamTransport
 ///
 /// May be used from any task; the database is used on the queue's own thread.
 final class SQLiteQueue: Sendable {
-    private struct Operation: Sendable {
+    /// An operation and what is done behind it.
+    struct Operation: Sendable {
         /// Runs it; throws `SQLiteDatabase.Failure` alone, with which its transaction ends.
         let body: @Sendable (SQLiteDatabase) throws -> Void
         /// Hands the result over, when the transaction is committed or has failed.
@@ -114,36 +115,45 @@ final class SQLiteQueue: Sendable {
                 for operation in operations { operation.finish(nil) }
                 continue
             }
-            self.run(operations, on: database)
+            Self.run(operations, beginning: self.beginning, on: database)
         }
     }
 
     /// Runs operations in one transaction; each in its own, if one of them fails.
-    private func run(_ operations: [Operation], on database: SQLiteDatabase) {
-        do throws(SQLiteDatabase.Failure) {
-            try database.run(self.beginning)
-        } catch {
-            // The lock was waited for once, and is not waited for by each.
-            return operations.forEach { $0.finish(error) }
+    ///
+    /// `beginning` is the statement with which a transaction begins. The lock of another process is waited for in vain
+    /// once: what is left then fails.
+    static func run(_ operations: [Operation], beginning: String, on database: SQLiteDatabase) {
+        var rest = operations[...]
+        var count = rest.count
+        while !rest.isEmpty {
+            let failure = self.commit(rest.prefix(count), beginning: beginning, on: database)
+            if let failure, failure.code == SQLITE_BUSY { return rest.forEach { $0.finish(failure) } }
+            if failure != nil, count > 1 {
+                count = 1
+                continue
+            }
+            rest.prefix(count).forEach { $0.finish(failure) }
+            rest = rest.dropFirst(count)
         }
-        do throws(SQLiteDatabase.Failure) {
-            try Self.finishTransaction(operations, on: database)
-        } catch {
-            guard operations.count > 1 else { return operations.forEach { $0.finish(error) } }
-            return operations.forEach { self.run([$0], on: database) }
-        }
-        for operation in operations { operation.finish(nil) }
     }
 
-    private static func finishTransaction(
-        _ operations: [Operation], on database: SQLiteDatabase
-    ) throws(SQLiteDatabase.Failure) {
+    /// Runs operations in one transaction; returns why it was rolled back, or nil.
+    private static func commit(
+        _ operations: ArraySlice<Operation>, beginning: String, on database: SQLiteDatabase
+    ) -> SQLiteDatabase.Failure? {
+        do throws(SQLiteDatabase.Failure) {
+            try database.run(beginning)
+        } catch {
+            return error
+        }
         do {
             for operation in operations { try operation.body(database) }
             try database.run("COMMIT")
+            return nil
         } catch {
             try? database.run("ROLLBACK")
-            throw error as? SQLiteDatabase.Failure ?? SQLiteDatabase.Failure(code: SQLITE_ERROR, message: "\(error)")
+            return error as? SQLiteDatabase.Failure ?? SQLiteDatabase.Failure(code: SQLITE_ERROR, message: "\(error)")
         }
     }
 }
