@@ -375,6 +375,8 @@ public final class ChappieSQLiteJournal: ChappieJournal {
                 let version = try? await self.reading.perform { database in
                     try database.row("PRAGMA data_version")?.first?.number
                 }
+                // SQLite's number does not tell this process's own commits apart, of which the tasks that wait for them
+                // were told before: they look once more, and wait again.
                 if let version, version != known { self.changes.notifyAll() }
                 known = version ?? known
             }
