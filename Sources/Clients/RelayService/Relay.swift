@@ -212,9 +212,12 @@ package final class Relay: Sendable {
         }
         // Neither a name nor a field's value has a line feed, so that no user's keys are another one's.
         let key = key.map { "\(caller.name ?? "")\n\($0)" }
-        let id = try await self.hub.start(
-            relayed.request, key: key, reader: caller.name, readerLimit: self.configuration.streamsPerKey,
-            previousResponseID: relayed.previousResponseID)
+        var client = ChappieHub.Client()
+        client.reader = caller.name
+        client.streamLimit = self.configuration.streamsPerKey
+        client.previousResponseID = relayed.previousResponseID
+        client.isBackground = relayed.isBackground
+        let id = try await self.hub.start(relayed.request, key: key, for: client)
         self.metrics.started()
         return id
     }

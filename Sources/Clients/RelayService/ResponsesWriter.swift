@@ -27,11 +27,11 @@ struct ResponsesWriter {
         var refusal = ""
     }
 
-    /// The members that say what the request asked for, with the value for a request that does not have them.
+    /// The members that repeat those of the journaled request, with the value for a request that does not have them.
     ///
     /// The document of Open Responses requires each of them, and permits null for some alone.
     private static let requestedMembers: [(name: String, preset: String)] = [
-        ("background", "false"), ("frequency_penalty", "0"), ("instructions", "null"), ("max_output_tokens", "null"),
+        ("frequency_penalty", "0"), ("instructions", "null"), ("max_output_tokens", "null"),
         ("max_tool_calls", "null"), ("metadata", "{}"), ("parallel_tool_calls", "true"), ("presence_penalty", "0"),
         ("prompt_cache_key", "null"), ("reasoning", "null"), ("safety_identifier", "null"),
         ("service_tier", "\"default\""), ("store", "true"), ("temperature", "1"),
@@ -62,7 +62,8 @@ struct ResponsesWriter {
         self.createdAt = facts.createdAt
         let request = (try? JSONObjectText(Array(facts.body.utf8))) ?? JSONObjectText()
         let previous = facts.previousResponseID.map(Self.text) ?? "null"
-        self.constantMembers = Self.requestedMembers.reduce("\"previous_response_id\":\(previous)") { text, member in
+        let own = "\"previous_response_id\":\(previous),\"background\":\(facts.isBackground)"
+        self.constantMembers = Self.requestedMembers.reduce(own) { text, member in
             let value = request[member.name].map { RelayedItem.line($0) }
             return text + ",\"\(member.name)\":" + (value.flatMap { $0 == "null" ? nil : $0 } ?? member.preset)
         }

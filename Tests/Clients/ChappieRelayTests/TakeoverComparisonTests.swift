@@ -165,6 +165,19 @@ import Testing
         #expect(read.searchesWeb && read.fields.map(\.name) == ["OpenAI-Organization"])
     }
 
+    @Test func theClientOfAServerIsReadBack() throws {
+        var client = ChappieHub.Client()
+        client.reader = "anna"
+        client.previousResponseID = "resp_1"
+        client.isBackground = true
+        let header = JournaledRequest(ChappieTransportRequest(body: []), createdAt: 7, for: client)
+        #expect(JournaledRequest(header.bytes) == header)
+        #expect(header.reader == "anna" && header.previousResponseID == "resp_1" && header.isBackground == true)
+        // Older versions wrote fewer members.
+        let older = try #require(JournaledRequest(Array(#"{"version":1,"createdAt":7}"#.utf8)))
+        #expect(older == JournaledRequest(createdAt: 7) && older.isBackground == nil)
+    }
+
     @Test func aStreamOfAHandleHasNoRequest() throws {
         #expect(try #require(JournaledRequest(JournaledRequest(createdAt: 7).bytes)).transportRequest == nil)
     }

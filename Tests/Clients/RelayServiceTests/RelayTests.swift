@@ -128,10 +128,12 @@ import Testing
         isCancellationRequested: false)
     private static let facts = Self.facts(body: "{}")
 
-    private static func facts(body: String, previousResponseID: String? = nil) -> ChappieHub.Facts {
+    private static func facts(
+        body: String, previousResponseID: String? = nil, isBackground: Bool = false
+    ) -> ChappieHub.Facts {
         ChappieHub.Facts(
             reader: nil, state: ChappieStreamState(Self.stream, nil), createdAt: 7, completedAt: nil,
-            previousResponseID: previousResponseID, model: "m", upstreamModel: nil,
+            previousResponseID: previousResponseID, isBackground: isBackground, model: "m", upstreamModel: nil,
             usage: nil, items: [], body: body)
     }
 
@@ -263,13 +265,15 @@ import Testing
             {"temperature":0.5,"store":false,"top_p":null,"tools":[{"type":"function",
             "name":"f"}],"metadata":{"a":"b"},"text":{"verbosity":"low"},"input":"hi"}
             """
-        let writer = ResponsesWriter(Self.id, Self.facts(body: body, previousResponseID: "resp_1"))
+        let facts = Self.facts(body: body, previousResponseID: "resp_1", isBackground: true)
+        let writer = ResponsesWriter(Self.id, facts)
         let json = writer.object(status: "in_progress")
         let object = try JSONSerialization.jsonObject(with: Data(json.utf8))
         let response = try #require(object as? [String: Any])
         #expect(!json.contains("\n"))
         #expect(response["temperature"] as? Double == 0.5 && response["store"] as? Bool == false)
         #expect(response["top_p"] as? Int == 1 && response["previous_response_id"] as? String == "resp_1")
+        #expect(response["background"] as? Bool == true)
         #expect((response["tools"] as? [[String: String]])?.first?["name"] == "f")
         #expect(response["metadata"] as? [String: String] == ["a": "b"] && response["input"] == nil)
     }

@@ -3,6 +3,21 @@ import StreamTransport
 
 /// The functions of a hub that a server in front of it needs beside the public ones.
 extension ChappieHub {
+    /// The client for which a server starts a stream, and what that has asked of the server itself.
+    package struct Client: Sendable {
+        /// The user, for whom alone there are `facts(of:for:)`; nil for none.
+        package var reader: String?
+        /// The maximum number of the user's streams that this process makes.
+        package var streamLimit = Int.max
+        /// The response that the stream's continues; nil for none.
+        package var previousResponseID: String?
+        /// Indicates whether the response goes on without its client (`background`).
+        package var isBackground = false
+
+        /// Creates a client without a user.
+        package init() {}
+    }
+
     /// The facts of a stream, from its header and its end.
     package struct Facts: Sendable {
         /// The user that the stream was started for; nil when none was named.
@@ -15,6 +30,8 @@ extension ChappieHub {
         package var completedAt: Int?
         /// The response that this one continues; nil for none.
         package var previousResponseID: String?
+        /// Indicates whether the client has asked for a response that goes on without it.
+        package var isBackground: Bool
         /// The model of the request.
         package var model: String?
         /// The model that answered.
@@ -42,7 +59,8 @@ extension ChappieHub {
         return Facts(
             reader: reader, state: ChappieStreamState(stream, end), createdAt: header.createdAt,
             completedAt: end?.completedAt, previousResponseID: header.previousResponseID,
-            model: header.request?.model, upstreamModel: end?.response?.model, usage: end?.response?.usage,
+            isBackground: header.isBackground ?? false, model: header.request?.model,
+            upstreamModel: end?.response?.model, usage: end?.response?.usage,
             items: end?.response?.items ?? [], body: header.request?.body ?? "{}")
     }
 }

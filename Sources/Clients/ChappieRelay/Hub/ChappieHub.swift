@@ -85,20 +85,17 @@ public final class ChappieHub: Sendable {
     /// - Returns: the stream's identifier.
     /// - Throws: `ChappieHubError`: `shutDown`, `tooManyStreams`, `journal`; `ChappieArgumentError` for a longer key.
     public func start(_ request: ChappieTransportRequest, key: String? = nil) async throws -> ChappieStreamID {
-        try await self.start(request, key: key, reader: nil)
+        try await self.start(request, key: key, for: Client())
     }
 
-    /// Starts a stream like `start(_:key:)`, for a reader that `reader(of:)` names.
+    /// Starts a stream like `start(_:key:)`, for the client of a server.
     ///
-    /// Throws `tooManyStreams` as well when this process makes `readerLimit` streams of that reader. `previousResponseID`
-    /// is the response that this one continues, for `facts(of:)`.
+    /// Throws `tooManyStreams` as well when this process makes as many streams of the client's user as it may.
     package func start(
-        _ request: ChappieTransportRequest, key: String?, reader: String?, readerLimit: Int = .max,
-        previousResponseID: String? = nil
+        _ request: ChappieTransportRequest, key: String?, for client: Client
     ) async throws -> ChappieStreamID {
-        let header = JournaledRequest(
-            request, createdAt: Self.seconds(), reader: reader, previousResponseID: previousResponseID)
-        return try await self.start(.request(request, nil), header: header, key: key, readerLimit: readerLimit)
+        let header = JournaledRequest(request, createdAt: Self.seconds(), for: client)
+        return try await self.start(.request(request, nil), header: header, key: key, readerLimit: client.streamLimit)
     }
 
     /// The time, in seconds since 1970.

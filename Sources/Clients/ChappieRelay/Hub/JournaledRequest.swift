@@ -14,6 +14,8 @@ struct JournaledRequest: Sendable, Equatable, Codable {
     var reader: String?
     /// The response that this one continues, by the identifier that its client gave.
     var previousResponseID: String?
+    /// Indicates whether its client has asked for a response that goes on without it; nil in headers of older versions.
+    var isBackground: Bool?
     /// The request's own parts, without any credential; nil for a stream that only its first producer can make.
     var request: Parts?
 
@@ -33,12 +35,11 @@ struct JournaledRequest: Sendable, Equatable, Codable {
     init(createdAt: Int) { self.createdAt = createdAt }
 
     /// Creates the header of a request: fields whose names suggest a credential are left out.
-    init(
-        _ request: ChappieTransportRequest, createdAt: Int, reader: String? = nil, previousResponseID: String? = nil
-    ) {
+    init(_ request: ChappieTransportRequest, createdAt: Int, for client: ChappieHub.Client = ChappieHub.Client()) {
         self.createdAt = createdAt
-        self.reader = reader
-        self.previousResponseID = previousResponseID
+        self.reader = client.reader
+        self.previousResponseID = client.previousResponseID
+        self.isBackground = client.isBackground
         self.request = Parts(
             body: String(decoding: request.body, as: UTF8.self), prompt: request.prompt, model: request.model,
             instructions: request.instructions, reasoningEffort: request.reasoningEffort,

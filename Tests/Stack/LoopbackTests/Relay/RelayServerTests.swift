@@ -113,6 +113,20 @@ import WebSocketClient
         }
     }
 
+    @Test(arguments: [true, false])
+    func aResponseRepeatsWhetherItIsInTheBackground(isBackground: Bool) async throws {
+        try await withServer(Self.server()) { server in
+            try await self.withRelay(server) { url in
+                let body = #"{"input":"Why?","model":"m","background":\#(isBackground)}"#
+                let created = try self.object(try await self.answer(url, "/v1/responses", body))
+                #expect(created["background"]?.bool == isBackground)
+                let id = try #require(created["id"]?.string)
+                let read = try self.object(try await self.answer(url, "/v1/responses/\(id)"))
+                #expect(read["background"]?.bool == isBackground)
+            }
+        }
+    }
+
     @Test func anEventSourceSurvivesTheRelay() async throws {
         let hang = ChappieTestServer.Fault(.hang(afterEvent: 8), attempts: 1...1)
         try await withServer(Self.server([hang])) { server in
@@ -288,7 +302,11 @@ import WebSocketClient
             (key.map { [("Authorization", "Bearer \($0)")] } ?? [])
             + (idempotencyKey.map { [("Idempotency-Key", $0)] } ?? [])
         let answer = try await self.answer(url, "/streams", #"{"input":"Why?","model":"m"}"#, fields: fields)
-        return try #require(ChappieJSONValue(jsonText: String(decoding: answer.body, as: UTF8.self))?["id"]?.string)
+        return try #require(try self.object(answer)["id"]?.string)
+    }
+
+    private func object(_ answer: FetchedDocument) throws -> ChappieJSONValue {
+        try #require(ChappieJSONValue(jsonText: String(decoding: answer.body, as: UTF8.self)))
     }
 
     private func source(_ url: URL, _ id: String, _ last: String? = nil, key: String? = nil) -> EventSource {
