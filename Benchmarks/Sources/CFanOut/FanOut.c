@@ -105,11 +105,11 @@ int cfo_serve_upstream(cfo_stream stream, unsigned delay) {
             close(descriptor);
             continue;
         }
-        uint64_t next = moment() + (uint64_t)delay * 1000;
+        uint64_t begin = moment() + (uint64_t)delay * 1000;
         int is_open = 1;
-        for (unsigned number = 0; is_open && number < stream.count; number++, next += (uint64_t)stream.interval * 1000) {
+        for (unsigned number = 0; is_open && number < stream.count; number++) {
             char event[256];
-            wait_until(next);
+            wait_until(begin + (uint64_t)number * stream.interval * 1000);
             int count = snprintf(
                 event, sizeof event,
                 "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":"
@@ -204,13 +204,15 @@ static size_t take(viewer *viewer, char *bytes, size_t count, uint64_t now, uint
 }
 
 size_t cfo_view(
-    uint16_t port, const char *path, unsigned viewers, pid_t server, uint64_t *before, uint64_t *latencies, size_t capacity) {
+    uint16_t port, const char *path, unsigned viewers, pid_t server, uint64_t *before, uint64_t *latencies,
+    size_t capacity) {
     static char bytes[DIGITS + 65536];
     char request[512];
     size_t taken = 0;
     unsigned open = 0;
     *before = 0;
-    int size = snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", path);
+    int size = snprintf(
+        request, sizeof request, "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", path);
     int poll = epoll_create1(EPOLL_CLOEXEC);
     viewer *all = calloc(viewers, sizeof *all);
     for (; all != NULL && open < viewers; open++) {

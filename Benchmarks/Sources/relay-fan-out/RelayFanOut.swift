@@ -3,8 +3,8 @@
 //   relay-fan-out [--results FILE] [FILTER]
 //
 // A server of models sends 50 texts a second with the time of each. The viewers are one program with epoll, which notes
-// when each text arrives. The server, the relay and the bare fan-out are processes of their own, so that the processor time
-// of each is known. The viewers share the machine with them: latencies have their work in them, in both cases.
+// when each text arrives. The server, the relay and the bare fan-out are processes of their own, so that the processor
+// time of each is known. The viewers share the machine with them: latencies have their work in them, in both cases.
 import BenchmarkResults
 import CFanOut
 import ChappieRelay

@@ -1,6 +1,6 @@
 // Invariant: what a client or a Redis server sends to a relay is the same however it is split: the same requests with
-// their bodies, frames with their messages, or values, and the same error. Plain readers of RFC 9112, RFC 6455 and RESP2
-// that see all bytes at once agree.
+// their bodies, frames with their messages, or values, and the same error. Plain readers of RFC 9112, RFC 6455 and
+// RESP2 that see all bytes at once agree.
 //
 // Every input is read whole and cut once; the plain readers, and the other pieces, see a share.
 

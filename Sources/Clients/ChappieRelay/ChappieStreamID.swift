@@ -1,6 +1,6 @@
 /// The identifier of a stream in a journal: 128 random bits.
 ///
-/// Its text is 32 lowercase hexadecimal digits. Who knows it can find the stream, so it is as long as a key; it is no
+/// Its text is 32 lowercase hexadecimal digits. It suffices to find the stream, so it is as long as a key; it is no
 /// credential all the same, since it stands in addresses and logs.
 public struct ChappieStreamID: Sendable, Hashable {
     private let high: UInt64

@@ -8,7 +8,7 @@ import StreamTransport
 
 /// An HTTP/1.1 and WebSocket server.
 ///
-/// All servers of a process share one service thread, which is made with the first and sleeps while it has nothing to do.
+/// All servers of a process share one service thread, which starts with the first and sleeps while it is idle.
 package final class HTTPServer: Sendable {
     /// Answers a request, by its exchange, at once or later and on any thread.
     ///

@@ -114,7 +114,7 @@ package final class Relay: Sendable {
         let message: String
     }
 
-    /// Finds out who asks; returns why the request is refused, or nil.
+    /// Finds the user of a request by its key; returns the reason for which the request is refused, or nil.
     private func admit(_ request: HTTPServerRequest, _ route: RelayRoute, _ caller: inout Caller) -> Admission? {
         switch route {
         case .health, .readiness: return nil
@@ -224,8 +224,8 @@ package final class Relay: Sendable {
 
     /// Puts the conversation of a complete response in front of a request's input.
     ///
-    /// One with `store` false is continued on the connection that has made it, and nowhere else, as in OpenAI's WebSocket
-    /// mode and Open Responses.
+    /// One with `store` false is continued on the connection that has made it, and nowhere else, as in OpenAI's
+    /// WebSocket mode and Open Responses.
     private func continues(
         _ previous: String, _ relayed: inout RelayRequest, _ caller: Caller, _ ownResponses: UnstoredResponses
     ) async throws {

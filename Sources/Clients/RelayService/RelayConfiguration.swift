@@ -12,10 +12,9 @@ package struct RelayConfiguration: Sendable {
     package var streamsPerKey = 100
     /// The maximum number of requests of one key that are answered at a time, WebSockets included; 1,000 by default.
     package var requestsPerKey = 1000
-    /// The origins whose pages may read streams (`Access-Control-Allow-Origin`), such as `https://chat.example`; `*` for
-    /// all.
+    /// The origins whose pages may read streams (`Access-Control-Allow-Origin`), such as `https://chat.example`.
     ///
-    /// Default none.
+    /// Default none; `*` is for all.
     package var allowedOrigins: [String] = []
     /// The model of a request that names none.
     package var model: String?
@@ -42,7 +41,9 @@ package struct RelayKeys: Sendable {
 
     private let names: [[UInt8]: String]
 
-    /// Reads the text of a file: lines of a name, white space and a key of 16 or more characters; a `#` begins a comment.
+    /// Reads the text of a file: lines of a name, white space and a key of at least 16 bytes.
+    ///
+    /// A `#` begins a comment.
     package init(_ text: String) throws(Failure) {
         var names: [[UInt8]: String] = [:]
         for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {

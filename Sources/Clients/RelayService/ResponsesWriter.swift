@@ -294,8 +294,9 @@ struct ResponsesWriter {
     ) -> String {
         let completedAt = upstream?.completedAt.map { String($0) } ?? "null"
         return
-            "{\"id\":\(Self.text(Self.responseID(of: self.stream))),\"object\":\"response\",\"created_at\":\(self.createdAt),"
-            + "\"completed_at\":\(completedAt),\"status\":\"\(status)\",\"error\":\(error),\"incomplete_details\":null,"
+            "{\"id\":\(Self.text(Self.responseID(of: self.stream))),\"object\":\"response\","
+            + "\"created_at\":\(self.createdAt),\"completed_at\":\(completedAt),"
+            + "\"status\":\"\(status)\",\"error\":\(error),\"incomplete_details\":null,"
             + "\"model\":\(Self.text(upstream?.model ?? self.model)),\(self.constantMembers),"
             + "\"output\":[\(output.joined(separator: ","))],\"usage\":\(Self.json(of: upstream?.usage))}"
     }
@@ -303,9 +304,10 @@ struct ResponsesWriter {
     private static func json(of usage: ChappieTokenUsage?) -> String {
         guard let usage else { return "null" }
         let (input, output) = (usage.inputTokens ?? 0, usage.outputTokens ?? 0)
+        let reasoning = usage.reasoningTokens ?? 0
         return
             "{\"input_tokens\":\(input),\"input_tokens_details\":{\"cached_tokens\":\(usage.cachedInputTokens ?? 0)},"
-            + "\"output_tokens\":\(output),\"output_tokens_details\":{\"reasoning_tokens\":\(usage.reasoningTokens ?? 0)},"
+            + "\"output_tokens\":\(output),\"output_tokens_details\":{\"reasoning_tokens\":\(reasoning)},"
             + "\"total_tokens\":\(usage.totalTokens ?? input + output)}"
     }
 

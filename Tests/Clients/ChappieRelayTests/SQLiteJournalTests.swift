@@ -9,8 +9,8 @@ import Testing
     /// Result codes of SQLite: another process has the lock, and the disk is full.
     private static let (busy, full): (Int32, Int32) = (5, 13)
 
-    /// Runs operations together, each of which fails with a code or runs whole; returns the codes that they end with, and
-    /// the operations that were run, in order.
+    /// Runs operations together, each of which fails with a code or runs whole; returns the codes that they end with,
+    /// and the operations that were run, in order.
     private func run(_ codes: [Int32?]) throws -> (ends: [Int32?], runs: [Int]) {
         let (ends, runs) = (LockedValue<[Int32?]>([]), LockedValue<[Int]>([]))
         let operations = codes.enumerated().map { index, code in

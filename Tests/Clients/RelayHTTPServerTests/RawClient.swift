@@ -1,7 +1,7 @@
 // A client on a plain socket, so that tests see every byte that the server writes.
 //
-// Its calls block a thread of their own, and no thread of the cooperative pool. A receive time-out keeps a broken server
-// from hanging the tests.
+// Its calls block a thread of their own, and no thread of the cooperative pool. A receive time-out keeps a broken
+// server from hanging the tests.
 
 import PlatformC
 import Testing

@@ -19,7 +19,7 @@ final class Events<Value: Sendable>: Sendable {
     }
 }
 
-/// What a handler got.
+/// A request that a handler was given, and its exchange.
 struct Call: Sendable {
     var request: HTTPServerRequest
     var exchange: HTTPExchange

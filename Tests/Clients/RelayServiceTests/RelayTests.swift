@@ -6,7 +6,7 @@ import Testing
 @testable import ChappieRelay
 @testable import RelayService
 
-/// What a method and a target ask for.
+/// The routes of methods and targets.
 @Suite struct RelayRouteTests {
     private static let id = ChappieStreamID()
 
@@ -47,7 +47,7 @@ import Testing
     }
 }
 
-/// Who may use a relay.
+/// The keys of a relay's users.
 @Suite struct RelayKeysTests {
     @Test func aKeyBelongsToItsName() throws {
         let keys = try RelayKeys("# users\nanna  0123456789abcdef\r\n\nben\tfedcba9876543210 # Ben\n")
@@ -68,13 +68,14 @@ import Testing
     }
 }
 
-/// What goes to the upstream of a client's request.
+/// The request that goes to the upstream for a client's.
 @Suite struct RelayRequestTests {
     private func body(_ request: RelayRequest) -> String { String(decoding: request.request.body, as: UTF8.self) }
 
     @Test func theRelaysOwnMembersStayHere() throws {
         let json =
-            #"{"type":"response.create","model":"m","stream":true,"background":true,"store":false,"input":"hi","stream_options":{}}"#
+            #"{"type":"response.create","model":"m","stream":true,"background":true,"store":false,"#
+            + #""input":"hi","stream_options":{}}"#
         let request = try RelayRequest(Array(json.utf8), model: "other")
         #expect(request.streams && request.isBackground && request.request.model == "m")
         #expect(self.body(request) == #"{"model":"m","store":false,"input":"hi"}"#)

@@ -22,10 +22,12 @@ int cfo_serve_bare(cfo_stream stream, unsigned viewers);
 // Starts a stream at a relay, and writes its path; 0 when it has failed.
 int cfo_start_stream(uint16_t port, char *path, size_t capacity);
 
-// Opens so many viewers, reads all to their ends, and writes the nanoseconds from the sending of each text to its arrival
-// at each viewer. Returns their number. `before` is the processor time that the server had used when the first one came.
+// Opens so many viewers, reads all to their ends, and writes the nanoseconds from the sending of each text to its
+// arrival at each viewer. Returns their number. `before` is the processor time that the server had used when the first
+// one came.
 size_t cfo_view(
-    uint16_t port, const char *path, unsigned viewers, pid_t server, uint64_t *before, uint64_t *latencies, size_t capacity);
+    uint16_t port, const char *path, unsigned viewers, pid_t server, uint64_t *before, uint64_t *latencies,
+    size_t capacity);
 
 // The nanoseconds of processor time that another process has used; 0 when it is gone.
 uint64_t cfo_processor_time(pid_t process);

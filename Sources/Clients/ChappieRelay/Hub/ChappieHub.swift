@@ -5,8 +5,8 @@ import StreamTransport
 
 /// Makes streams that outlive their readers, and with a journal on disk or in Redis the process that makes them.
 ///
-/// One response of an upstream is a stream: it is journaled as it is delivered, and read by any number of readers, in any
-/// process that has the same journal, from any position. What a reader has seen can always be read again. When the
+/// One response of an upstream is a stream: it is journaled as it is delivered, and read by any number of readers, in
+/// any process that has the same journal, from any position. What a reader has seen can always be read again. When the
 /// process that makes a stream is gone, another one takes it: it resumes the response where the server keeps it, and
 /// otherwise repeats the request and withholds what readers have. To them time passes, and nothing else.
 ///

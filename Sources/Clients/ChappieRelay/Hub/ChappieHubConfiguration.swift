@@ -6,9 +6,9 @@ public struct ChappieHubConfiguration: Sendable {
     ///
     /// Default 128 random bits.
     public var owner = ChappieStreamID().description
-    /// The time after which another process takes the streams of one that is silent; it is renewed three times as often.
+    /// The time after which another process takes the streams of a silent one.
     ///
-    /// Default 6 s; at least 300 ms.
+    /// Default 6 s; at least 300 ms. A process renews its leases three times in it.
     public var lease: Duration = .seconds(6)
     /// The time for which a stream is kept behind its last event.
     ///
@@ -33,12 +33,12 @@ public struct ChappieHubConfiguration: Sendable {
     public var journalPatience: Duration = .seconds(30)
     /// Indicates whether this process takes streams whose producers are silent.
     ///
-    /// Default true. A process without it, which has no access to the upstream for instance, serves readers all the same.
+    /// Default true. A process without it, such as one without access to the upstream, serves readers all the same.
     public var takesOver = true
     /// The time without a reader after which a stream is cancelled, so that no more of it is paid for; nil for never.
     ///
-    /// Default nil; not below a lease, as it is looked at with each renewal. Readers in all processes that have the setting
-    /// count. What was delivered stays readable; behind it readers get `ChappieHubError.cancelled`.
+    /// Default nil; not below a lease, as it is looked at with each renewal. Readers in all processes that have the
+    /// setting count. What was delivered stays readable; behind it readers get `ChappieHubError.cancelled`.
     public var stopsWithoutReadersAfter: Duration?
 
     /// Creates the default settings.

@@ -52,9 +52,9 @@ public struct ChappieHubEvents: AsyncSequence, Sendable {
 
         /// Gives the events that come to a closure, in a form that readers share, for as long as it takes them.
         ///
-        /// It returns at once when events are there already, and otherwise when the closure has not taken some, at the end
-        /// of the stream, or when the task is cancelled: `nextBatch` has what follows. While it waits, no task of the reader
-        /// runs. The closure must return soon, and must not use the hub.
+        /// It returns at once when events are there already, and otherwise when the closure has not taken some, at the
+        /// end of the stream, or when the task is cancelled: `nextBatch` has what follows. While it waits, no task of
+        /// the reader runs. The closure must return soon, and must not use the hub.
         ///
         /// - Returns: the position behind which `nextBatch` goes on.
         package mutating func pass(_ form: ChappieHubForm, to offer: @escaping ChappieHubForm.Offer) async -> Int {

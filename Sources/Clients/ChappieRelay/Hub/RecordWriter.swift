@@ -115,8 +115,8 @@ final class RecordWriter: Sendable {
             self.tail.append(Self.entries(batch.records, after: last))
             last += batch.records.count
             if batch.closes { self.stop(.ended) }
-            // A batch that was late leaves the time of the next one as it was: events that come at this interval, or more
-            // slowly, do not wait.
+            // A batch that was late leaves the time of the next one as it was: events that come at this interval, or
+            // more slowly, do not wait.
             let duration = self.configuration.batchDuration
             nextAppend = max(nextAppend, .now - duration * 2) + duration
             self.emptied.signal()
@@ -124,6 +124,10 @@ final class RecordWriter: Sendable {
         return self.state.withLock { $0.outcome ?? .drained }
     }
 
+    /// Returns the entries of records for the tail.
+    ///
+    /// They are read from the bytes, so that readers of this process are given what others read from the journal, in
+    /// which the duration of a tool's call is rounded, for instance.
     static func entries(_ records: [[UInt8]], after last: Int) -> [StreamTail.Entry] {
         records.enumerated().map { offset, record in
             StreamTail.Entry(
@@ -198,7 +202,7 @@ final class RecordWriter: Sendable {
 
     /// Ends a stream whose journal has lost records that were appended, such as with its server.
     ///
-    /// Readers may have those records, and what a successor appends at their positions may be something else.
+    /// A successor could append other records at positions that readers have.
     private func close(behindLoss last: Int) async {
         let end = JournaledRecord.record(of: JournaledEnd(status: .failed, failure: .recordsLost))
         let batch = ChappieJournalBatch(firstPosition: last + 1, records: [end], closes: true)

@@ -2,8 +2,8 @@ import StreamTransport
 
 /// The newest records of a stream, which all readers of this process share.
 ///
-/// The stream's producer feeds it where that is in this process, and otherwise a follower that reads the journal. May be
-/// used from any task.
+/// The stream's producer feeds it where that is in this process, and otherwise a follower that reads the journal. May
+/// be used from any task.
 final class StreamTail: Sendable {
     /// The result of reading behind a position.
     enum Reading {

@@ -1,13 +1,13 @@
 /// A store of streams that outlives the connections, and with SQLite or Redis the processes, that make them.
 ///
-/// A stream is a header, which says how to make it, and records at the positions 1, 2, 3 and so on. One writer at a time
-/// holds it: by a lease, which ends unless it is renewed, and an epoch, which grows with each holder. Every change is
-/// made with the writer's epoch and is refused when a later one exists, so that a writer that was stopped for longer
+/// A stream is a header, which says how to make it, and records at the positions 1, 2, 3 and so on. One writer at a
+/// time holds it: by a lease, which ends unless it is renewed, and an epoch, which grows with each holder. Every change
+/// is made with the writer's epoch and is refused when a later one exists, so that a writer that was stopped for longer
 /// than its lease cannot write behind its successor. Readers need no lease.
 ///
-/// A journal knows nothing of what it keeps: headers and records are bytes. It may be used from any task, and by several
-/// processes at a time where its documentation says so. All methods throw `ChappieJournalError`, and `CancellationError`
-/// where a task that waits is cancelled.
+/// A journal knows nothing of what it keeps: headers and records are bytes. It may be used from any task, and by
+/// several processes at a time where its documentation says so. All methods throw `ChappieJournalError`, and
+/// `CancellationError` where a task that waits is cancelled.
 public protocol ChappieJournal: Sendable {
     /// Creates a stream, which its writer holds with the epoch 1; or returns the one that has the key.
     ///
@@ -16,7 +16,7 @@ public protocol ChappieJournal: Sendable {
     ///   - owner: the name of the process that writes.
     ///   - lease: the time after which the stream is free unless the lease is renewed.
     /// - Returns: the stream. Its identifier is another one when the key was taken; then nothing was created.
-    /// - Throws: `Refusal` for what is no JSON object.
+    /// - Throws: `unavailable` also for an identifier that another stream has.
     func create(
         _ stream: ChappieNewStream, owner: String, lease: Duration
     ) async throws -> ChappieJournaledStream
@@ -50,7 +50,7 @@ public protocol ChappieJournal: Sendable {
 
     /// Waits until the stream has a record behind the position, is closed, released or deleted, or the time is over.
     ///
-    /// It may return before that. Who finds nothing behind it waits for a while before the next call.
+    /// It may return before that. A caller that finds nothing behind it waits for a while before the next call.
     func waitForRecords(of id: ChappieStreamID, after position: Int, atMost duration: Duration) async throws
 
     /// Takes a stream whose lease is over, with the next epoch.

@@ -34,8 +34,8 @@ public final class ChappieMemoryJournal: ChappieJournal {
 
     /// Creates an empty journal.
     ///
-    /// - Parameter byteCountLimit: the size of all headers and records together, in bytes, above which `create` and `append` throw
-    ///   `unavailable`; default 1 GiB.
+    /// - Parameter byteCountLimit: the size of all headers and records together, in bytes, above which `create` and
+    ///   `append` throw `unavailable`; default 1 GiB.
     public convenience init(byteCountLimit: Int = 1 << 30) {
         self.init(byteCountLimit: byteCountLimit) { .now }
     }

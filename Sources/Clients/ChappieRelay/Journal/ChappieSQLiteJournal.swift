@@ -6,8 +6,8 @@ import StreamTransport
 /// A journal in one file, for the processes of one machine: SQLite with a write-ahead log.
 ///
 /// Streams survive the end of every process that uses the file, `kill -9` included. What the end of the machine takes
-/// with it is the choice of `Synchronous`. The file is not for a network's file system, on which SQLite's locks and shared
-/// memory do not work. Appends that wait together are committed together.
+/// with it is the choice of `Synchronous`. The file is not for a network's file system, on which SQLite's locks and
+/// shared memory do not work. Appends that wait together are committed together.
 public final class ChappieSQLiteJournal: ChappieJournal {
     /// When the system is told to write a commit to the disk (SQLite's `synchronous`).
     public enum Synchronous: String, Sendable, CaseIterable {
@@ -54,8 +54,9 @@ public final class ChappieSQLiteJournal: ChappieJournal {
     ) throws {
         self.now = now
         do throws(SQLiteDatabase.Failure) {
-            // Names of streams and their content are for the file's owner alone. A file that is there is not opened: closing
-            // a descriptor of it would release the locks that this process has on it (sqlite.org/howtocorrupt.html, 2.2).
+            // Names of streams and their content are for the file's owner alone. A file that is there is not opened:
+            // closing a descriptor of it would release the locks that this process has on it
+            // (sqlite.org/howtocorrupt.html, 2.2).
             let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
             if descriptor >= 0 { close(descriptor) }
             let database = try SQLiteDatabase(path: path)
@@ -88,8 +89,8 @@ public final class ChappieSQLiteJournal: ChappieJournal {
         if tables == 0 { _ = try database.row("PRAGMA auto_vacuum=INCREMENTAL") }
         _ = try database.row("PRAGMA journal_mode=WAL")
         try database.run("PRAGMA synchronous=\(synchronous.rawValue)")
-        // Each checkpoint waits for the disk. With SQLite's own 1,000 pages of 4 KiB, 50 streams appended 71,000 to 94,000
-        // records of 60 bytes a second, in batches of 20, and with 8,000 pages 115,000 to 129,000.
+        // Each checkpoint waits for the disk. With SQLite's own 1,000 pages of 4 KiB, 50 streams appended 71,000 to
+        // 94,000 records of 60 bytes a second, in batches of 20, and with 8,000 pages 115,000 to 129,000.
         try database.run("PRAGMA wal_autocheckpoint=8000")
         // A file that is there needs no lock to be opened.
         guard version < self.version else { return }

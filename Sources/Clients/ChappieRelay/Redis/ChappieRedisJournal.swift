@@ -5,10 +5,10 @@ import TransportSurface
 
 /// A journal in a Redis server, for replicas on many machines.
 ///
-/// Every change is one script on the server, which checks the writer and writes in one step, and time is the server's. A
-/// stream's keys vanish by themselves when its retention is over. What the end of the server takes with it is the choice
-/// of its operator (`appendonly`, `appendfsync`), and so is the policy of a full memory: `noeviction`, since any other
-/// lets the server forget parts of streams.
+/// Every change is one script on the server, which checks the writer and writes in one step, and time is the server's.
+/// A stream's keys vanish by themselves when its retention is over. What the end of the server takes with it is the
+/// choice of its operator (`appendonly`, `appendfsync`), and so is the policy of a full memory: `noeviction`, since any
+/// other lets the server forget parts of streams.
 ///
 /// It has two connections and a thread, whatever the number of streams: one connection for commands, which are
 /// pipelined and sent again when it breaks, and one that listens for the records of other processes. The server is

@@ -4,8 +4,8 @@ import StreamSession
 /// becomes of requests when it breaks.
 ///
 /// Every request may be sent again, so those that were not answered when a connection breaks go over the next one until
-/// their time is over. A request waits for one attempt to connect at most: where that fails, all that wait fail with it.
-/// It performs no I/O and reads no clock. Its owner is the journal's thread.
+/// their time is over. A request waits for one attempt to connect at most: where that fails, all that wait fail with
+/// it. It performs no I/O and reads no clock. Its owner is the journal's thread.
 package struct RedisLink: Sendable {
     package typealias Instant = ContinuousClock.Instant
 

@@ -66,7 +66,8 @@ struct RedisScript: Sendable {
 
     /// Creates a stream.
     ///
-    /// Arguments: owner, lease, retention, a mark of the call, header, and the key if there is one. A second run with the same mark changes nothing.
+    /// Arguments: owner, lease, retention, a mark of the call, header, and the key if there is one. A second run with
+    /// the same mark changes nothing.
     static let create = RedisScript(
         """
         if redis.call('EXISTS', KEYS[1]) == 1 then
@@ -82,7 +83,7 @@ struct RedisScript: Sendable {
         return { 0 }
         """, readsHeader: false)
 
-    /// Returns epoch, owner or nil, last position, whether it is closed, whether its end is asked for, key or nil, header.
+    /// Returns epoch, owner or nil, last position, whether it is closed or to be ended, key or nil, and header.
     static let describe = RedisScript(
         """
         local texts = redis.call('HMGET', KEYS[1], 'key', 'header')

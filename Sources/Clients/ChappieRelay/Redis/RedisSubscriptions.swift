@@ -1,7 +1,7 @@
 /// Decides which channels of the server are listened to, and whom their messages concern.
 ///
-/// A channel stays subscribed for a while behind its last listener, since a reader listens again with each of its steps.
-/// It performs no I/O and reads no clock. Its owner is the journal's thread.
+/// A channel stays subscribed for a while behind its last listener, since a reader listens again with each of its
+/// steps. It performs no I/O and reads no clock. Its owner is the journal's thread.
 package struct RedisSubscriptions: Sendable {
     package typealias Instant = ContinuousClock.Instant
 

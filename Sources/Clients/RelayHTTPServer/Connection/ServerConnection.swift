@@ -186,7 +186,7 @@ final class ServerConnection {
 
     // MARK: Settling
 
-    /// Completes the work on the connection after an event: writes, goes on to the next request, awaits what comes next.
+    /// Completes the work on the connection after an event: writes, goes on to the next request, awaits the next event.
     func settle() {
         repeat {
             self.flush()

@@ -8,8 +8,8 @@ package import WebSocketProtocol
 
 /// An exchange, by which any thread answers a request: with a whole response, a streaming one, or a WebSocket.
 ///
-/// Callbacks run on the service thread, one at a time and without a lock. They must return soon: no connection is served
-/// meanwhile. An exchange that is never answered lasts until its client goes.
+/// Callbacks run on the service thread, one at a time and without a lock. They must return soon: no connection is
+/// served meanwhile. An exchange that is never answered lasts until its client goes.
 package final class HTTPExchange: Sendable {
     /// The way in which an exchange has ended.
     package enum End: Equatable, Sendable {

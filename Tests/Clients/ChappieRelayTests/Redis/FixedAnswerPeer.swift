@@ -12,7 +12,7 @@ final class FixedAnswerPeer: Sendable {
         self.listener = listener
         self.port = port
         let bytes = Array(answer.utf8)
-        // It alone closes the listener: a descriptor that was closed elsewhere may be the next peer's when it accepts again.
+        // It alone closes the listener: a descriptor that was closed elsewhere may be the next peer's when it accepts.
         _ = SystemThread.startDetached {
             while true {
                 let connection = accept(listener, nil, nil)

@@ -79,8 +79,8 @@ final class RedisServer: Sendable {
 
     /// Starts the server again after `stop()`, with what it has saved.
     func start(until mark: String = "Ready to accept connections") throws {
-        // The shell ends the server when this process ends, however that happens, because the pipe ends with it. Threads
-        // of libdispatch have most signals blocked, and so have the processes that they start.
+        // The shell ends the server when this process ends, however that happens, because the pipe ends with it.
+        // Threads of libdispatch have most signals blocked, and so have the processes that they start.
         let script =
             "\"$@\" </dev/null & server=$!; cat >/dev/null; kill -9 $server; wait $server; rmdir \"$0\" 2>/dev/null"
         let running = try Self.spawn(["/bin/sh", "-c", script, self.folder.path] + self.arguments)

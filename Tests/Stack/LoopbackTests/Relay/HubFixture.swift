@@ -5,7 +5,7 @@ import Foundation
 import StreamTransport
 import Testing
 
-/// What one reader of a stream was given.
+/// The events that one reader of a stream was given, and the error that it ended with.
 struct HubReading: Sendable {
     var events: [ChappieHubEvent] = []
     var error: (any Error)?

@@ -236,7 +236,7 @@ import Testing
             let id = try await maker.start(Self.request)
             var reader = heir.events(of: id).makeAsyncIterator()
             let first = try #require(try await reader.next())
-            // The heir's readers do not see the next records until it makes the stream itself, whose upstream is silent.
+            // Readers of the heir do not see the next records before it makes the stream, whose upstream is silent.
             path.isCut = true
             let known = try await maker.firstText(of: id)
             await maker.shutdown(gracePeriod: .zero)
