@@ -11,7 +11,9 @@ import contextlib
 import functools
 import http.server
 import json
+import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -24,6 +26,8 @@ PAGE = pathlib.Path(__file__).resolve().parents[3] / "Examples/ReloadableChat"
 TEXT = "".join(f"{number}: <b>air</b> scatters blue light & red less. Größe: 🌤️. " for number in range(60)).strip()
 ANSWERS = "[...document.querySelectorAll('.answer')].map(e => e.textContent)"
 RUNNING = "document.querySelectorAll('.running').length"
+# The message that was sent, and whose stream the page does not know.
+PENDING = "sessionStorage.getItem('pending')"
 
 
 def fail(message: str) -> None:
@@ -47,6 +51,14 @@ class Program:
             fail(f"{command[1]} printed {line!r}")
         self.url = line.removeprefix("listening on ")
         self.port = self.url.removesuffix("/v1").rsplit(":", 1)[1]
+
+    def stop(self) -> None:
+        """Stops the process until `go_on`: its sockets accept bytes, and nothing reads them."""
+        self.process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WNOWAIT)
+
+    def go_on(self) -> None:
+        self.process.send_signal(signal.SIGCONT)
 
     def close(self) -> None:
         self.process.kill()
@@ -113,16 +125,22 @@ def main(chappie: str, folder: pathlib.Path) -> None:
         send(browser, "And at night?")
         wait_for(browser, f"{ANSWERS}[1]?.length > 200", "some text")
         first.close()
-        relay(first.port)
         if browser.evaluate(RUNNING) != 1:
             fail("the answer had ended before the relay was killed")
+        second = relay(first.port)
         check(browser, 2, "a relay that was killed")
 
-        # The request of a message is lost with the page: the next one sends it again, and there is one answer.
+        # The answer to a message's request is lost with the page: the next one sends it again, and there is one answer.
+        second.stop()
         send(browser, "And on Mars?")
+        if not browser.evaluate(PENDING):
+            fail("the message was answered before the page was reloaded")
         browser.events.clear()
         browser.ask("Page.reload")
         browser.wait_for_page()
+        if not browser.evaluate(PENDING):
+            fail("the page has not kept the message that was being sent")
+        second.go_on()
         check(browser, 3, "a reload while a message is sent")
         browser.picture(folder / "end.png")
 
