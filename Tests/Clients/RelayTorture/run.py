@@ -253,14 +253,16 @@ class Redis:
         # The program of redis-tools is a server by this name.
         self.program = self.folder / "redis-server"
         self.program.symlink_to(program)
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
         self.settings = settings
-        self.url = f"redis://127.0.0.1:{self.port}"
-        self.start()
+        for _ in range(20):
+            # Below the ports that the system gives to connections: none of them has it while the server starts again.
+            self.port = random.randrange(20_000, 32_768)
+            if self.start():
+                return
+        raise RuntimeError("Redis finds no port")
 
     def start(self):
+        """Starts the server; returns whether it has its port."""
         self.process = subprocess.Popen(
             [
                 self.program, "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--dir", self.folder,
@@ -268,17 +270,29 @@ class Redis:
             ],
             stdout=subprocess.DEVNULL,
         )
-        # It accepts connections before it has read its file, and refuses commands until then.
         for _ in range(200):
-            try:
-                with socket.create_connection(("127.0.0.1", self.port), timeout=1) as connection:
-                    connection.sendall(b"PING\r\n")
-                    if connection.recv(64).startswith(b"+PONG"):
-                        return
-            except OSError:
-                pass
+            if self.process.poll() is not None:
+                return False
+            if self.answers():
+                return True
             time.sleep(0.02)
         raise RuntimeError("Redis did not start")
+
+    def answers(self):
+        """Returns whether this server, and no other at its port, takes commands.
+
+        It accepts connections before it has read its file, and refuses commands until then.
+        """
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), timeout=1) as connection:
+                connection.sendall(b"PING\r\nINFO server\r\n")
+                lines = connection.makefile("rb")
+                if not lines.readline().startswith(b"+PONG"):
+                    return False
+                known = next((line for line in lines if line.startswith(b"process_id:")), b"")
+                return known.strip() == b"process_id:%d" % self.process.pid
+        except OSError:
+            return False
 
     @property
     def log(self):
@@ -441,7 +455,8 @@ class Run:
             if self.blow == "redis-machine":
                 os.truncate(self.redis.log, self.fate.randint(log_size, self.redis.log.stat().st_size))
             time.sleep(self.fate.choice([0, 0.1, 2 * LEASE]))
-            self.redis.start()
+            if not self.redis.start():
+                raise RuntimeError("Redis does not start again")
             return self.blow
         path.open.clear()
         time.sleep(self.fate.uniform(LEASE, 4 * LEASE))
