@@ -520,7 +520,11 @@ def main():
             shared.close()
     said = ", ".join(f"{number} {how}" for how, number in sorted(ways.items()))
     print(f"{count} runs ({said}), {broken} broke a promise; the longest wait was {longest:.1f} s")
-    sys.exit(1 if broken else 0)
+    stopped, missed = ways.get("commit", 0), ways.get("commit missed", 0)
+    if missed:
+        print(f"{missed} of {stopped + missed} relays were to be stopped inside of a commit and were not")
+    # A few are missed: the stream may end before a look finds the lock.
+    sys.exit(1 if broken or missed > stopped else 0)
 
 
 if __name__ == "__main__":
