@@ -127,6 +127,25 @@ import WebSocketClient
         }
     }
 
+    @Test func aResponseThatIsNotStoredIsContinuedOnItsWebSocketAlone() async throws {
+        try await withServer(Self.server()) { server in
+            try await self.withRelay(server) { url in
+                let (own, other) = (try await self.webSocket(url), try await self.webSocket(url))
+                let request = #""type":"response.create","model":"m","store":false,"input":"Why?""#
+                let first = try await self.turn("{\(request)}", on: own)
+                let id = try #require(first["response"]?["id"]?.string)
+                let next = #"{\#(request),"previous_response_id":"\#(id)"}"#
+                let refused = try await self.turn(next, on: other)
+                #expect(refused["error"]?["code"]?.string == "previous_response_not_found")
+                let second = try await self.turn(next, on: own)
+                #expect(second["response"]?["previous_response_id"]?.string == id)
+                #expect(server.log.count == 2)
+                try await own.close()
+                try await other.close()
+            }
+        }
+    }
+
     @Test func anEventSourceSurvivesTheRelay() async throws {
         let hang = ChappieTestServer.Fault(.hang(afterEvent: 8), attempts: 1...1)
         try await withServer(Self.server([hang])) { server in
@@ -320,10 +339,20 @@ import WebSocketClient
         return EventSource(request, configuration: configuration)
     }
 
-    private func webSocket(_ url: URL, key: String) async throws -> WebSocketConnection {
+    /// Sends a request over a WebSocket, and returns the last event of its answer.
+    private func turn(_ request: String, on socket: WebSocketConnection) async throws -> ChappieJSONValue {
+        try await socket.send(request)
+        while true {
+            guard case .text(let text)? = try await socket.receive() else { throw WebSocketError.notOpen }
+            let event = try #require(ChappieJSONValue(jsonText: text))
+            if ["response.completed", "response.failed", "error"].contains(event["type"]?.string) { return event }
+        }
+    }
+
+    private func webSocket(_ url: URL, key: String? = nil) async throws -> WebSocketConnection {
         let target = try #require(URL(string: "ws://127.0.0.1:\(url.port ?? 0)/v1/responses"))
         var configuration = WebSocketConfiguration(url: target)
-        configuration.additionalFields = [("Authorization", "Bearer \(key)")]
+        if let key { configuration.additionalFields = [("Authorization", "Bearer \(key)")] }
         configuration.proxy = .none
         return try await WebSocketConnection.open(configuration)
     }
