@@ -86,7 +86,7 @@ extension ResponseEventOracle {
     func errorFacts(of event: JSONNode) -> EventFacts {
         var facts = EventFacts(kind: "error", self.serverError(event), prefix: "facts.")
         let status = self.integer("status", of: event) ?? self.integer("status_code", of: event)
-        facts["status"] = status.flatMap { (100...999).contains($0) ? "\($0)" : nil }
+        facts["status"] = status.flatMap { (100..<200).contains($0) || (300...999).contains($0) ? "\($0)" : nil }
         for (index, field) in self.headers(of: event).enumerated() {
             facts["header \(index)"] = "\(field.name): \(field.value)"
         }
