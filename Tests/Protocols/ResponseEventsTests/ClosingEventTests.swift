@@ -181,7 +181,10 @@ import Testing
         let isSummary = closing.kind == .reasoningSummary
         let kinds: [String: Facts] =
             isSummary
-            ? ["summary_text": Facts(kind: .reasoningSummary, text: "a")]
+            ? [
+                "summary_text": Facts(kind: .reasoningSummary, text: "a"),
+                "": Facts(kind: .reasoningSummary, text: "a"),
+            ]
             : [
                 "output_text": Facts(kind: .text, text: "a"), "text": Facts(kind: .text, text: "a"),
                 "refusal": Facts(kind: .refusal, text: "b"), "reasoning_text": Facts(kind: .reasoningText, text: "a"),
