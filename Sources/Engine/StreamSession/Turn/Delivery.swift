@@ -3,7 +3,7 @@
 ///
 /// A value of the turn's state machine. Members that are called for every event are mutating, so that they access the
 /// value in place: to read `order` in another module copies it, and Swift 6.3.1 without optimisation destroys that copy
-/// incorrectly.
+/// incorrectly. So are those with several uses of the value: the compiler takes seconds for each one that is not.
 package struct Delivery: ~Copyable, Sendable {
     /// The treatment of an event, by its number.
     enum NumberVerdict {
@@ -212,7 +212,7 @@ package struct Delivery: ~Copyable, Sendable {
 
     /// The number of finished items that can be given back in place of delivered output; 0 when items cannot be told
     /// apart by their indices.
-    var carriedItemCount: Int {
+    mutating func carriedItemCount() -> Int {
         // An item that goes on behind its end is not finished.
         let count = min(
             self.finishedItemCount, self.order.finishedItemCount, self.ledger.withheld?.slot.outputIndex ?? .max)
@@ -295,7 +295,7 @@ package struct Delivery: ~Copyable, Sendable {
     }
 
     /// Returns the slot that an event means with a name and an index.
-    private func own(_ slot: ReplaySlot, name: UInt64) -> ReplaySlot {
+    private mutating func own(_ slot: ReplaySlot, name: UInt64) -> ReplaySlot {
         let place = self.order.place(of: name, at: slot.outputIndex)
         return ReplaySlot(slot.kind, outputIndex: place, partIndex: slot.partIndex)
     }
@@ -481,7 +481,7 @@ package struct Delivery: ~Copyable, Sendable {
     ///
     /// Where the connection's earlier responses had every number, one that is out of order may be a late event of
     /// theirs.
-    private func afterDelivering(_ verdict: SequenceTracker.Verdict, number: Int?) -> NumberVerdict {
+    private mutating func afterDelivering(_ verdict: SequenceTracker.Verdict, number: Int?) -> NumberVerdict {
         switch verdict {
         case .inOrder, .untracked, .duplicate, .forgotten:
             return .read
@@ -506,7 +506,7 @@ package struct Delivery: ~Copyable, Sendable {
 
     /// Returns the position at which the response is resumed after a failure; nil when the server does not keep it, or
     /// has not named it.
-    func cursor(after failure: AttemptFailure) -> ResumeCursor? {
+    mutating func cursor(after failure: AttemptFailure) -> ResumeCursor? {
         guard self.isResumable, let responseID = self.responseID else { return nil }
         // Output without a number may have come behind the last number: it would be repeated. After a contradiction the
         // numbers themselves may be those of another response.

@@ -129,7 +129,7 @@ struct Recovery: Sendable {
     ///
     /// A response that the server continues is never requested a second time, with or without delivered output.
     func nextStep(
-        after failure: AttemptFailure, _ request: RequestProgress, _ delivery: borrowing Delivery
+        after failure: AttemptFailure, _ request: RequestProgress, _ delivery: inout Delivery
     ) -> TurnStateMachine.Opening.RecoveryStep? {
         if request == .steered { return nil }
         let recovery = self.policy.streaming.recovery
@@ -137,7 +137,7 @@ struct Recovery: Sendable {
         if delivery.isResumption, recovery == .never, request >= .sent, !failure.isRefusal { return nil }
         if let cursor = delivery.cursor(after: failure) { return .resume(cursor) }
         if delivery.isResumption { return nil }
-        let carriedItemCount = self.policy.streaming.carriesFinishedItems ? delivery.carriedItemCount : 0
+        let carriedItemCount = self.policy.streaming.carriesFinishedItems ? delivery.carriedItemCount() : 0
         guard delivery.hasDelivered else {
             guard request >= .sent else { return .first }
             return recovery == .never && !failure.isRefusal ? nil : .again(carrying: carriedItemCount)

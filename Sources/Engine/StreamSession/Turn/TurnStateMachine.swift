@@ -6,7 +6,9 @@ import StreamTransport
 /// consumer, whose driver performs the actions and reports their results: this file has all inputs, and
 /// `TurnStateMachine+Action.swift` all actions. Facts about the content of events go to `delivery` directly.
 ///
-/// It is not copyable: there is one for a turn, and a copy would duplicate the delivered output.
+/// It is not copyable: there is one for a turn, and a copy would duplicate the delivered output. Members with several uses
+/// of it are mutating: for each one that is not, the compiler's check of a value with that many parts takes seconds, or
+/// minutes (Swift 6.3.1).
 ///
 /// Each input carries the number of its attempt. One with an older number is stale: the connection of an attempt that
 /// was given up may still hold events, and the timer of a wait that was cut short may still fire.
@@ -100,24 +102,19 @@ extension TurnStateMachine {
     package var failedRace: FailureClass? { self.recovery.failedRace }
 
     /// Indicates whether sending the request again is safe.
-    package var replaySafety: ChappieReplaySafety {
+    package mutating func replaySafety() -> ChappieReplaySafety {
         // A look at the state would copy it.
         if self.delivery.isComplete { return .completed }
         if self.delivery.hasDelivered || self.delivery.hasCarriedCall { return .outputDelivered }
         return self.request >= .sent ? .sentNoOutput : .notSent
     }
 
-    /// Returns `replaySafety`, for callers that need it for every batch: mutating like `isReadingInPlace`.
-    package mutating func replaySafetyInPlace() -> ChappieReplaySafety { self.replaySafety }
-
     /// Indicates whether all delivered output has come in this attempt.
-    package var isReplayVerified: Bool { self.delivery.isCaughtUp }
-
-    /// Returns `isReplayVerified`, for callers that need it for every event: mutating like `isReadingInPlace`.
-    package mutating func isReplayVerifiedInPlace() -> Bool { self.isReplayVerified }
+    package mutating func isReplayVerified() -> Bool { self.delivery.isCaughtUp }
 
     /// Returns whether the response of this attempt is being read; false when the input about it is stale.
-    package func isReading(_ attempt: Int) -> Bool {
+    @inline(never)
+    package mutating func isReading(_ attempt: Int) -> Bool {
         // The answer to nearly every call: to look into the state copies it.
         if attempt == self.readAttempt { return true }
         switch self.state {
@@ -135,24 +132,16 @@ extension TurnStateMachine {
         }
     }
 
-    /// Returns the same as `isReading` for frequent calls; `readAttempt` answers most of them, this function the
-    /// others.
-    ///
-    /// It is mutating so that it accesses the machine in place: a nonmutating access moves it first.
-    @inline(never)
-    package mutating func isReadingInPlace(_ attempt: Int) -> Bool { self.isReading(attempt) }
-
     /// Returns whether more output of this attempt needs no check: it is not the first, all delivered output has been
     /// repeated, and no number decides whether it is new.
     ///
-    /// Mutating like `isReadingInPlace`.
     package mutating func isFlowing(_ attempt: Int) -> Bool {
         guard case .exchanging(let exchange) = self.state, exchange.attempt == attempt else { return false }
-        return exchange.hasContent && self.isReplayVerified && !self.delivery.isResumable
+        return exchange.hasContent && self.isReplayVerified() && !self.delivery.isResumable
     }
 
     /// The delay after which an HTTP connection is opened beside the upgrade that is under way; nil for none.
-    package var hedgeDelay: Duration? {
+    package mutating func hedgeDelay() -> Duration? {
         guard case .connecting(_, .webSocket) = self.state, self.policy.streaming.fallsBackToHTTPSSE else { return nil }
         return self.hasHedgeFailed ? nil : self.policy.streaming.hedgeDelay
     }
@@ -223,7 +212,7 @@ extension TurnStateMachine {
 
     /// Records that the upgrade has taken longer than the hedge's delay.
     package mutating func hedgeDue(attempt: Int) -> Action {
-        guard self.hedgeDelay != nil, case .connecting(attempt, .webSocket) = self.state else {
+        guard self.hedgeDelay() != nil, case .connecting(attempt, .webSocket) = self.state else {
             // The upgrade may have been answered in the same moment.
             return .ignore
         }
@@ -377,7 +366,7 @@ extension TurnStateMachine {
 
     /// Decides about a delta of output for the consumer, which must be whole UTF-8.
     package mutating func deltaReceived(_ bytes: Span<UInt8>, in slot: ReplaySlot, attempt: Int) -> Action {
-        guard attempt == self.readAttempt || self.isReadingInPlace(attempt) else { return .ignore }
+        guard attempt == self.readAttempt || self.isReading(attempt) else { return .ignore }
         if slot.kind != .text, !self.delivery.continues(slot), !bytes.isEmpty {
             switch self.delivery.mirror(bytes, in: slot) {
             case .own: break
@@ -596,7 +585,7 @@ extension TurnStateMachine {
         let broken = Recovery.BrokenAttempt(
             transport: transport, failure: failure, nextAttempt: self.attemptCount + 1,
             hasDelivered: self.delivery.hasDelivered,
-            step: self.recovery.nextStep(after: failure, self.request, self.delivery))
+            step: self.recovery.nextStep(after: failure, self.request, &self.delivery))
         switch self.recovery.decide(broken, jitter: jitter) {
         case .open(let opening):
             return self.open(opening)

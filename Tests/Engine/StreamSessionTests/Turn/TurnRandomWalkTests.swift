@@ -111,7 +111,7 @@ struct RandomWalk: ~Copyable {
         case .open(let opening):
             if self.random.chance(0.01) { return try self.end(self.machine.cancelled()) }
             try self.begin(opening)
-            if self.machine.hedgeDelay != nil, self.random.chance(0.3) { return try self.race() }
+            if self.machine.hedgeDelay() != nil, self.random.chance(0.3) { return try self.race() }
             return self.random.chance(0.7) ? self.machine.opened(attempt: self.attempt) : self.fail()
         case .send, .receive:
             return try self.stream()

@@ -19,21 +19,21 @@ import Testing
     private static func race() -> TurnStateMachine {
         var machine = TurnStateMachine(policy: RetryPolicy(streaming: Self.policy))
         #expect(machine.started() == .open(.first(.webSocket)))
-        #expect(machine.hedgeDelay == .seconds(2))
+        #expect(machine.hedgeDelay() == .seconds(2))
         let hedge = TurnStateMachine.Opening(attempt: 2, transport: .httpSSE, reason: .hedge)
         #expect(machine.hedgeDue(attempt: 1) == .openHedge(hedge))
-        #expect(machine.hedgeDelay == nil)
-        #expect(machine.replaySafety == .notSent)
+        #expect(machine.hedgeDelay() == nil)
+        #expect(machine.replaySafety() == .notSent)
         return machine
     }
 
     @Test func onlyAnUpgradeThatIsUnderWayIsHedged() {
         var machine = TurnStateMachine(policy: RetryPolicy(streaming: Self.policy))
-        #expect(machine.hedgeDelay == nil)
+        #expect(machine.hedgeDelay() == nil)
         _ = machine.started()
         #expect(machine.hedgeDue(attempt: 2) == .ignore)
         #expect(machine.opened(attempt: 1) == .send)
-        #expect(machine.hedgeDelay == nil)
+        #expect(machine.hedgeDelay() == nil)
         #expect(machine.hedgeDue(attempt: 1) == .ignore)
     }
 
@@ -47,7 +47,7 @@ import Testing
         for policy in [alone, http, undelayed] {
             var machine = TurnStateMachine(policy: RetryPolicy(streaming: policy))
             _ = machine.started()
-            #expect(machine.hedgeDelay == nil)
+            #expect(machine.hedgeDelay() == nil)
             #expect(machine.hedgeDue(attempt: 1) == .ignore)
         }
     }
@@ -66,7 +66,7 @@ import Testing
     @Test func theHedgeMayWinAndTheUpgradeIsKept() {
         var machine = Self.race()
         #expect(machine.ready(attempt: 2) == .release)
-        #expect(machine.replaySafety == .sentNoOutput)
+        #expect(machine.replaySafety() == .sentNoOutput)
         #expect(machine.ready(attempt: 2) == .ignore)
         #expect(machine.opened(attempt: 1) == .park)
         #expect(machine.opened(attempt: 1) == .ignore)
@@ -111,8 +111,8 @@ import Testing
     @Test func aFailedHedgeLeavesTheUpgradeAloneAndIsNotRepeated() {
         var machine = Self.race()
         #expect(machine.failed(Self.refused, attempt: 2, jitter: 0) == .ignore)
-        #expect(machine.replaySafety == .notSent)
-        #expect(machine.hedgeDelay == nil)
+        #expect(machine.replaySafety() == .notSent)
+        #expect(machine.hedgeDelay() == nil)
         #expect(machine.hedgeDue(attempt: 1) == .ignore)
         #expect(machine.ready(attempt: 2) == .ignore)
         #expect(machine.opened(attempt: 1) == .send)
@@ -122,7 +122,7 @@ import Testing
         var machine = Self.race()
         let early = AttemptFailure.httpStatus(RefusalFacts(statusCode: 413))
         #expect(machine.failed(early, attempt: 2, jitter: 0) == .ignore)
-        #expect(machine.replaySafety == .notSent)
+        #expect(machine.replaySafety() == .notSent)
         #expect(machine.opened(attempt: 1) == .send)
     }
 
@@ -163,6 +163,6 @@ import Testing
         #expect(machine.cancelled() == .fail(.cancelled))
         #expect(machine.opened(attempt: 1) == .ignore)
         #expect(machine.ready(attempt: 2) == .ignore)
-        #expect(machine.replaySafety == .notSent)
+        #expect(machine.replaySafety() == .notSent)
     }
 }

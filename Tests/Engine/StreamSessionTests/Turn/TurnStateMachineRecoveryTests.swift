@@ -40,7 +40,7 @@ import Testing
         #expect(machine.timerFired(attempt: 2) == .open(next))
         #expect(machine.opened(attempt: 2) == .receive)
         // No output is expected again.
-        #expect(machine.isReplayVerified == true)
+        #expect(machine.isReplayVerified() == true)
         #expect(machine.numbered(4, fingerprint: 11, attempt: 2) == .skip)
         #expect(machine.numbered(5, fingerprint: 12, attempt: 2) == .read)
         #expect(machine.deltaReceived(" there", attempt: 2) == .deliver(from: 0))
@@ -144,7 +144,7 @@ import Testing
         let isAllowed = recovery == .verify
         #expect(turn.openings.last?.step == (isAllowed ? .verify() : .first))
         if !isAllowed { #expect(turn.last == .fail(.failed(Self.reset))) }
-        #expect(turn.machine.replaySafety == .outputDelivered)
+        #expect(turn.machine.replaySafety() == .outputDelivered)
     }
 
     @Test(arguments: ChappieRecoveryPolicy.allCases)

@@ -121,15 +121,15 @@ import Testing
 
     @Test func replaySafetyGrowsWithATurn() {
         var turn = ScriptedTurn()
-        #expect(turn.machine.replaySafety == .notSent)
+        #expect(turn.machine.replaySafety() == .notSent)
         turn.open()
-        #expect(turn.machine.replaySafety == .sentNoOutput)
+        #expect(turn.machine.replaySafety() == .sentNoOutput)
         _ = turn.machine.rawReceived(type: "response.created", attempt: 1)
-        #expect(turn.machine.replaySafety == .sentNoOutput)
+        #expect(turn.machine.replaySafety() == .sentNoOutput)
         turn.receive("a")
-        #expect(turn.machine.replaySafety == .outputDelivered)
+        #expect(turn.machine.replaySafety() == .outputDelivered)
         turn.complete()
-        #expect(turn.machine.replaySafety == .completed)
+        #expect(turn.machine.replaySafety() == .completed)
     }
 
     @Test func rawEventsAreWithheldInAReplay() {

@@ -25,7 +25,7 @@ import Testing
         #expect(turn.last == .finish)
         #expect(turn.machine.delivery.deliveredText == "The quick brown fox")
         #expect(turn.machine.delivery.verifiedByteCount == 12)
-        #expect(turn.machine.replaySafety == .completed)
+        #expect(turn.machine.replaySafety() == .completed)
         #expect(turn.machine.attemptCount == 2)
         #expect(turn.machine.reconnectCount == 1)
         #expect(turn.machine.condemnsWebSocket == false)
@@ -43,7 +43,7 @@ import Testing
         #expect(turn.last == .ignore)
         #expect(turn.machine.completed(attempt: 2) == .ignore)
         #expect(turn.consumed == ["The quick "])
-        #expect(turn.machine.replaySafety == .outputDelivered)
+        #expect(turn.machine.replaySafety() == .outputDelivered)
         #expect(turn.machine.delivery.deliveredText == "The quick ")
     }
 
@@ -135,7 +135,7 @@ import Testing
         turn.fail(refusal)
         #expect(turn.last == .open(.init(attempt: 2, transport: .httpSSE, reason: .fallBack(refusal))))
         #expect(turn.machine.condemnsWebSocket == true)
-        #expect(turn.machine.replaySafety == .notSent)
+        #expect(turn.machine.replaySafety() == .notSent)
         #expect(turn.waits.isEmpty)
     }
 
@@ -154,7 +154,7 @@ import Testing
         #expect(turn.openings.map(\.transport) == [.webSocket, .webSocket, .httpSSE, .httpSSE])
         #expect(turn.last == .fail(.failed(Self.offline)))
         #expect(turn.machine.condemnsWebSocket == false)
-        #expect(turn.machine.replaySafety == .notSent)
+        #expect(turn.machine.replaySafety() == .notSent)
         #expect(turn.machine.fallbackReason == Self.offline)
     }
 
@@ -165,7 +165,7 @@ import Testing
         #expect(turn.machine.condemnsWebSocket == false)
         turn.fail(.httpStatus(RefusalFacts(statusCode: 500)))
         #expect(turn.machine.condemnsWebSocket == true)
-        #expect(turn.machine.replaySafety == .sentNoOutput)
+        #expect(turn.machine.replaySafety() == .sentNoOutput)
     }
 
     @Test func aTransportThatHasCarriedContentIsNotDoubtedWhenTheNetworkGoes() {
@@ -256,7 +256,7 @@ import Testing
             var turn = ScriptedTurn(ChappieStreamingTransportPolicy(prefersWebSocket: false))
             turn.fail(failure)
             #expect(turn.last == .fail(.failed(failure)))
-            #expect(turn.machine.replaySafety == .sentNoOutput)
+            #expect(turn.machine.replaySafety() == .sentNoOutput)
         }
     }
 

@@ -104,7 +104,7 @@ import Testing
         #expect(machine.rejected(attempt: 1) == .fail(.rejected))
         #expect(machine.rejected(attempt: 1) == .ignore)
         #expect(machine.completed(attempt: 1) == .ignore)
-        #expect(machine.replaySafety == .sentNoOutput)
+        #expect(machine.replaySafety() == .sentNoOutput)
     }
 
     // MARK: Steering
@@ -165,7 +165,7 @@ import Testing
         _ = machine.completed(attempt: 1)
         #expect(machine.steeredResponseEnded(attempt: 1, isComplete: true) == .ignore)
         machine.successorBegan(attempt: 1)
-        #expect(machine.replaySafety == .completed)
+        #expect(machine.replaySafety() == .completed)
     }
 
     /// What fails behind a complete response concerns only a successor, which has not begun.
@@ -183,7 +183,7 @@ import Testing
             let action = machine.failed(failure, attempt: 1, jitter: 0.5)
             if isComplete, !hasBegun {
                 #expect(action == .finish)
-                #expect(machine.replaySafety == .completed)
+                #expect(machine.replaySafety() == .completed)
             } else {
                 guard case .fail = action else {
                     Issue.record("\(action)")
@@ -216,29 +216,29 @@ import Testing
     @Test func webSocketRequestIsUnsentUntilPermitted() {
         var machine = Self.asking(.webSocket)
         #expect(machine.opened(attempt: 1) == .send)
-        #expect(machine.replaySafety == .notSent)
+        #expect(machine.replaySafety() == .notSent)
         machine.requestSent(attempt: 7)
-        #expect(machine.replaySafety == .notSent)
+        #expect(machine.replaySafety() == .notSent)
         machine.requestSent(attempt: 1)
-        #expect(machine.replaySafety == .sentNoOutput)
+        #expect(machine.replaySafety() == .sentNoOutput)
     }
 
     @Test func openedWebSocketCountsAsSentWithoutWillSend() {
         var machine = TurnStateMachine(policy: RetryPolicy())
         _ = machine.started()
         #expect(machine.opened(attempt: 1) == .send)
-        #expect(machine.replaySafety == .sentNoOutput)
+        #expect(machine.replaySafety() == .sentNoOutput)
     }
 
     @Test func postCancelledDuringWillSendWasNotSent() {
         var machine = Self.asking(.httpSSE)
         #expect(machine.cancelled() == .fail(.cancelled))
-        #expect(machine.replaySafety == .notSent)
+        #expect(machine.replaySafety() == .notSent)
         var other = Self.asking(.httpSSE)
         other.requestSent(attempt: 1)
-        #expect(other.replaySafety == .notSent)
+        #expect(other.replaySafety() == .notSent)
         #expect(other.cancelled() == .fail(.cancelled))
-        #expect(other.replaySafety == .sentNoOutput)
+        #expect(other.replaySafety() == .sentNoOutput)
     }
 
     @Test func permissionAppliesToOneAttempt() {
@@ -249,6 +249,6 @@ import Testing
         _ = machine.failed(unreachable, attempt: 1, jitter: 0.5)
         _ = machine.timerFired(attempt: 2)
         #expect(machine.cancelled() == .fail(.cancelled))
-        #expect(machine.replaySafety == .notSent)
+        #expect(machine.replaySafety() == .notSent)
     }
 }

@@ -9,7 +9,7 @@ extension EventReader {
     @discardableResult
     mutating func close(_ slot: ReplaySlot, with text: BorrowedText, name: UInt64, attempt: Int) -> Bool {
         // Servers close parts that have text with an empty one (reported: maximhq/bifrost issues 5149 and 5259).
-        guard !text.isEmpty, self.machine.delivery.isClosed(slot.outputIndex), self.machine.isReadingInPlace(attempt)
+        guard !text.isEmpty, self.machine.delivery.isClosed(slot.outputIndex), self.machine.isReading(attempt)
         else { return self.end == nil }
         let place = unsafe self.machine.delivery.place(of: text.utf8.span, in: slot, name: name)
         let other =
@@ -43,7 +43,7 @@ extension EventReader {
     ///
     /// - Returns: false when that ends the attempt.
     mutating func closeParts(of item: ItemSummary, at outputIndex: Int, attempt: Int) -> Bool {
-        guard self.machine.delivery.isClosed(outputIndex), self.machine.isReadingInPlace(attempt) else {
+        guard self.machine.delivery.isClosed(outputIndex), self.machine.isReading(attempt) else {
             return self.end == nil
         }
         // The member that has come in deltas is compared first: the other one's text may repeat it.

@@ -100,7 +100,7 @@ extension EventReader {
 
     /// Returns whether an event of an unknown type ends the attempt: the beginning of a response of another API does so
     /// only before one of this API.
-    func isEnd(_ event: UntypedEvent) -> Bool {
+    mutating func isEnd(_ event: UntypedEvent) -> Bool {
         guard case .otherAPI = event else { return true }
         return self.responseID == nil
     }

@@ -8,8 +8,8 @@ extension EventReader {
     /// Returns the result of the complete response; nil before, and when its items are too large to be kept.
     ///
     /// `request` is the turn's request.
-    func completedResponse(of request: OutgoingRequest?) -> CompletedResponse? {
-        guard self.machine.replaySafety == .completed else { return nil }
+    mutating func completedResponse(of request: OutgoingRequest?) -> CompletedResponse? {
+        guard self.machine.replaySafety() == .completed else { return nil }
         var response = self.record.completedResponse(behind: request?.carriedItems ?? []).map(self.redaction.response)
         response?.requestID = self.evidence.requestID
         response?.rateLimits = self.evidence.rateLimits
@@ -18,26 +18,26 @@ extension EventReader {
     }
 
     /// The complete response, without its text.
-    var response: ChappieResponse? {
+    mutating func response() -> ChappieResponse? {
         var response = self.record.response(requestID: self.evidence.requestID)
         response?.rateLimits = self.evidence.rateLimits
         return response.map(self.redaction.response)
     }
 
     /// The facts about the turn in its log lines.
-    var facts: TurnRecorder.Facts {
+    mutating func facts() -> TurnRecorder.Facts {
         TurnRecorder.Facts(
             attemptCount: self.machine.attemptCount, transport: self.transport,
             serverRequestID: self.evidence.requestID)
     }
 
     /// Returns the error of a failed attempt; `now` is the present time.
-    func error(for failure: AttemptFailure, of attempts: AttemptPair, at now: Duration) -> ChappieClientError {
+    mutating func error(for failure: AttemptFailure, of attempts: AttemptPair, at now: Duration) -> ChappieClientError {
         self.redaction.clientError(self.evidence.error(for: failure, self.circumstances(of: attempts, at: now)))
     }
 
     /// Returns the error of a failed turn; `now` is the present time.
-    func error(for failure: TurnFailure, of attempts: AttemptPair, at now: Duration) -> any Error {
+    mutating func error(for failure: TurnFailure, of attempts: AttemptPair, at now: Duration) -> any Error {
         self.redaction.error(
             self.evidence.error(
                 for: failure, self.circumstances(of: attempts, at: now), redaction: self.redaction,
@@ -45,7 +45,9 @@ extension EventReader {
     }
 
     /// Returns the category of a failed attempt's error; `now` is the present time.
-    func category(of failure: AttemptFailure, of attempts: AttemptPair, at now: Duration) -> ChappieErrorCategory {
+    mutating func category(of failure: AttemptFailure, of attempts: AttemptPair, at now: Duration)
+        -> ChappieErrorCategory
+    {
         failure.refusal?.meaning?.facts.category
             ?? self.evidence.error(for: failure, self.circumstances(of: attempts, at: now)).category
     }
@@ -89,7 +91,7 @@ extension EventReader {
     }
 
     /// Reports that an attempt has failed; the next step is reported by other functions.
-    func noteFailed(
+    mutating func noteFailed(
         _ failure: AttemptFailure, of attempt: Attempt, in attempts: AttemptPair, _ recorder: TurnRecorder,
         at now: Duration
     ) {
@@ -108,10 +110,10 @@ extension EventReader {
             ChappieDiagnostic(kind: .fellBack, transport: .httpSSE, reason: tag, rung: ChappieRecoveryRung(step)))
     }
 
-    private func circumstances(of attempts: AttemptPair, at now: Duration) -> FailureEvidence.Circumstances {
+    private mutating func circumstances(of attempts: AttemptPair, at now: Duration) -> FailureEvidence.Circumstances {
         FailureEvidence.Circumstances(
             attempt: attempts.current, statistics: attempts.current.map { attempts.statistics(of: $0) },
             transport: self.transport, attemptCount: self.machine.attemptCount,
-            replaySafety: self.machine.replaySafety, now: now)
+            replaySafety: self.machine.replaySafety(), now: now)
     }
 }

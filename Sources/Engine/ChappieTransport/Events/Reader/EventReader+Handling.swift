@@ -19,7 +19,7 @@ extension EventReader {
     ///
     /// Only the first of `response.queued` and `response.in_progress` does, where no `response.created` comes before it
     /// (recorded: OpenAI's background responses begin with `response.queued`).
-    func newName(in event: ResponseEvent) -> String? {
+    mutating func newName(in event: ResponseEvent) -> String? {
         switch event.kind {
         case .created(let responseID): responseID
         case .contentFree(let responseID): self.responseID == nil ? responseID : nil

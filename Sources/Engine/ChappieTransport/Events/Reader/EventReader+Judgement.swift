@@ -77,7 +77,7 @@ extension EventReader {
     }
 
     /// Returns whether the event is not one of another lane of the same WebSocket.
-    private func isOnOurLane(_ event: ResponseEvent) -> Bool {
+    private mutating func isOnOurLane(_ event: ResponseEvent) -> Bool {
         guard let streamID = event.streamID, !streamID.isEmpty else { return true }
         return unsafe self.lane?.elementsEqual(streamID.utf8) ?? false
     }
@@ -109,7 +109,7 @@ extension EventReader {
     }
 
     /// Returns whether a response's end is that of an earlier one of the turn, whose identifier is not known.
-    private func isLeftOver(_ summary: ResponseSummary) -> Bool {
+    private mutating func isLeftOver(_ summary: ResponseSummary) -> Bool {
         summary.id == nil && self.record.isLeftOver(summary.output, answered: self.options.answeredCalls)
     }
 

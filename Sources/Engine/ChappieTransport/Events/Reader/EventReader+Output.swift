@@ -6,9 +6,9 @@ import StreamTransport
 extension EventReader {
     mutating func received(_ text: BorrowedText, in slot: ReplaySlot, attempt: Int) {
         guard !text.isEmpty else { return }
-        let wasVerified = self.machine.isReplayVerifiedInPlace()
+        let wasVerified = self.machine.isReplayVerified()
         let action = self.machine.deltaReceived(unsafe text.utf8.span, in: slot, attempt: attempt)
-        if !wasVerified, self.machine.isReplayVerifiedInPlace() {
+        if !wasVerified, self.machine.isReplayVerified() {
             if case .restart = action {} else { self.replayVerified() }
         }
         self.admitted(action, text, in: slot, attempt: attempt)
@@ -118,9 +118,9 @@ extension EventReader {
     private mutating func handOver(
         _ call: FinishedCall, at outputIndex: Int, type: String, attempt: Int, payload: () -> String
     ) {
-        let wasVerified = self.machine.isReplayVerifiedInPlace()
+        let wasVerified = self.machine.isReplayVerified()
         let action = self.machine.toolCallReceived(call.content, at: outputIndex, attempt: attempt)
-        if !wasVerified, self.machine.isReplayVerifiedInPlace() { self.replayVerified() }
+        if !wasVerified, self.machine.isReplayVerified() { self.replayVerified() }
         switch action {
         case .deliver:
             _ = self.machine.rawReceived(type: type, outputIndex: outputIndex, attempt: attempt)

@@ -11,6 +11,8 @@ import TransportSurface
 /// three, with the driver's clock in between: `judge` decides whether the event is read, `isNew` whether it has
 /// come before by its number, and `handle` reads it. A step that finds the end of the attempt stores it in `end`, and
 /// the later steps have no effect.
+///
+/// Members with several uses of the value are mutating, as those of `TurnStateMachine`.
 struct EventReader: ~Copyable {
     /// The options of a turn that affect the treatment of its events.
     struct Options {
@@ -249,7 +251,7 @@ struct EventReader: ~Copyable {
 
     /// Reads the JSON of one event.
     mutating func read(_ json: UnsafeRawBufferPointer, attempt: Int) throws(ResponseEventError) -> Reading {
-        guard attempt == self.machine.readAttempt || self.machine.isReadingInPlace(attempt) else { return .dropped }
+        guard attempt == self.machine.readAttempt || self.machine.isReading(attempt) else { return .dropped }
         guard let delta = unsafe try self.decoder.scan(json), self.isFlowing,
             let slot = ReplaySlot(delta.kind, outputIndex: delta.outputIndex, partIndex: delta.partIndex),
             self.machine.delivery.isRunning(delta.shape) || self.belongs(delta, in: slot),

@@ -185,7 +185,7 @@ extension TurnDriver {
 
     private func finish() {
         self.reader.leaveSteering()
-        let response = self.reader.response
+        let response = self.reader.response()
         self.shared.withLock { $0.response = response }
         self.reader.deliver(.completed)
         self.closeOther(outcome: "lost-race")

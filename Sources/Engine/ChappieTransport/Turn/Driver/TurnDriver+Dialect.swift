@@ -21,7 +21,7 @@ extension TurnDriver {
     /// Handles the data of one event of another API.
     func received(_ event: ServerSentEventBytes, of decoder: any DialectDecoder, attempt: Int) {
         // An event behind the end of the attempt is stale.
-        guard self.reader.machine.isReadingInPlace(attempt) else { return }
+        guard self.reader.machine.isReading(attempt) else { return }
         do throws(ResponseEventError) {
             switch unsafe try decoder.read(event.data, named: event.type) {
             case .event(let events, let isSurfaced):

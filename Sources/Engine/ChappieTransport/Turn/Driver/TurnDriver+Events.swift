@@ -94,16 +94,16 @@ extension TurnDriver {
         guard case .read(let reading) = judgement else { return }
         if !reading.isProgress { self.noteSignOfLife(isProgress: false, attempt: attempt) }
         // The check for an event without progress may have found that its time is over.
-        guard self.reader.machine.isReadingInPlace(attempt) else { return }
+        guard self.reader.machine.isReading(attempt) else { return }
         let isNew =
             reading.isBehindGap
             || self.reader.isNew(event, fingerprint: reading.fingerprint, attempt: attempt)
         self.followEnd()
         // A repeated event is no progress, with any number of repetitions.
-        if reading.isProgress, self.reader.machine.isReadingInPlace(attempt) {
+        if reading.isProgress, self.reader.machine.isReading(attempt) {
             self.noteSignOfLife(isProgress: isNew, attempt: attempt)
         }
-        guard isNew, self.reader.machine.isReadingInPlace(attempt) else { return }
+        guard isNew, self.reader.machine.isReading(attempt) else { return }
         unsafe self.handle(event, json: json, attempt: attempt)
     }
 

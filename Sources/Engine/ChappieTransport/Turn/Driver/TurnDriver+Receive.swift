@@ -62,7 +62,7 @@ extension TurnDriver {
     private func nearestDeadline(at now: Moment) -> Deadlines.Nearest? {
         let isRace = self.attempts.isRace
         return self.deadlines.nearest(
-            of: &self.attempts.current, hedgeDelay: isRace ? nil : self.reader.machine.hedgeDelay, at: now)
+            of: &self.attempts.current, hedgeDelay: isRace ? nil : self.reader.machine.hedgeDelay(), at: now)
     }
 
     private func passed(_ deadline: Deadlines.Kind) {

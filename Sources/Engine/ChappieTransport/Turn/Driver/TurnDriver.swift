@@ -62,7 +62,7 @@ import TransportSurface
     deinit {
         self.control.abandonTicket()
         guard self.outcome == nil, let startedAt = self.deadlines.startedAt else { return }
-        self.recorder.dropped(after: self.now - startedAt, self.reader.facts)
+        self.recorder.dropped(after: self.now - startedAt, self.reader.facts())
     }
 
     /// Removes the credentials of the turn from the server's text; for the stream's one consumer.
@@ -257,7 +257,7 @@ import TransportSurface
         self.noteReplaySafety()
         if let startedAt = self.deadlines.startedAt {
             self.recorder.ended(
-                with: error, after: self.now - startedAt, self.reader.facts, self.reader.meter.summary)
+                with: error, after: self.now - startedAt, self.reader.facts(), self.reader.meter.summary)
         }
         self.ticket.answer(error)
     }
@@ -280,7 +280,7 @@ import TransportSurface
         return ChappieClientError(
             shutDown: self.reader.transport, of: self.request.identity,
             in: hasEvents.map { $0 ? .stream : .firstEvent } ?? .connect,
-            progress: (self.reader.machine.attemptCount, self.reader.machine.replaySafety),
+            progress: (self.reader.machine.attemptCount, self.reader.machine.replaySafety()),
             deliveredText: self.reader.machine.delivery.deliveredText)
     }
 
@@ -293,7 +293,7 @@ import TransportSurface
     /// Keeps the report exact: the consumer may drop the stream between any two events.
     @inline(never)
     func noteReplaySafety() {
-        self.recorder.noteSafety(self.reader.machine.replaySafetyInPlace())
+        self.recorder.noteSafety(self.reader.machine.replaySafety())
     }
 
     // MARK: From any task, as described for `StreamedTurn`
