@@ -9,6 +9,8 @@ SHELL := /bin/bash
 # A crashing test otherwise waits for a symbolicating child process that holds the output open.
 export SWIFT_BACKTRACE := enable=no
 
+# The tests with what they need, and no other program: what is built for some modules' tests alone.
+TEST_PRODUCT := chappie-transportPackageTests
 # The index stays: the package manager looks in it for tests, and a build without it takes as long.
 BUILD_FLAGS := --explicit-target-dependency-import-check error
 # Debian's swiftlang has this overlay's module and not its library, so nothing that imports it could be linked.
@@ -88,7 +90,7 @@ other-tests: ### Run the other tests, as `make test` has built them
 
 # In a folder of its own, where only the chosen module and those below it are built.
 quick: lint ## Lint, then build and test one module: MODULE=StreamSession
-	CHAPPIE_TEST_TARGETS=$(MODULE)Tests swift build $(BUILD_FLAGS) --product chappie-transportPackageTests \
+	CHAPPIE_TEST_TARGETS=$(MODULE)Tests swift build $(BUILD_FLAGS) --product $(TEST_PRODUCT) \
 		--scratch-path .build/quick
 	CHAPPIE_TEST_TARGETS=$(MODULE)Tests swift test --skip-build --disable-xctest --scratch-path .build/quick \
 		--filter '^$(MODULE)Tests\.'
@@ -172,7 +174,7 @@ benchmarks-and-fuzz-targets: benchmarks-build budgets fuzz-regressions
 thread-sanitizer: thread-sanitizer-build thread-sanitizer-run ### Run every test that has threads under the thread sanitizer
 
 thread-sanitizer-build: install
-	nice -n 10 swift build --build-tests --sanitize=thread --scratch-path .build/tsan
+	nice -n 10 swift build --product $(TEST_PRODUCT) --sanitize=thread --scratch-path .build/tsan
 
 thread-sanitizer-run:
 	@Scripts/install.sh test
@@ -192,7 +194,7 @@ address-sanitizer: ### Run the tests that are about memory, and those with real 
 		UNSAFE_TESTS='$(UNSAFE_TESTS) LoopbackTests'
 
 address-sanitizer-build: install
-	nice -n 10 swift build --build-tests --sanitize=address --scratch-path .build/asan
+	nice -n 10 swift build --product $(TEST_PRODUCT) --sanitize=address --scratch-path .build/asan
 
 address-sanitizer-run:
 	@Scripts/install.sh test
