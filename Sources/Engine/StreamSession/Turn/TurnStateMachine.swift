@@ -113,10 +113,14 @@ extension TurnStateMachine {
     package mutating func isReplayVerified() -> Bool { self.delivery.isCaughtUp }
 
     /// Returns whether the response of this attempt is being read; false when the input about it is stale.
-    @inline(never)
     package mutating func isReading(_ attempt: Int) -> Bool {
         // The answer to nearly every call: to look into the state copies it.
-        if attempt == self.readAttempt { return true }
+        attempt == self.readAttempt || self.isExchanging(attempt)
+    }
+
+    /// Returns false, as the input is stale, or stops where an attempt cannot have it.
+    @inline(never)
+    private mutating func isExchanging(_ attempt: Int) -> Bool {
         switch self.state {
         case .connecting(let current, _):
             precondition(attempt != current, "output of an attempt that has not opened")
@@ -379,6 +383,7 @@ extension TurnStateMachine {
     }
 
     /// Decides about reasoning of which the item has the bytes before an offset; the others are output of a place.
+    @inline(never)
     private mutating func restReceived(
         _ bytes: Span<UInt8>, from offset: Int, in slot: ReplaySlot, of place: ReplaySlot
     ) -> Action {
