@@ -141,10 +141,11 @@ UNSAFE_TESTS := ServerSentEventsTests HTTPProtocolTests WebSocketProtocolTests D
 
 # What `make test` runs and a sanitizer need not: what starts programs of its own, which sanitizers do not see well; and
 # what is long, and about time, decisions or values of one thread.
-OF_OTHER_PROCESSES := DescriptorLimitTests|TLSEnvironmentTests|FiftyProcessesTests|LoopbackTests.[A-Za-z]*Command
+OF_OTHER_PROCESSES := DescriptorLimitTests|TLSEnvironmentTests|FiftyProcessesTests|StoppedProcessTests
+OF_OTHER_PROCESSES := $(OF_OTHER_PROCESSES)|LoopbackTests.[A-Za-z]*Command
 NOT_ABOUT_THREADS := ScenarioTests|SlowReaderTests|FrameQueueTests|AddressRaceTests|LookupQueueWalkTests|FaultProxyTests
 NOT_ABOUT_THREADS := $(NOT_ABOUT_THREADS)|ContinuationTests|CanaryTests|ClientEndpointTests|RateLimitContractTests
-NOT_ABOUT_THREADS := $(NOT_ABOUT_THREADS)|ProbeServerTests|StoppedProcessTests|TimeBudgetTests
+NOT_ABOUT_THREADS := $(NOT_ABOUT_THREADS)|ProbeServerTests|TimeBudgetTests
 NOT_ABOUT_MEMORY := ScenarioTests|SlowReaderTests|FaultProxyTests|TimeBudgetTests|TransportDeadlineTests|CanaryTests
 NOT_ABOUT_MEMORY := $(NOT_ABOUT_MEMORY)|AddressRaceTests|BatchStreamTests|LaneTests|LaneStressTests|LoopbackTests.Client
 
