@@ -6,7 +6,7 @@ enum PackageVersion {
     /// The version of this package.
     static let current = ChappieTransportVersion.current
     /// The day of that version, for the manual page.
-    static let date = "November 30, 2026"
+    static let date = "December 1, 2026"
 
     /// Returns the text of `--version`.
     static func text(libraries: [(name: String, version: String)] = ChappieLinkedLibraries.versions) -> String {
