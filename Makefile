@@ -9,7 +9,7 @@ SHELL := /bin/bash
 # A crashing test otherwise waits for a symbolicating child process that holds the output open.
 export SWIFT_BACKTRACE := enable=no
 
-# The tests with what they need, and no other program: what is built for some modules' tests alone.
+# The product with all tests. To build it alone leaves out the programs that these tests do not start.
 TEST_PRODUCT := chappie-transportPackageTests
 # The index stays: the package manager looks in it for tests, and a build without it takes as long.
 BUILD_FLAGS := --explicit-target-dependency-import-check error
@@ -160,8 +160,7 @@ thread-sanitizer-build $(THREAD_SANITIZER_RUNS): export CHAPPIE_TEST_TARGETS := 
 address-sanitizer-build address-sanitizer-run: export CHAPPIE_CUT_STRIDE := 9
 address-sanitizer-build address-sanitizer-run: export CHAPPIE_TEST_TARGETS := $(UNSAFE_TESTS)
 
-# The samples and the tests wait much (those under the first sanitizer need 4 minutes of a processor in 9): something is
-# built meanwhile, with a lower priority, as many tests are about time.
+# The samples and the tests wait much: something is built meanwhile, with a lower priority, as many tests are about time.
 samples-and-sanitizers: install ### The samples, both sanitizers, and what else is built and run once: benchmarks, budgets, fuzz targets
 	@Scripts/install.sh test
 	@Scripts/at-once.sh $(SAMPLES) thread-sanitizer-build
@@ -172,7 +171,7 @@ sanitizers: thread-sanitizer address-sanitizer ### Both sanitizers
 
 benchmarks-and-fuzz-targets: benchmarks-build budgets fuzz-regressions
 
-thread-sanitizer: thread-sanitizer-build thread-sanitizer-run ### Run every test that has threads under the thread sanitizer
+thread-sanitizer: thread-sanitizer-build thread-sanitizer-run ### Run the tests of modules with threads of their own under the thread sanitizer
 
 thread-sanitizer-build: install
 	nice -n 10 swift build --product $(TEST_PRODUCT) --sanitize=thread --scratch-path .build/tsan
