@@ -105,6 +105,7 @@ package final class ByteStream {
             if self.sentCount < self.unsent.count {
                 self.unsent.removeFirst(self.sentCount)
             } else {
+                // A burst would keep its memory for the life of the connection.
                 self.unsent = []
             }
             self.sentCount = 0

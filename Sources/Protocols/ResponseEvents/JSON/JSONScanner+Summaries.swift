@@ -65,7 +65,7 @@ extension ResponseEvent.DeltaKind {
         switch kind {
         case csj_part_text: self = .text
         case csj_part_refusal: self = .refusal
-        // Only in a summary does a text need no type.
+        // In the event that ends a part of a summary it needs no type.
         case csj_part_reasoning_summary, csj_part_untyped: self = .reasoningSummary
         case csj_part_reasoning_text: self = .reasoningText
         case csj_part_function_arguments: self = .functionArguments
