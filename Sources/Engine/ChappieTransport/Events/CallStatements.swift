@@ -129,14 +129,16 @@ struct CallStatements {
 
     /// Records a delta of a call's arguments or input; `itemName` is the fingerprint of its item's identifier, 0 when
     /// it has none.
-    mutating func wrote(_ text: BorrowedText, at outputIndex: Int, itemName: UInt64, hasHalves: Bool) -> Verdict {
+    mutating func wrote(
+        _ text: BorrowedText, at outputIndex: Int, itemName: UInt64, hasHalves: Bool, isPlaceShared: Bool
+    ) -> Verdict {
         guard !text.isEmpty else { return .same }
         var isSame = true
         self.update(outputIndex) { draft in
             draft.isMixed = draft.isMixed || hasHalves || draft.writer.map { $0 != itemName } ?? false
             draft.writer = itemName
-            if draft.hasClosingText, !draft.isMixed {
-                // The event that closes the deltas has what comes behind it.
+            if draft.hasClosingText, !draft.isMixed, !isPlaceShared {
+                // No tool may run with more than the event has that closes the deltas.
                 isSame = unsafe draft.text.dropFirst(draft.writtenCount).starts(with: text.utf8)
                 draft.writtenCount += text.byteCount
             } else {
@@ -181,7 +183,11 @@ struct CallStatements {
             isSame = isPlaceShared || draft.allows(whole, kind) && draft.members.namesAgree(with: members)
             draft.members = draft.members.completed(by: members)
             if !whole.isEmpty {
-                if !draft.hasClosingText { draft.writtenCount = draft.text.count }
+                if !draft.hasClosingText {
+                    draft.writtenCount = draft.text.count
+                } else if draft.text != whole {
+                    draft.writtenCount = 0
+                }
                 draft.text = whole
             }
             if itemName != 0 { draft.writer = draft.writer ?? itemName }

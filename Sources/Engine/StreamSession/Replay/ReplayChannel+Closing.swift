@@ -139,7 +139,16 @@ extension ReplayChannel {
     /// Returns the slots of an item and kind with output in the current attempt, in the order of their positions.
     func slots(ofItem item: ReplaySlot) -> [ReplaySlot] {
         let start = max(self.settledByteCount, self.restarts[item.outputIndex] ?? 0)
-        let bounds = start..<max(start, self.cursor)
+        return self.slots(ofItem: item, in: start..<max(start, self.cursor))
+    }
+
+    /// Returns whether an earlier item had the index of an item, with output of its kind in the current attempt.
+    func isShared(_ item: ReplaySlot) -> Bool {
+        guard let start = self.restarts[item.outputIndex], start > self.settledByteCount else { return false }
+        return !self.slots(ofItem: item, in: self.settledByteCount..<start).isEmpty
+    }
+
+    private func slots(ofItem item: ReplaySlot, in bounds: Range<Int>) -> [ReplaySlot] {
         var slots = self.extents.slots(ofItem: item, in: bounds)
         let last = self.lastRunStart..<self.byteCount
         if self.lastSlot.item == item, last.overlaps(bounds), !slots.contains(self.lastSlot) {

@@ -1,7 +1,8 @@
 // Compares the closing events of a response with its output.
 
 extension ReplayLedger {
-    /// The maximum number of items at one index whose ends may still come.
+    /// The maximum number of items at one index whose ends may still come; each closing text there is compared with all of
+    /// them. The end of an older one is read as that of the newest.
     private static let maximumItemsWithoutEnd = 64
 
     /// Begins an item with the index of an earlier one: earlier output of its kind at that index does not belong to it.
@@ -319,7 +320,6 @@ extension ReplayLedger {
             return .whole
         }
         if let closing = unsafe self.closeBefore(texts, in: slot) { return closing }
-        let hasEnded = self.closingTexts[slot.item]?.areOfEnd == true
         if slots.isEmpty, let newest = channel.newestSlot, newest.kind == slot.kind,
             !isKnown || !isAlone && self.closingTexts[newest.item]?.areOfEnd != true,
             unsafe channel.hold(texts, ofItem: newest.item, isOpen: false).isWhole(of: texts)
@@ -327,14 +327,13 @@ extension ReplayLedger {
             self.closingTexts[newest.item, default: ClosingTexts()].areOfEnd = true
             return .whole
         }
-        self.closingTexts[slot.item, default: ClosingTexts()].areOfEnd = true
         guard
             case .prefix(let count, let likeness, let last) = unsafe channel.hold(
                 texts, ofItem: slot.item, isOpen: self.isOpen(slots.last))
         else { return unsafe self.closesOutput(texts, ofItem: slot) ? .whole : .differs }
         let rest = unsafe texts.reduce(0) { $0 + $1.count } - count
         // Where several items have the index, a second end is that of an earlier one, which has its text.
-        if hasEnded, rest > 0, channel.restarts[slot.outputIndex] != nil { return .differs }
+        if rest > 0, self.closingTexts[slot.item]?.areOfEnd == true, channel.isShared(slot.item) { return .differs }
         if likeness != .stopped {
             self.closed[slot.outputIndex, default: []].formUnion(slots)
             let own = channel.attemptOutput(ofItem: slot)
@@ -369,6 +368,12 @@ extension ReplayLedger {
         return true
     }
 
+    /// Records that the end of an item was compared with the output of the slot's item and kind.
+    package mutating func ended(itemOf slot: ReplaySlot) {
+        guard let slot = slot.shifted(by: self.settledItemCount) else { return }
+        self.closingTexts[slot.item, default: ClosingTexts()].areOfEnd = true
+    }
+
     /// Records that a text has closed a part of an item's output.
     private mutating func noteClosed(_ output: Range<Int>, ofItem slot: ReplaySlot) {
         var known = self.closingTexts[slot.item]?.closed ?? ClosedText(last: output)
@@ -388,7 +393,7 @@ extension ReplayLedger {
 
 extension ReplayLedger {
     /// Returns whether the item of a slot has output of the slot's kind in the current attempt.
-    package func hasOutput(ofItemOf slot: ReplaySlot) -> Bool {
+    func hasOutput(ofItemOf slot: ReplaySlot) -> Bool {
         guard let slot = slot.shifted(by: self.settledItemCount) else { return false }
         let channel = self.channels[slot.kind]
         return !channel.attemptOutput(ofItem: slot).isEmpty || !channel.slots(ofItem: slot.item).isEmpty
@@ -404,7 +409,7 @@ extension ReplayLedger {
     /// request 2007).
     ///
     /// - Returns: the slot that they close, and the result; nil when they are a text of their own.
-    package mutating func closeOther(
+    mutating func closeOther(
         _ texts: [UnsafeBufferPointer<UInt8>], in slot: ReplaySlot, at place: ReplaySlot, isAlone: Bool
     ) -> (slot: ReplaySlot, closing: Closing)? {
         guard let slot = slot.shifted(by: self.settledItemCount), let other = place.shifted(by: self.settledItemCount),
@@ -429,7 +434,7 @@ extension ReplayLedger {
         guard isAlone else { return nil }
         if slots.contains(where: self.hasClosed) {
             // Where several items have the index, it is an earlier one's.
-            let isEarlier = known?.areOfEnd == true && channel.restarts[slot.outputIndex] != nil
+            let isEarlier = known?.areOfEnd == true && channel.isShared(slot.item)
             return isEarlier ? (place, .differs) : nil
         }
         guard held != .contradiction || begun.contains(where: { $0.upperBound == channel.cursor }) else { return nil }
@@ -450,7 +455,7 @@ extension ReplayLedger {
 
     /// Compares reasoning with what its item has in the other member, behind a number of its bytes; nil when the item has
     /// nothing there, or has output in this member too, or a closing text brings it as one of its own.
-    package func compareReasoning(_ bytes: Span<UInt8>, in slot: ReplaySlot, from count: Int) -> OtherReasoning? {
+    func compareReasoning(_ bytes: Span<UInt8>, in slot: ReplaySlot, from count: Int) -> OtherReasoning? {
         guard let other = self.otherReasoning(of: slot), !other.isEmpty else { return nil }
         let channel = self.channels[slot.kind]
         let rest = other.dropFirst(count).prefix(bytes.count)
@@ -465,15 +470,18 @@ extension ReplayLedger {
 
     /// Returns the number of the first bytes that repeat the last ones of what their item has in their member; nil when
     /// they differ from these.
-    package func repeatedCount(of bytes: Span<UInt8>, in slot: ReplaySlot, atEnd count: Int) -> Int? {
-        guard let slot = slot.shifted(by: self.settledItemCount) else { return nil }
+    func repeatedCount(of bytes: Span<UInt8>, in slot: ReplaySlot, atEnd count: Int) -> Int? {
+        // A closing text brings its rest behind all that the member has.
+        guard let slot = slot.shifted(by: self.settledItemCount),
+            self.supplied[slot]?.contains(self.channels[slot.kind].cursor) != true
+        else { return nil }
         let channel = self.channels[slot.kind]
         let end = channel.attemptOutput(ofItem: slot).suffix(count).prefix(bytes.count)
         return channel.begins(bytes, with: end) ? end.count : nil
     }
 
     /// Returns the first bytes of what an item has in the other member.
-    package func otherReasoning(of slot: ReplaySlot, upTo count: Int) -> String {
+    func otherReasoning(of slot: ReplaySlot, upTo count: Int) -> String {
         guard let other = self.otherReasoning(of: slot) else { return "" }
         return unsafe self.channels[slot.kind].withBytes {
             unsafe String(decoding: $0[other.prefix(count)], as: UTF8.self)

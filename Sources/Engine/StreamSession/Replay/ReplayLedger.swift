@@ -117,7 +117,7 @@ package struct ReplayLedger: Sendable {
     }
 
     /// The relation of reasoning to what its item has in the other member.
-    package enum OtherReasoning: Equatable, Sendable {
+    enum OtherReasoning: Equatable, Sendable {
         /// The item has it.
         case repeated
         /// The item has the bytes before the offset, and the others continue the place.

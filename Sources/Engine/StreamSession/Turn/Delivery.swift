@@ -275,6 +275,9 @@ package struct Delivery: ~Copyable, Sendable {
         return unsafe self.ledger.close(texts, ofItem: slot, isKnown: isKnown, isAlone: isAlone)
     }
 
+    /// Records that the end of an item was compared with the output of the slot's item and kind.
+    package mutating func ended(itemOf slot: ReplaySlot) { self.ledger.ended(itemOf: slot) }
+
     /// Records that closing texts bring the next bytes of a slot, which are output like any other.
     package mutating func supplies(_ byteCount: Int, to slot: ReplaySlot) {
         self.ledger.supplies(byteCount, to: slot)

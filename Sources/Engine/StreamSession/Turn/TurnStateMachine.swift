@@ -115,22 +115,22 @@ extension TurnStateMachine {
     /// Returns whether the response of this attempt is being read; false when the input about it is stale.
     package mutating func isReading(_ attempt: Int) -> Bool {
         // The answer to nearly every call: to look into the state copies it.
-        attempt == self.readAttempt || self.isExchanging(attempt)
+        if attempt == self.readAttempt { return true }
+        self.requireOpened(attempt)
+        return false
     }
 
-    /// Returns false, as the input is stale, or stops where an attempt cannot have it.
+    /// Stops if the attempt has not opened, as it cannot have output then.
     @inline(never)
-    private mutating func isExchanging(_ attempt: Int) -> Bool {
+    private mutating func requireOpened(_ attempt: Int) {
         switch self.state {
         case .connecting(let current, _):
             precondition(attempt != current, "output of an attempt that has not opened")
-            return false
         case .racing(let race):
             precondition(!race.isAbout(attempt), "output of an attempt that has not opened")
-            return false
         case .exchanging, .backingOff, .refreshing, .completed, .failed:
             // A connection that was given up, or whose response diverged, may still hold events.
-            return false
+            return
         case .idle:
             preconditionFailure("no attempt was started")
         }
@@ -138,7 +138,6 @@ extension TurnStateMachine {
 
     /// Returns whether more output of this attempt needs no check: it is not the first, all delivered output has been
     /// repeated, and no number decides whether it is new.
-    ///
     package mutating func isFlowing(_ attempt: Int) -> Bool {
         guard case .exchanging(let exchange) = self.state, exchange.attempt == attempt else { return false }
         return exchange.hasContent && self.isReplayVerified() && !self.delivery.isResumable
@@ -370,7 +369,7 @@ extension TurnStateMachine {
 
     /// Decides about a delta of output for the consumer, which must be whole UTF-8.
     package mutating func deltaReceived(_ bytes: Span<UInt8>, in slot: ReplaySlot, attempt: Int) -> Action {
-        guard attempt == self.readAttempt || self.isReading(attempt) else { return .ignore }
+        guard self.isReading(attempt) else { return .ignore }
         if slot.kind != .text, !self.delivery.continues(slot), !bytes.isEmpty {
             switch self.delivery.mirror(bytes, in: slot) {
             case .own: break

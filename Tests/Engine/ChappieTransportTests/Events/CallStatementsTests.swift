@@ -29,7 +29,7 @@ private struct Response {
             case .outputItemAdded(let index, let item):
                 self.calls.announced(item, at: index)
             case .delta(_, let index, _, let text):
-                self.calls.wrote(text, at: index, itemName: event.itemName, hasHalves: false)
+                self.calls.wrote(text, at: index, itemName: event.itemName, hasHalves: false, isPlaceShared: false)
             case .partDone(let kind, let index, _, let text):
                 self.calls.closed(
                     text, kind == .customInput ? .custom : .function, at: index, itemName: event.itemName, name: nil,

@@ -87,6 +87,19 @@ import Testing
         }
     }
 
+    /// The text that closes the member behind has a rest that begins like what the other one has brought.
+    @Test func theRestOfAClosingTextIsDeliveredBehindALead() async {
+        let done = #"{"type":"response.reasoning_text.done","item_id":"t","output_index":0,"text":"hahaha"}"#
+        let outcome = await Self.run([
+            .socket([
+                Event.created, Self.added, Self.delta("ha", isSummary: false), Self.delta("haha", isSummary: true),
+                done,
+                Event.completed,
+            ])
+        ])
+        #expect(outcome.error == nil && outcome.reasoning == "hahaha", "\(outcome.reasoning)")
+    }
+
     /// The members begin alike, or not at all: both are delivered, and nothing of either is left out.
     ///
     /// One that only begins the other is a repetition, unless an event closes it as a text of its own.

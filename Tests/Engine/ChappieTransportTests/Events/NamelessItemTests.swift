@@ -102,6 +102,15 @@ private struct NamelessItems {
         #"{"type":"response.output_item.done","output_index":0,"item":\#(Self.item(text, member))}"#
     }
 
+    /// The first item ends in the member that its deltas are not of; the second one's end has more than its deltas.
+    @Test func anItemThatEndsInItsOtherMemberHasEnded() async {
+        let events =
+            [Event.created] + Self.begin("AB", "content") + [Self.end("AB", "summary")] + Self.begin("A", "content")
+            + [Self.end("AB", "content"), Event.completed]
+        let outcome = await TurnFixture([.socket(events)]) { $0.rawEvents = .none }.run()
+        #expect(outcome.error == nil && outcome.reasoning == "ABAB", "\(outcome.reasoning)")
+    }
+
     @Test func lateEndsOfReasoningInDifferentMembersAddNothing() async {
         for (first, second) in [("summary", "content"), ("content", "summary"), ("content", "content")] {
             let events =

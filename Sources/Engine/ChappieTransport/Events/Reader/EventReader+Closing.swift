@@ -12,6 +12,7 @@ extension EventReader {
         guard !text.isEmpty, self.machine.delivery.isClosed(slot.outputIndex), self.machine.isReading(attempt)
         else { return self.end == nil }
         let place = unsafe self.machine.delivery.place(of: text.utf8.span, in: slot, name: name)
+        // Other output needs no list of its one text.
         let other =
             place == slot && slot.kind.otherReasoning != nil
             ? unsafe self.machine.delivery.closingOther([text.utf8], in: slot, name: name) : nil
@@ -68,6 +69,7 @@ extension EventReader {
                 if let other { other.closing } else {
                     unsafe self.machine.delivery.closing(texts, ofItem: slot, name: item.fingerprint)
                 }
+            self.machine.delivery.ended(itemOf: slot)
             guard case .rest(let offset) = closing else {
                 guard self.follow(closing, at: slot) else { return false }
                 continue
@@ -349,7 +351,9 @@ extension EventReader {
     /// Handles a delta of a call's arguments or input; returns false when that ends the attempt.
     mutating func wroteCall(_ text: BorrowedText, _ event: ResponseEvent, at outputIndex: Int) -> Bool {
         let hasHalves = event.deltaHalves.first != 0 || event.deltaHalves.second != 0
-        let verdict = self.calls.wrote(text, at: outputIndex, itemName: event.itemName, hasHalves: hasHalves)
+        let verdict = self.calls.wrote(
+            text, at: outputIndex, itemName: event.itemName, hasHalves: hasHalves,
+            isPlaceShared: self.machine.delivery.areIndicesShared())
         return self.follow(verdict, at: outputIndex)
     }
 
