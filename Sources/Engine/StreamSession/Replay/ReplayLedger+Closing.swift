@@ -1,8 +1,9 @@
 // Compares the closing events of a response with its output.
 
 extension ReplayLedger {
-    /// The maximum number of items at one index whose ends may still come; each closing text there is compared with all of
-    /// them. The end of an older one is read as that of the newest.
+    /// The maximum number of items at one index whose ends may still come.
+    ///
+    /// Each closing text there is compared with all of them. The end of an older one is read as that of the newest.
     private static let maximumItemsWithoutEnd = 64
 
     /// Begins an item with the index of an earlier one: earlier output of its kind at that index does not belong to it.
