@@ -69,14 +69,15 @@ import Testing
         #expect(mode?.intValue == 0o600)
     }
 
-    @Test func aFileOfTheFirstVersionIsReadOn() async throws {
+    @Test(arguments: [true, false])
+    func aFileOfTheFirstVersionIsReadOn(hasColumn: Bool) async throws {
         let path = try self.path()
         let first = try ChappieSQLiteJournal(path: path)
         let new = ChappieNewStream(header: [1])
         _ = try await first.create(new, owner: "a", lease: Self.lease)
         await first.shutdown()
         let database = try SQLiteDatabase(path: path)
-        try database.run("ALTER TABLE streams DROP COLUMN reader_end")
+        if !hasColumn { try database.run("ALTER TABLE streams DROP COLUMN reader_end") }
         try database.run("PRAGMA user_version=1")
         let second = try ChappieSQLiteJournal(path: path)
         try await second.noteReader(of: new.id, for: Self.lease)

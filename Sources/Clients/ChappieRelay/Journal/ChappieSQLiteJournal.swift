@@ -95,16 +95,18 @@ public final class ChappieSQLiteJournal: ChappieJournal {
         // A file that is there needs no lock to be opened.
         guard version < self.version else { return }
         try database.run("BEGIN IMMEDIATE")
-        // Another process may have made the tables since.
-        let isOfFirstVersion = try database.row("PRAGMA user_version")?.first?.number == 1
-        for statement in isOfFirstVersion ? self.secondVersion : self.schema { try database.run(statement) }
+        // Another process may have made the tables since, or those of a newer version.
+        let present = try database.row("PRAGMA user_version")?.first?.number ?? 0
+        if present < self.version {
+            for statement in self.schema { try database.run(statement) }
+            // Some files of the first version have the time until which a stream is read.
+            let columns = "SELECT count(*) FROM pragma_table_info('streams') WHERE name='reader_end'"
+            if try database.row(columns)?.first?.number == 0 {
+                try database.run("ALTER TABLE streams ADD COLUMN reader_end INTEGER NOT NULL DEFAULT 0")
+            }
+        }
         try database.run("COMMIT")
     }
-
-    /// The step from the first version, whose streams have no time until which they are read.
-    private static let secondVersion = [
-        "ALTER TABLE streams ADD COLUMN reader_end INTEGER NOT NULL DEFAULT 0", "PRAGMA user_version=2",
-    ]
 
     private static let schema = [
         """
