@@ -322,7 +322,12 @@ def is_locked(journal):
 
 def stays_locked(path, count):
     """Returns whether a file is locked at so many looks, between which another process's commit ends."""
-    return is_locked(path) and all(time.sleep(0.02) or is_locked(path) for _ in range(count - 1))
+    for look in range(count):
+        if look > 0:
+            time.sleep(0.02)
+        if not is_locked(path):
+            return False
+    return True
 
 
 def stop_in_commit(relay, journal, readers):
