@@ -93,8 +93,8 @@ extension Relay {
     func respondResponse(
         _ id: ChappieStreamID, _ facts: ChappieHub.Facts, _ caller: Caller, waitsForEnd: Bool = false
     ) async throws {
-        // A client that asks from time to time reads, also before there is output.
-        try? await self.hub.noteReader(of: id)
+        // A client that polls counts as a reader, also before there is output.
+        if facts.state.status == .running, !waitsForEnd { try? await self.hub.noteReader(of: id) }
         let empty = ResponsesWriter(id, facts)
         var writer = empty
         // A response that goes on is read up to what is there now.

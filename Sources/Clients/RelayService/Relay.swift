@@ -89,7 +89,7 @@ package final class Relay: Sendable {
             requests[name, default: []].insert(id)
             return true
         }
-        // For a WebSocket, whose close frame is answered behind that, and for a client that has gone.
+        // A WebSocket is counted until its closing handshake, and any request until its client has gone.
         if isAdmitted { caller.exchange.whenEnded { [weak self] _ in self?.endRequest(id, of: name) } }
         return isAdmitted
     }
@@ -150,7 +150,8 @@ package final class Relay: Sendable {
                 try await self.respondResponse(id, facts, caller, waitsForEnd: true)
             }
         case .deleteResponse(let id):
-            await self.serve(id, caller) { _ in
+            await self.serve(caller) {
+                try await self.hub.requireStream(id, for: caller.name)
                 try await self.hub.delete(id)
                 let name = ResponsesWriter.responseID(of: id)
                 self.respond(caller, 200, "{\"id\":\"\(name)\",\"object\":\"response\",\"deleted\":true}")
@@ -160,7 +161,8 @@ package final class Relay: Sendable {
             let last = request.fields.value(of: "last-event-id").flatMap { Int($0) } ?? 0
             await self.serve(id, caller) { await self.writeStream(id, $0.state, after: last, caller) }
         case .cancelStream(let id):
-            await self.serve(id, caller) { _ in
+            await self.serve(caller) {
+                try await self.hub.requireStream(id, for: caller.name)
                 try await self.hub.cancel(id)
                 self.respond(caller, 204, "")
             }
@@ -185,8 +187,13 @@ package final class Relay: Sendable {
     private func serve(
         _ id: ChappieStreamID, _ caller: Caller, _ body: (ChappieHub.Facts) async throws -> Void
     ) async {
+        await self.serve(caller) { try await body(try await self.hub.facts(of: id, for: caller.name)) }
+    }
+
+    /// Runs what answers a request, and refuses the request where that fails.
+    private func serve(_ caller: Caller, _ body: () async throws -> Void) async {
         do {
-            try await body(try await self.hub.facts(of: id, for: caller.name))
+            try await body()
         } catch {
             self.refuse(caller, error)
         }
@@ -196,9 +203,10 @@ package final class Relay: Sendable {
 
     private static let keyByteCountLimit = 255
 
-    /// Starts the stream of a request; nil when it was refused.
+    /// Starts the stream of a request, or returns that of its repeated key.
     ///
-    /// `ownResponses` are those that the caller's connection has made and alone may continue.
+    /// Throws `RelayRequest.Refusal` and `ChappieHubError`. `ownResponses` are those that the caller's connection has made
+    /// and alone may continue.
     func begin(
         _ relayed: RelayRequest, key: String?, _ caller: Caller, ownResponses: UnstoredResponses = UnstoredResponses()
     ) async throws -> ChappieStreamID {

@@ -3,13 +3,13 @@ import StreamTransport
 
 /// The functions of a hub that a server in front of it needs beside the public ones.
 extension ChappieHub {
-    /// The client for which a server starts a stream, and what that has asked of the server itself.
+    /// The client of a server that starts a stream, and the members of its request that the server itself reads.
     package struct Client: Sendable {
-        /// The user, for whom alone there are `facts(of:for:)`; nil for none.
+        /// The user to whom alone `facts(of:for:)` gives the stream's facts; nil for a stream without one.
         package var reader: String?
         /// The maximum number of the user's streams that this process makes.
         package var streamLimit = Int.max
-        /// The response that the stream's continues; nil for none.
+        /// The response that this stream's response continues; nil for none.
         package var previousResponseID: String?
         /// Indicates whether the response goes on without its client (`background`).
         package var isBackground = false
@@ -50,11 +50,7 @@ extension ChappieHub {
     ///
     /// Throws `ChappieHubError`: `unknownStream` for the stream of another user as well, and `journal`.
     package func facts(of id: ChappieStreamID, for reader: String?) async throws -> Facts {
-        let stream = try await self.stream(id)
-        guard let header = JournaledRequest(stream.header) else {
-            throw ChappieHubError.journal(.damaged("the header of \(id) cannot be read"))
-        }
-        guard header.reader == reader else { throw ChappieHubError.unknownStream }
+        let (stream, header) = try await self.stream(id, for: reader)
         let end = try await self.end(of: stream)
         return Facts(
             reader: reader, state: ChappieStreamState(stream, end), createdAt: header.createdAt,
@@ -62,5 +58,23 @@ extension ChappieHub {
             isBackground: header.isBackground ?? false, model: header.request?.model,
             upstreamModel: end?.response?.model, usage: end?.response?.usage,
             items: end?.response?.items ?? [], body: header.request?.body ?? "{}")
+    }
+
+    /// Fails unless a stream was started for this user, also where its end cannot be read.
+    ///
+    /// Throws `ChappieHubError`: `unknownStream`, `journal`.
+    package func requireStream(_ id: ChappieStreamID, for reader: String?) async throws {
+        _ = try await self.stream(id, for: reader)
+    }
+
+    private func stream(
+        _ id: ChappieStreamID, for reader: String?
+    ) async throws -> (stream: ChappieJournaledStream, header: JournaledRequest) {
+        let stream = try await self.stream(id)
+        guard let header = JournaledRequest(stream.header) else {
+            throw ChappieHubError.journal(.damaged("the header of \(id) cannot be read"))
+        }
+        guard header.reader == reader else { throw ChappieHubError.unknownStream }
+        return (stream, header)
     }
 }

@@ -121,7 +121,7 @@ public struct ChappieHubEvents: AsyncSequence, Sendable {
                     if let batch = self.take(entries.map { ($0.position, $0.record) }) { return batch }
                 case .inJournal:
                     let records = try await self.journaled()
-                    // Later positions are known, so that the journal has lost these.
+                    // The tail has later positions, so the journal has lost these records.
                     if records.isEmpty { self.ending = .failure(.failed(.recordsLost)) }
                     if let batch = self.take(records) { return batch }
                 case .nothing: await self.signal.next()
@@ -134,7 +134,7 @@ public struct ChappieHubEvents: AsyncSequence, Sendable {
             guard let tail, self.events.isEmpty, self.ending == nil,
                 tail.passRecords(to: self.signal, after: self.position, in: form, offer)
             else { return self.position }
-            // A signal that came before is of a record that the reader has.
+            // A signal from before `passRecords` may be pending; its record was read already.
             repeat { await self.signal.next() } while !Task.isCancelled && tail.isPassing(to: self.signal)
             if let position = tail.endPassing(to: self.signal) { self.position = position }
             return self.position

@@ -139,7 +139,7 @@ final class StreamTail: Sendable {
         }
     }
 
-    /// Says that the stream has a reader in another process.
+    /// Records that the stream has a reader whose signal is not entered here.
     func noteReader() { self.state.withLock { $0.lastReader = .now } }
 
     /// The time for which the stream has had no reader.

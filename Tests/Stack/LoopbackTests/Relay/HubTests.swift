@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func aStreamWhoseEngineWasShutDownIsFreeWhenItsLeaseIsOver() async throws {
+    @Test func aStreamWhoseEngineWasShutDownKeepsItsLease() async throws {
         try await withServer(self.configuration([ChappieTestServer.Fault(.hang(afterEvent: 8))])) { server in
             let journal = ChappieMemoryJournal()
             var configuration = ChappieHubConfiguration()
