@@ -33,10 +33,11 @@ EDITS
         stale-attempt) # What belongs to an attempt that is over counts all the same.
             cat <<'EDITS'
 >>> Sources/Engine/StreamSession/Turn/TurnStateMachine.swift
-            // A connection that was given up, or whose response diverged, may still hold events.
-            return false
+        self.requireOpened(attempt)
+        return false
 ---
-            return true
+        self.requireOpened(attempt)
+        return true
 <<<
 EDITS
             ;;
