@@ -1,4 +1,5 @@
 import ChappieTransport
+import Foundation
 import Testing
 
 @testable import ChappieRelay
@@ -176,6 +177,27 @@ import Testing
         // Older versions wrote fewer members.
         let older = try #require(JournaledRequest(Array(#"{"version":1,"createdAt":7}"#.utf8)))
         #expect(older == JournaledRequest(createdAt: 7) && older.isBackground == nil)
+    }
+
+    /// It can be deleted and cancelled: only its facts need the end.
+    @Test func aStreamWhoseEndCannotBeReadBelongsToItsUser() async throws {
+        let journal = ChappieMemoryJournal()
+        let url = try #require(URL(string: "http://127.0.0.1:9/v1"))
+        let transport = ChappieStreamingTransport(configuration: ChappieTransportConfiguration(baseURL: url))
+        let hub = ChappieHub(transport: transport, journal: journal)
+        var header = JournaledRequest(createdAt: 7)
+        header.reader = "anna"
+        let new = ChappieNewStream(header: header.bytes)
+        let stream = try await journal.create(new, owner: "a", lease: .seconds(600))
+        try await journal.append(
+            ChappieJournalBatch(firstPosition: 1, records: [[0xff]], closes: true), to: new.id,
+            by: ChappieJournalWriter(owner: "a", epoch: stream.epoch), lease: .seconds(600))
+        await #expect(throws: ChappieHubError.self) { _ = try await hub.facts(of: new.id, for: "anna") }
+        await #expect(throws: ChappieHubError.unknownStream) { try await hub.requireStream(new.id, for: "ben") }
+        try await hub.requireStream(new.id, for: "anna")
+        try await hub.delete(new.id)
+        await #expect(throws: ChappieHubError.unknownStream) { try await hub.requireStream(new.id, for: "anna") }
+        await hub.shutdown(gracePeriod: .zero)
     }
 
     @Test func aStreamOfAHandleHasNoRequest() throws {

@@ -15,7 +15,7 @@ struct JournaledRequest: Sendable, Equatable, Codable {
     /// The response that this one continues, by the identifier that its client gave.
     var previousResponseID: String?
     /// Indicates whether its client has asked for a response that goes on without it; nil in headers of older versions, and
-    /// for a stream of a handle.
+    /// for a stream that `publish` has made.
     var isBackground: Bool?
     /// The request's own parts, without any credential; nil for a stream that only its first producer can make.
     var request: Parts?
