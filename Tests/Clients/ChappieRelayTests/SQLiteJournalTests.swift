@@ -89,6 +89,20 @@ import Testing
         await third.shutdown()
     }
 
+    /// Another process may have had the lock before, and may be of a newer version.
+    @Test func tablesAreMadeOnceAndNeverTakenBack() async throws {
+        let path = try self.path()
+        let journal = try ChappieSQLiteJournal(path: path)
+        await journal.shutdown()
+        let database = try SQLiteDatabase(path: path)
+        try ChappieSQLiteJournal.makeTables(database)
+        #expect(try database.row("PRAGMA user_version")?.first?.number == 2)
+        try database.run("PRAGMA user_version=3")
+        #expect(throws: SQLiteDatabase.Failure.self) { try ChappieSQLiteJournal.makeTables(database) }
+        #expect(try database.row("PRAGMA user_version")?.first?.number == 3)
+        #expect(throws: ChappieJournalError.self) { try ChappieSQLiteJournal(path: path) }
+    }
+
     @Test func aWaitInOneProcessEndsWithAnAppendInAnother() async throws {
         let path = try self.path()
         let (writing, reading) = (try ChappieSQLiteJournal(path: path), try ChappieSQLiteJournal(path: path))

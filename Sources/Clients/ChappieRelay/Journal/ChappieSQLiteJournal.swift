@@ -81,11 +81,7 @@ public final class ChappieSQLiteJournal: ChappieJournal {
         guard application == self.applicationID || (application == 0 && tables == 0) else {
             throw SQLiteDatabase.Failure(code: SQLITE_NOTADB, message: "it is the database of another program")
         }
-        let version = try database.row("PRAGMA user_version")?.first?.number ?? 0
-        guard version <= self.version else {
-            throw SQLiteDatabase.Failure(
-                code: SQLITE_NOTADB, message: "its version \(version) is newer than \(self.version)")
-        }
+        let isCurrent = try self.hasCurrentTables(database)
         if tables == 0 { _ = try database.row("PRAGMA auto_vacuum=INCREMENTAL") }
         _ = try database.row("PRAGMA journal_mode=WAL")
         try database.run("PRAGMA synchronous=\(synchronous.rawValue)")
@@ -93,19 +89,31 @@ public final class ChappieSQLiteJournal: ChappieJournal {
         // 94,000 records of 60 bytes a second, in batches of 20, and with 8,000 pages 115,000 to 129,000.
         try database.run("PRAGMA wal_autocheckpoint=8000")
         // A file that is there needs no lock to be opened.
-        guard version < self.version else { return }
+        guard !isCurrent else { return }
         try database.run("BEGIN IMMEDIATE")
-        // Another process may have made the tables since, or those of a newer version.
-        let present = try database.row("PRAGMA user_version")?.first?.number ?? 0
-        if present < self.version {
-            for statement in self.schema { try database.run(statement) }
-            // Some files of the first version have the time until which a stream is read.
-            let columns = "SELECT count(*) FROM pragma_table_info('streams') WHERE name='reader_end'"
-            if try database.row(columns)?.first?.number == 0 {
-                try database.run("ALTER TABLE streams ADD COLUMN reader_end INTEGER NOT NULL DEFAULT 0")
-            }
-        }
+        try self.makeTables(database)
         try database.run("COMMIT")
+    }
+
+    /// Returns whether a file has the tables of this version; fails where it has those of a newer one.
+    private static func hasCurrentTables(_ database: SQLiteDatabase) throws(SQLiteDatabase.Failure) -> Bool {
+        let version = try database.row("PRAGMA user_version")?.first?.number ?? 0
+        guard version <= self.version else {
+            throw SQLiteDatabase.Failure(
+                code: SQLITE_NOTADB, message: "its version \(version) is newer than \(self.version)")
+        }
+        return version == self.version
+    }
+
+    /// Makes the tables of a file whose lock the caller has, unless another process has made them before.
+    static func makeTables(_ database: SQLiteDatabase) throws(SQLiteDatabase.Failure) {
+        guard try !self.hasCurrentTables(database) else { return }
+        for statement in self.schema { try database.run(statement) }
+        // Some files of the first version have the time until which a stream is read.
+        let columns = "SELECT count(*) FROM pragma_table_info('streams') WHERE name='reader_end'"
+        if try database.row(columns)?.first?.number == 0 {
+            try database.run("ALTER TABLE streams ADD COLUMN reader_end INTEGER NOT NULL DEFAULT 0")
+        }
     }
 
     private static let schema = [
