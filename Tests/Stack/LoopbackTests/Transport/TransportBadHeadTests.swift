@@ -203,6 +203,7 @@ import Testing
         let (connection, peer) = try await RawServer().connect(.webSocket(offersCompression: true))
         let request = await peer.read(until: "\r\n\r\n")
         peer.write(Array(change(RawPeer.acceptance(of: request)).utf8) + RawPeer.frame(1, [0x61]))
+        peer.close()
         return await connection.eventsToEnd()
     }
 }
