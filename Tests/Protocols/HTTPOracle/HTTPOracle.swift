@@ -102,11 +102,12 @@ struct Reading: Equatable {
     /// A line of the output.
     var line: String {
         let fields = (self.head?.fields).map { Array($0) } ?? []
-        let words = [
+        let pairs = fields.map { Hexadecimal.text(Array($0.name.utf8)) + "=" + Hexadecimal.text(Array($0.value.utf8)) }
+        // Without its type, the compiler takes seconds for it.
+        let words: [String] = [
             self.verdict, self.error.map { "\($0)" } ?? "", self.head.map { "\($0.statusCode)" } ?? "",
             self.head.map { "\($0.minorVersion)" } ?? "", "\(self.byteCount)", Hexadecimal.text(self.content),
-            fields.map { "\(Hexadecimal.text(Array($0.name.utf8)))=\(Hexadecimal.text(Array($0.value.utf8)))" }
-                .joined(separator: " "),
+            pairs.joined(separator: " "),
         ]
         return words.joined(separator: "\t")
     }
