@@ -51,8 +51,8 @@ RESULTS :=
 # (Scripts/at-once.sh).
 .NOTPARALLEL:
 
-.PHONY: help help-all demo quick test socket-tests more-socket-tests other-tests check check-without-tests sanitize-and-build-all install format lint \
-	samples-and-sanitizers sanitizers thread-sanitizer thread-sanitizer-build thread-sanitizer-run \
+.PHONY: help help-all demo quick test socket-tests more-socket-tests other-tests check rest-of-check install format lint \
+	samples-and-builds sanitizers thread-sanitizer thread-sanitizer-build thread-sanitizer-run \
 	socket-tests-under-tsan more-socket-tests-under-tsan other-tests-under-tsan address-sanitizer \
 	address-sanitizer-build address-sanitizer-run benchmarks-and-fuzz-targets scan-forms docs docs-serve api-accept examples benchmarks-build \
 	budgets budgets-accept fuzz fuzz-nightly fuzz-regressions fuzz-coverage fuzz-planted \
@@ -96,15 +96,13 @@ quick: lint ## Lint, then build and test one module: MODULE=StreamSession
 		--filter '^$(MODULE)Tests\.'
 
 # Warnings are errors in every step, the one that tests included, so that nothing is built twice.
-check check-without-tests: export CHAPPIE_WARNINGS_AS_ERRORS := 1
+check rest-of-check: export CHAPPIE_WARNINGS_AS_ERRORS := 1
 
-check: lint test sanitize-and-build-all ## Everything that must pass before a change is merged
+# Half an hour where nothing else runs. The sanitizers' tests, which take as long again, are apart.
+check: lint test rest-of-check ## Everything that must pass before a change is merged
 	@echo "check: all passed"
 
-check-without-tests: lint sanitize-and-build-all ### The same without the step that `make test` is
-	@echo "check: all passed, apart from the tests that make test runs"
-
-sanitize-and-build-all: scan-forms docs release-check examples samples-and-sanitizers
+rest-of-check: scan-forms docs release-check examples samples-and-builds ### The same without lint and tests
 
 install: ### Install the system packages that the build needs
 	@Scripts/install.sh
@@ -134,10 +132,9 @@ runner-tests: ### Test what makes results and reports of the benchmarks' figures
 THREADED_TESTS := LoopbackTests LibwebsocketsTransportTests WebSocketClientTests EventSourceTests \
 	RelayHTTPServerTests ChappieRelayTests RelayServiceTests
 # The others test modules that are memory safe by the compiler's word, or the test server. The server of EventSourceTests
-# frees the bytes that it lends, where a socket's buffers are used again. `make address-sanitizer` runs the loopback tests
-# as well, which take a quarter of an hour under it.
+# frees the bytes that it lends, where a socket's buffers are used again. The loopback tests run all C at once.
 UNSAFE_TESTS := ServerSentEventsTests HTTPProtocolTests WebSocketProtocolTests DeflateTests ResponseEventsTests \
-	EventSourceTests LibwebsocketsTransportTests RelayHTTPServerTests
+	EventSourceTests LibwebsocketsTransportTests RelayHTTPServerTests LoopbackTests
 
 # What `make test` runs and a sanitizer need not: what starts programs of its own, which sanitizers do not see well; and
 # what is long, and about time, decisions or values of one thread.
@@ -160,21 +157,19 @@ thread-sanitizer-build $(THREAD_SANITIZER_RUNS): export CHAPPIE_TEST_TARGETS := 
 address-sanitizer-build address-sanitizer-run: export CHAPPIE_CUT_STRIDE := 9
 address-sanitizer-build address-sanitizer-run: export CHAPPIE_TEST_TARGETS := $(UNSAFE_TESTS)
 
-# The samples and the tests wait much: something is built meanwhile, with a lower priority, as many tests are about time.
-samples-and-sanitizers: install ### The samples, both sanitizers, and what else is built and run once: benchmarks, budgets, fuzz targets
-	@Scripts/install.sh test
-	@Scripts/at-once.sh $(SAMPLES) thread-sanitizer-build
-	@Scripts/at-once.sh $(THREAD_SANITIZER_RUNS) address-sanitizer-build
-	@Scripts/at-once.sh address-sanitizer-run benchmarks-and-fuzz-targets
+# The samples wait much: something is built meanwhile, with a lower priority, as they are about time.
+samples-and-builds: install ### The samples, one of them under the thread sanitizer too, and what else is built and run once
+	@Scripts/at-once.sh $(SAMPLES) torture-under-tsan-build
+	@Scripts/at-once.sh torture-under-tsan benchmarks-and-fuzz-targets
 
-sanitizers: thread-sanitizer address-sanitizer ### Both sanitizers
+sanitizers: thread-sanitizer address-sanitizer ### Both sanitizers on the tests; three quarters of an hour
 
 benchmarks-and-fuzz-targets: benchmarks-build budgets fuzz-regressions
 
 thread-sanitizer: thread-sanitizer-build thread-sanitizer-run ### Run the tests of modules with threads of their own under the thread sanitizer
 
 thread-sanitizer-build: install
-	nice -n 10 swift build --product $(TEST_PRODUCT) --sanitize=thread --scratch-path .build/tsan
+	swift build --product $(TEST_PRODUCT) --sanitize=thread --scratch-path .build/tsan
 
 thread-sanitizer-run:
 	@Scripts/install.sh test
@@ -189,12 +184,9 @@ more-socket-tests-under-tsan: ### Run the second half of the tests with real soc
 other-tests-under-tsan: ### Run the other tests under the thread sanitizer
 	$(THREAD_SANITIZER) --skip '^LoopbackTests\.'
 
-address-sanitizer: ### Run the tests that are about memory, and those with real sockets, under the address and leak sanitizers
-	@$(MAKE) --no-print-directory address-sanitizer-build address-sanitizer-run \
-		UNSAFE_TESTS='$(UNSAFE_TESTS) LoopbackTests'
-
+address-sanitizer: address-sanitizer-build address-sanitizer-run ### Run the tests that are about memory, and those with real sockets, under the address and leak sanitizers
 address-sanitizer-build: install
-	nice -n 10 swift build --product $(TEST_PRODUCT) --sanitize=address --scratch-path .build/asan
+	swift build --product $(TEST_PRODUCT) --sanitize=address --scratch-path .build/asan
 
 address-sanitizer-run:
 	@Scripts/install.sh test
@@ -282,6 +274,15 @@ torture-sample: install ### The same at a sample of the bytes, in a minute and a
 	"$$(swift build --show-bin-path)/torture" --fresh --sample 1.4% --stall-stride 12 --time-limit 90 \
 		--resume .build/torture-sample-state.json --record .build/torture-sample-records.jsonl --record-every 8
 	$(JUDGE) .build/torture-sample-records.jsonl
+
+# The engine's threads, without the time that tests take to compile: cuts of both transports at the largest sample of
+# bytes that fits.
+torture-under-tsan-build: install
+	nice -n 10 swift build --product torture --sanitize=thread --scratch-path .build/tsan
+
+torture-under-tsan: torture-under-tsan-build ### The same under the thread sanitizer, for a minute
+	"$$(swift build --sanitize=thread --scratch-path .build/tsan --show-bin-path)/torture" --fresh --sample 0.4% \
+		--stall-stride 48 --time-limit 60 --resume .build/torture-under-tsan-state.json
 
 promise: install ## Judge the client against a lying server; SEEDS=A..B
 	cd Tests/Engine/Promise && PYTHONDONTWRITEBYTECODE=1 python3 -m unittest
