@@ -245,12 +245,11 @@ relay() {
     base_url=${line#listening on }
 }
 
-# Holds a server against the cases of Open Responses, apart from those about compaction, which neither has.
+# Holds a server against the cases of Open Responses.
 open_responses() {
     local python
     python=$(environment websockets)/bin/python
-    timeout 120 "$python" "$programs/open_responses.py" --lacks compact-response --lacks compact-missing-model \
-        --lacks websocket-compact-new-chain "$base_url"
+    timeout 120 "$python" "$programs/open_responses.py" "$base_url"
 }
 
 serve-websockets-compliance() {

@@ -1,4 +1,5 @@
 import ChappieRelay
+import ChappieTransport
 import RelayHTTPServer
 import ResponseEvents
 
@@ -69,7 +70,8 @@ extension Relay {
         _ fields: [(name: String, value: String)] = [], parameter: String? = nil
     ) {
         let error = Self.errorObject(code: code, message: message, parameter: parameter)
-        let later = status == 429 || status == 503 ? [("Retry-After", "5")] : []
+        let saysWhen = fields.contains { $0.name == "Retry-After" }
+        let later = !saysWhen && (status == 429 || status == 503) ? [("Retry-After", "5")] : []
         self.respond(caller, status, "{\"error\":\(error)}", later + fields)
     }
 
@@ -78,7 +80,10 @@ extension Relay {
         // The client has gone, so it cannot be told.
         if error is CancellationError || error is HTTPExchange.Failure { return }
         let (status, code, message) = Self.refusal(error)
-        self.refuse(caller, status, code, message, parameter: (error as? RelayRequest.Refusal)?.parameter)
+        let delay = (error as? ChappieClientError)?.retryAfter.map { Int(($0 / .seconds(1)).rounded(.up)) }
+        self.refuse(
+            caller, status, code, message, delay.map { [("Retry-After", "\($0)")] } ?? [],
+            parameter: (error as? RelayRequest.Refusal)?.parameter)
     }
 
     /// Returns the status code, the word and the sentence with which an error is answered.
@@ -89,8 +94,20 @@ extension Relay {
         case ChappieHubError.tooManyStreams: (429, "too_many_streams", "Too many responses are being made.")
         case ChappieHubError.shutDown: (503, "draining", "The relay is shutting down.")
         case ChappieHubError.journal: (503, "journal_unavailable", "The journal cannot be used.")
+        case let error as ChappieClientError: self.refusal(ofUpstream: error)
         default: (500, "internal", "The relay has failed.")
         }
+    }
+
+    /// Passes on what the client can mend; the upstream's word about the relay's own credential is not the client's.
+    private static func refusal(ofUpstream error: ChappieClientError) -> (status: Int, code: String, message: String) {
+        let status =
+            switch error {
+            case .httpError(let status, _) where [400, 404, 413, 422].contains(status): status
+            case .transport(let failure) where failure.code == .invalidRequest: 400
+            default: error.category == .rateLimit ? 429 : 502
+            }
+        return (status, error.tag, error.safeDescription)
     }
 
     /// A code and a sentence for a reader of a stream.

@@ -121,6 +121,14 @@ extension Relay {
         }
     }
 
+    /// Has the upstream compact a conversation, with that of a response of this relay in front, and passes its answer on.
+    func compact(_ request: HTTPServerRequest, _ caller: Caller) async throws {
+        var relayed = try RelayRequest(request.body, model: self.configuration.model)
+        if let previous = relayed.previousResponseID { try await self.continues(previous, &relayed, caller) }
+        let answer = try await self.hub.compact(relayed.request.body)
+        self.respond(caller, 200, String(decoding: answer, as: UTF8.self))
+    }
+
     /// Answers the requests of a WebSocket one after the other, until it is closed.
     func serveWebSocket(_ caller: Caller) async {
         do {

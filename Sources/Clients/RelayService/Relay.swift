@@ -136,6 +136,7 @@ package final class Relay: Sendable {
         switch route {
         case .createResponse: await self.createResponse(request, caller)
         case .responsesWebSocket: await self.serveWebSocket(caller)
+        case .compactConversation: await self.serve(caller) { try await self.compact(request, caller) }
         case .response(let id, let streams, let after):
             await self.serve(id, caller) { facts in
                 if streams {
@@ -234,8 +235,9 @@ package final class Relay: Sendable {
     ///
     /// One with `store` false is continued on the connection that has made it, and nowhere else, as in OpenAI's
     /// WebSocket mode and Open Responses.
-    private func continues(
-        _ previous: String, _ relayed: inout RelayRequest, _ caller: Caller, _ ownResponses: UnstoredResponses
+    func continues(
+        _ previous: String, _ relayed: inout RelayRequest, _ caller: Caller,
+        _ ownResponses: UnstoredResponses = UnstoredResponses()
     ) async throws {
         let name = "previous_response_id"
         func notFound(_ message: String) -> RelayRequest.Refusal {

@@ -8,6 +8,8 @@ enum RelayRoute: Equatable {
     case createResponse
     /// `GET /v1/responses` with an upgrade.
     case responsesWebSocket
+    /// `POST /v1/responses/compact`.
+    case compactConversation
     /// `GET /v1/responses/ID`.
     case response(ChappieStreamID, streams: Bool, after: Int?)
     /// `POST /v1/responses/ID/cancel`.
@@ -39,6 +41,7 @@ enum RelayRoute: Equatable {
             var routes: [String: Self] = ["POST": .createResponse]
             if isUpgrade { routes["GET"] = .responsesWebSocket }
             self = Self.of(method, routes)
+        case ("responses", 2) where parts[1] == "compact": self = Self.of(method, ["POST": .compactConversation])
         case ("responses", 2):
             guard let id = ResponsesWriter.stream(of: parts[1]) else {
                 self = .unknown

@@ -28,6 +28,8 @@ import Testing
                 == .response(id, streams: true, after: 7))
         #expect(self.route("POST", "/v1/responses/resp_\(id)/cancel") == .cancelResponse(id))
         #expect(self.route("DELETE", "/v1/responses/resp_\(id)") == .deleteResponse(id))
+        #expect(self.route("POST", "/v1/responses/compact") == .compactConversation)
+        #expect(self.route("GET", "/v1/responses/compact") == .wrongMethod(allowed: "POST"))
         #expect(self.route("POST", "/streams") == .createStream)
         #expect(self.route("HEAD", "/streams/\(id)") == .stream(id))
         #expect(self.route("DELETE", "/streams/\(id)") == .cancelStream(id))

@@ -415,6 +415,16 @@ public final class ChappieHub: Sendable {
         }
     }
 
+    // MARK: Compacting
+
+    /// Has the upstream compact a conversation, and returns its answer, a JSON object; nothing is journaled.
+    ///
+    /// Throws `ChappieHubError.shutDown` and the errors of the upstream's transport.
+    package func compact(_ body: [UInt8]) async throws -> [UInt8] {
+        guard !self.state.withLock({ $0.isShutDown }) else { throw ChappieHubError.shutDown }
+        return try await self.parts.transport.compact(body)
+    }
+
     // MARK: Ending
 
     /// Ends a stream for everybody, whichever process makes it; of no effect for one that has ended.

@@ -11,8 +11,8 @@ struct DocumentFetch {
     let engine: Engine
     /// The path that is appended to the base URL, with or without a query.
     let path: String
-    /// Indicates whether the request is a POST without content.
-    private let isPost: Bool
+    /// The body of a POST, which may be empty; nil for a GET.
+    private let content: [UInt8]?
     /// The identifier of a response that is a part of the path, which is checked before anything is sent.
     private let responseID: String?
     private let reader: DocumentReader
@@ -22,9 +22,18 @@ struct DocumentFetch {
     init(engine: Engine, path: String, limit: Duration? = nil) {
         self.engine = engine
         self.path = path
-        self.isPost = false
+        self.content = nil
         self.responseID = nil
         self.reader = DocumentReader(engine: engine, limit: limit)
+    }
+
+    /// Creates a fetch of what a conversation is compacted to that begins now.
+    init(engine: Engine, compacting body: [UInt8]) {
+        self.engine = engine
+        self.path = engine.configuration.dialect.path + "/compact"
+        self.content = body
+        self.responseID = nil
+        self.reader = DocumentReader(engine: engine)
     }
 
     /// Creates a fetch of a kept response that begins now; with `cancels`, the response is cancelled before.
@@ -32,7 +41,7 @@ struct DocumentFetch {
         self.engine = engine
         let response = engine.configuration.dialect.path + "/" + PercentEncoding.encode(responseID)
         self.path = cancels ? response + "/cancel" : response
-        self.isPost = cancels
+        self.content = cancels ? [] : nil
         self.responseID = responseID
         self.reader = DocumentReader(engine: engine)
     }
@@ -66,6 +75,17 @@ struct DocumentFetch {
         return response
     }
 
+    /// Sends a conversation, and returns the document that it is compacted to, as the server wrote it.
+    func compaction() async throws -> [UInt8] {
+        guard self.engine.configuration.dialect == .responses else {
+            throw ChappieClientError(
+                invalidRequest: "only the Responses API compacts conversations", transport: .httpSSE, of: self.identity)
+        }
+        let document = try await self.document()
+        guard (try? JSONObjectText(document.body)) != nil else { throw ChappieClientError.invalidResponse }
+        return document.body
+    }
+
     private func document(_ redaction: inout SecretRedaction) async throws -> FetchedDocument {
         let source = self.engine.configuration.credential
         let credential = try await ProgramTask { try await source(.connecting) }.result().get()
@@ -97,7 +117,8 @@ struct DocumentFetch {
             configuration: self.engine.configuration, credential: credential, identity: self.identity)
         let fault = self.engine.fault ?? credential?.fault
         let faultOfID = self.responseID.flatMap { id in fault == nil ? builder.fault(ofResponseID: id) : nil }
-        guard fault == nil, faultOfID == nil, let request = builder.document(at: self.path, isPost: self.isPost) else {
+        guard fault == nil, faultOfID == nil, let request = builder.document(at: self.path, content: self.content)
+        else {
             let words =
                 fault ?? faultOfID ?? "the document's path does not begin with a slash, or is not percent-encoded"
             throw ChappieClientError(invalidRequest: words, transport: .httpSSE, of: self.identity)

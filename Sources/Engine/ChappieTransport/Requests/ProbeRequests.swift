@@ -100,7 +100,7 @@ package struct ProbeRequests: Sendable, CustomStringConvertible {
 
     /// Returns a POST for a response without content, in which no server finds a request to a model.
     package func emptyPost(credential: ChappieCredential?, capturing names: [String]) -> TransportRequest? {
-        var request = self.builder(credential).document(at: self.configuration.dialect.path, isPost: true)
+        var request = self.builder(credential).document(at: self.configuration.dialect.path, content: [])
         request?.capturedFieldNames = names
         return request
     }

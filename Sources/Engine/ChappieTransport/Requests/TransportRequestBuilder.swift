@@ -60,10 +60,10 @@ struct TransportRequestBuilder {
 
     /// Returns the request for a document beside the responses, such as `/models`; nil when its address cannot be used.
     ///
-    /// With `isPost` it is a POST without content.
-    func document(at path: String, isPost: Bool = false) -> TransportRequest? {
+    /// With content, which may be empty, it is a POST.
+    func document(at path: String, content: [UInt8]? = nil) -> TransportRequest? {
         guard TextRule.target(path) == nil else { return nil }
-        var request = self.request(isPost ? .post(body: []) : .get, for: .httpSSE, at: path)
+        var request = self.request(content.map { .post(body: $0) } ?? .get, for: .httpSSE, at: path)
         request?.fields.removeAll { $0.isNamed("Accept") }
         request?.fields.append(HTTPField("Accept", "application/json"))
         return request

@@ -32,6 +32,13 @@ extension ChappieStreamingTransport {
         try await DocumentFetch(engine: self.engine, responseID: responseID, cancels: true).response()
     }
 
+    /// Sends a conversation to be compacted (POST `/responses/compact`), and returns the server's answer: a JSON object.
+    ///
+    /// The errors are those of `retrieve(_:)`; `.transport` with the tag `request.invalid` in other dialects.
+    package func compact(_ body: [UInt8]) async throws -> [UInt8] {
+        try await DocumentFetch(engine: self.engine, compacting: body).compaction()
+    }
+
     // MARK: The rest of the events
 
     /// Returns the events of a response that the server keeps behind one of its events: a process continues where

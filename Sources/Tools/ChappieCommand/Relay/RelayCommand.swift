@@ -57,7 +57,7 @@ struct RelayCommand {
             "The first line of standard output is 'listening on' and the base URL. Clients of the Responses API use it "
                 + "as theirs, over HTTP or a WebSocket, whatever API the server of models has: POST /v1/responses, "
                 + "GET /v1/responses/ID?stream=true&starting_after=N, POST /v1/responses/ID/cancel, DELETE "
-                + "/v1/responses/ID. Browsers read GET /streams/ID with an EventSource, which POST /streams begins.",
+                + "/v1/responses/ID; POST /v1/responses/compact where the server of models has it. Browsers read GET /streams/ID with an EventSource, which POST /streams begins.",
             "An answer goes on when its clients leave. Behind SIGTERM, answers that run are left to the next process "
                 + "with the same journal; behind kill -9 it takes them when the lease is over. The key of the server of models "
                 + "and the fields of requests with credentials are not journaled.",

@@ -53,6 +53,12 @@ struct ConnectionThread {
         if isOther || Self.responsesPaths.contains(request.path) && ["GET", "POST"].contains(request.method) {
             return try self.serveAttempt(request) && request.keepsAlive
         }
+        if request.path == CompactionExchange.path && request.method == "POST" {
+            let exchange = self.exchange(for: request, transport: .http)
+            return try self.serve(exchange) { () throws(ConnectionEnd) in
+                try CompactionExchange(exchange: exchange).run()
+            } && request.keepsAlive
+        }
         if let target = BackgroundExchange.target(request) {
             let exchange = self.exchange(for: request, transport: .http)
             return try self.serve(exchange) { () throws(ConnectionEnd) in

@@ -113,6 +113,69 @@ import WebSocketClient
         }
     }
 
+    @Test func theUpstreamCompactsWhatContinuesAResponse() async throws {
+        try await withServer(Self.server()) { server in
+            try await self.withRelay(server) { url in
+                let created = try self.object(
+                    try await self.answer(url, "/v1/responses", #"{"input":"Why?","model":"m"}"#))
+                let id = try #require(created["id"]?.string)
+                let body = #"{"model":"m","previous_response_id":"\#(id)","input":"And then?"}"#
+                let compacted = try self.object(try await self.answer(url, "/v1/responses/compact", body))
+                #expect(compacted["object"]?.string == "response.compaction")
+                let items = try #require(compacted["output"]?.array)
+                let texts = items.map { $0["content"]?.array?.first?["text"]?.string }
+                #expect(texts == ["Why?", "And then?", nil] && items.last?["type"]?.string == "compaction")
+                let sent = try #require(server.log.last?.bodies.last)
+                #expect(sent.contains(HubTests.text) && !sent.contains("previous_response_id"))
+                // The answer is an input as it is.
+                let input = "[" + items.map(\.jsonText).joined(separator: ",") + "]"
+                let next = try await self.answer(url, "/v1/responses", #"{"model":"m","input":\#(input)}"#)
+                #expect(try self.object(next)["status"]?.string == "completed")
+            }
+        }
+    }
+
+    /// What the client can mend is its error; the upstream's word about the relay's own credential is not.
+    @Test(arguments: [
+        (400, 400, "http.400"), (401, 502, "auth.reauthentication-required"), (404, 404, "http.404"),
+        (429, 429, "http.429"), (500, 502, "http.500"),
+    ])
+    func aRefusalToCompactIsPassedOnWhereTheClientCanMendIt(
+        upstream: Int, expected: Int, code: String
+    ) async throws {
+        let fields = [ChappieTestServer.Field(name: "Retry-After", value: "7")]
+        try await withServer(Self.server([.answer(status: upstream, fields: fields)])) { server in
+            try await self.withRelay(server) { url in
+                let answer = try await self.answer(url, "/v1/responses/compact", #"{"model":"m","input":"Why?"}"#)
+                #expect(answer.statusCode == expected)
+                #expect(try self.object(answer)["error"]?["code"]?.string == code)
+                let delay = answer.fields.first { $0.isNamed("retry-after") }?.value
+                if upstream == 429 { #expect(delay == "7") }
+                #expect(server.log.count == 1)
+            }
+        }
+    }
+
+    @Test func aRequestThatCannotBeCompactedIsRefused() async throws {
+        try await withServer(Self.server()) { server in
+            try await self.withRelay(server) { url in
+                for (body, code) in [
+                    ("[]", "invalid_request"), (#"{"input":"Why?"}"#, "http.400"),
+                    (#"{"model":"m","previous_response_id":"resp_x"}"#, "previous_response_not_found"),
+                ] {
+                    let answer = try await self.answer(url, "/v1/responses/compact", body)
+                    #expect(answer.statusCode == 400)
+                    #expect(try self.object(answer)["error"]?["code"]?.string == code)
+                }
+            }
+            try await self.withRelay(server, dialect: .messages) { url in
+                let answer = try await self.answer(url, "/v1/responses/compact", #"{"model":"m","input":"Why?"}"#)
+                #expect(answer.statusCode == 400)
+                #expect(try self.object(answer)["error"]?["code"]?.string == "request.invalid")
+            }
+        }
+    }
+
     @Test(arguments: [true, false])
     func aResponseRepeatsWhetherItIsInTheBackground(isBackground: Bool) async throws {
         try await withServer(Self.server()) { server in
