@@ -93,6 +93,9 @@ extension Relay {
         case ChappieHubError.unknownStream: (404, "not_found", "The response is unknown or expired.")
         case ChappieHubError.tooManyStreams: (429, "too_many_streams", "Too many responses are being made.")
         case ChappieHubError.shutDown: (503, "draining", "The relay is shutting down.")
+        // Another attempt reads the same.
+        case ChappieHubError.journal(.damaged):
+            (500, "stream_damaged", "What the journal has of the stream cannot be read.")
         case ChappieHubError.journal: (503, "journal_unavailable", "The journal cannot be used.")
         case let error as ChappieClientError: self.refusal(ofUpstream: error)
         default: (500, "internal", "The relay has failed.")

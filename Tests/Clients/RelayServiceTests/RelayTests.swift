@@ -109,6 +109,16 @@ import Testing
     }
 }
 
+/// The answers to what fails.
+@Suite struct RelayRefusalTests {
+    /// A client that is told to try again would read the same damaged records for ever.
+    @Test func onlyAJournalThatMayComeBackIsTriedAgain() {
+        #expect(Relay.refusal(ChappieHubError.journal(.unavailable("full"))).status == 503)
+        let refusal = Relay.refusal(ChappieHubError.journal(.damaged("the header of x cannot be read")))
+        #expect(refusal.status == 500 && refusal.code == "stream_damaged")
+    }
+}
+
 /// The responses that only their WebSocket may continue.
 @Suite struct UnstoredResponsesTests {
     @Test func theNewestResponsesAreKept() {
