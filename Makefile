@@ -42,6 +42,8 @@ SOAK_SECONDS := $(if $(filter command line,$(origin SECONDS)),$(SECONDS),3600)
 FILTER :=
 # `make soak CLIENTS=1` runs WebSocketClient and EventSource in place of the engine.
 CLIENTS :=
+# `make budgets BUDGETS=--without-command` leaves out the program that takes longest to build.
+BUDGETS :=
 # Which cases `make doctor-faults` runs: words of their names; all when it is empty.
 WORDS :=
 # Which results.json `make bench-report` and `make bench-readme` read: the last one when it is empty.
@@ -52,9 +54,9 @@ RESULTS :=
 .NOTPARALLEL:
 
 .PHONY: help help-all demo quick test socket-tests more-socket-tests other-tests check rest-of-check install format lint \
-	samples-and-builds sanitizers thread-sanitizer thread-sanitizer-build thread-sanitizer-run \
+	pages-and-samples sanitizers thread-sanitizer thread-sanitizer-build thread-sanitizer-run \
 	socket-tests-under-tsan more-socket-tests-under-tsan other-tests-under-tsan address-sanitizer \
-	address-sanitizer-build address-sanitizer-run benchmarks-and-fuzz-targets scan-forms docs docs-serve api-accept examples benchmarks-build \
+	address-sanitizer-build address-sanitizer-run budgets-and-fuzz-inputs scan-forms docs docs-serve api-accept examples benchmarks-build \
 	budgets budgets-accept fuzz fuzz-nightly fuzz-regressions fuzz-coverage fuzz-planted \
 	simulate mutations model torture torture-sample corpus promise promise-sample relay-torture samples soak soak-sample bench bench-peers \
 	bench-report bench-readme runner-tests figures churn \
@@ -102,7 +104,16 @@ check rest-of-check: export CHAPPIE_WARNINGS_AS_ERRORS := 1
 check: lint test rest-of-check ## Everything that must pass before a change is merged
 	@echo "check: all passed"
 
-rest-of-check: scan-forms docs release-check examples samples-and-builds ### The same without lint and tests
+# One half uses the build that is tested, and its samples are about time; the other is built on one core for most of its
+# time.
+rest-of-check: install ### The same without lint and tests
+	@Scripts/install.sh test budgets
+	@Scripts/at-once.sh pages-and-samples budgets-and-fuzz-inputs
+
+pages-and-samples: scan-forms docs release-check examples benchmarks-build samples
+
+budgets-and-fuzz-inputs:
+	@nice -n 10 $(MAKE) --no-print-directory budgets fuzz-regressions BUDGETS=--without-command
 
 install: ### Install the system packages that the build needs
 	@Scripts/install.sh
@@ -157,14 +168,7 @@ thread-sanitizer-build $(THREAD_SANITIZER_RUNS): export CHAPPIE_TEST_TARGETS := 
 address-sanitizer-build address-sanitizer-run: export CHAPPIE_CUT_STRIDE := 9
 address-sanitizer-build address-sanitizer-run: export CHAPPIE_TEST_TARGETS := $(UNSAFE_TESTS)
 
-# The samples wait much: something is built meanwhile, with a lower priority, as they are about time.
-samples-and-builds: install ### The samples, one of them under the thread sanitizer too, and what else is built and run once
-	@Scripts/at-once.sh $(SAMPLES) torture-under-tsan-build
-	@Scripts/at-once.sh torture-under-tsan benchmarks-and-fuzz-targets
-
 sanitizers: thread-sanitizer address-sanitizer ### Both sanitizers on the tests; three quarters of an hour
-
-benchmarks-and-fuzz-targets: benchmarks-build budgets fuzz-regressions
 
 thread-sanitizer: thread-sanitizer-build thread-sanitizer-run ### Run the tests of modules with threads of their own under the thread sanitizer
 
@@ -219,14 +223,15 @@ examples: install ### Build and run the programs in Examples, and their tests
 scan-forms: ### Hold every form of the search for line terminators against a plain loop
 	@Scripts/scan-forms.sh
 
+# Beside the modules that are tested, of which nothing is compiled again.
 benchmarks-build: install ### Build the benchmarks, and check that their streams hold what they say
-	$(BENCHMARKS)
-	"$$($(BENCHMARKS) --show-bin-path)/sse-throughput" self-check
-	"$$($(BENCHMARKS) --show-bin-path)/connection-cost" self-check
+	CHAPPIE_BENCHMARKS=1 swift build $(BUILD_FLAGS)
+	"$$(swift build --show-bin-path)/sse-throughput" self-check
+	"$$(swift build --show-bin-path)/connection-cost" self-check
 
 budgets: install ## Count an event's instructions and allocations; hold budgets
 	@Scripts/install.sh budgets
-	@Scripts/budgets.sh
+	@Scripts/budgets.sh $(BUDGETS)
 
 budgets-accept: install ### Write what an event costs into the file of budgets
 	@Scripts/install.sh budgets
@@ -274,15 +279,6 @@ torture-sample: install ### The same at a sample of the bytes, in a minute and a
 	"$$(swift build --show-bin-path)/torture" --fresh --sample 1.4% --stall-stride 12 --time-limit 90 \
 		--resume .build/torture-sample-state.json --record .build/torture-sample-records.jsonl --record-every 8
 	$(JUDGE) .build/torture-sample-records.jsonl
-
-# The engine's threads, without the time that tests take to compile: cuts of both transports at the largest sample of
-# bytes that fits.
-torture-under-tsan-build: install
-	nice -n 10 swift build --product torture --sanitize=thread --scratch-path .build/tsan
-
-torture-under-tsan: torture-under-tsan-build ### The same under the thread sanitizer, for a minute
-	"$$(swift build --sanitize=thread --scratch-path .build/tsan --show-bin-path)/torture" --fresh --sample 0.4% \
-		--stall-stride 48 --time-limit 60 --resume .build/torture-under-tsan-state.json
 
 promise: install ## Judge the client against a lying server; SEEDS=A..B
 	cd Tests/Engine/Promise && PYTHONDONTWRITEBYTECODE=1 python3 -m unittest

@@ -1,12 +1,13 @@
 """Counts instructions and allocations of an event, and holds them against the budgets in Benchmarks/budgets.tsv.
 
-Usage: budgets.py PROGRAMS-FOLDER [--accept] [NAME...]
+Usage: budgets.py PROGRAMS-FOLDER [--accept] [--without-command] [NAME...]
 
 Each row of the file names a program and a workload; a workload that ends with @ and a pattern is counted inside the
 functions of that name alone, with all that they call. Of the command line a whole process is counted. A figure above
 its budget fails: for instructions by more than 3 %, for allocations by any amount, in the digits that the file has: with
 sockets, fewer digits, as the last are chance. Of a whole process the allocations may be 3 % above it too.
---accept writes the new counts into the file. NAME is a part of the names of the rows to count; without one, all are.
+--accept writes the new counts into the file. --without-command leaves the command line out, which takes as long to build as
+all other programs. NAME is a part of the names of the rows to count; without one, all are.
 """
 
 import concurrent.futures
@@ -141,8 +142,10 @@ def main(arguments):
         sys.exit(__doc__)
     programs = pathlib.Path(arguments[0])
     accepts = "--accept" in arguments
-    names = [name for name in arguments[1:] if name != "--accept"]
+    names = [name for name in arguments[1:] if not name.startswith("--")]
     budgets = [Row.read(text) for text in FILE.read_text().splitlines() if is_row(text)]
+    if "--without-command" in arguments:
+        budgets = [row for row in budgets if row.program != COMMAND]
     budgets = [row for row in budgets if not names or any(name in row.name for name in names)]
     if not budgets:
         sys.exit(f"budgets: no row has {' or '.join(names)} in its name")
