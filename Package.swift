@@ -110,8 +110,8 @@ let package = Package(
         .target(
             name: "ChappieRelay",
             dependencies: [
-                "CSQLite", "ChappieTransport", "LibwebsocketsTransport", "PlatformC", "PlatformFoundation",
-                "ResponseEvents", "StreamSession", "StreamTransport", "TransportSurface",
+                "CLibwebsocketsShim", "CSQLite", "ChappieTransport", "LibwebsocketsTransport", "PlatformC",
+                "PlatformFoundation", "ResponseEvents", "StreamSession", "StreamTransport", "TransportSurface",
             ],
             swiftSettings: baseSettings),
         .target(

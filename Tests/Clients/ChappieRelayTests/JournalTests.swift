@@ -9,7 +9,7 @@ struct JournalSubject: Sendable, CustomTestStringConvertible {
     /// Opens an empty journal; the second value lets leases and retentions pass by this much time.
     let open: @Sendable () throws -> (journal: any ChappieJournal, pass: @Sendable (Duration) async throws -> Void)
 
-    static let all = [memory, sqlite] + (RedisServer.isInstalled ? [redis] : [])
+    static let all = [memory, sqlite, sealed] + (RedisServer.isInstalled ? [redis] : [])
 
     static let memory = JournalSubject(testDescription: "memory") {
         let time = JournalTime()

@@ -1,8 +1,8 @@
 // A flat C interface to libwebsockets' loop with one set of sockets in it, to sockets, and to TLS over memory. No type
 // of libwebsockets or OpenSSL appears in it.
 //
-// Every function belongs to the service thread, except `clws_service_wake`, `clws_listen`, `clws_trust_create` and the
-// digests, which any thread may call. Several services, each on its thread, share only trust anchors.
+// Every function belongs to the service thread, except `clws_service_wake`, `clws_listen`, `clws_trust_create`, the
+// digests and the sealing, which any thread may call. Several services, each on its thread, share only trust anchors.
 #pragma once
 
 #include <stdbool.h>
@@ -290,6 +290,30 @@ const char *clws_tls_version(void);
 void clws_sha1(const uint8_t *bytes, size_t count, uint8_t *digest);
 /// Computes SHA-256 (FIPS 180-4); `digest` is 32 bytes. False when OpenSSL has none.
 bool clws_sha256(const uint8_t *bytes, size_t count, uint8_t *digest);
+
+// MARK: Sealing
+
+enum {
+    CLWS_SEAL_KEY_COUNT = 32,
+    CLWS_SEAL_NONCE_COUNT = 12,
+    CLWS_SEAL_TAG_COUNT = 16,
+};
+
+/// Computes HMAC (RFC 2104) with SHA-256 and a key of `CLWS_SEAL_KEY_COUNT` bytes; `digest` is 32 bytes. False when
+/// OpenSSL has none.
+bool clws_hmac_sha256(const uint8_t *key, const uint8_t *bytes, size_t count, uint8_t *digest);
+
+/// Encrypts with AES-256-GCM (NIST SP 800-38D), and authenticates `beside`, which is not in the result: `count` bytes and
+/// the tag behind them. False when OpenSSL cannot.
+bool clws_seal(
+    const uint8_t *key, const uint8_t *nonce, const uint8_t *beside, size_t beside_count, const uint8_t *bytes,
+    size_t count, uint8_t *result);
+
+/// Decrypts what `clws_seal` has made, which is `count` bytes with the tag; the result is without it. False when a byte of
+/// it or of `beside` differs, and the result must not be used then.
+bool clws_open(
+    const uint8_t *key, const uint8_t *nonce, const uint8_t *beside, size_t beside_count, const uint8_t *bytes,
+    size_t count, uint8_t *result);
 
 #ifdef __cplusplus
 }

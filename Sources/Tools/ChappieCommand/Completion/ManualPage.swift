@@ -9,6 +9,7 @@ enum ManualPage {
         ("CHAPPIE_BASE_URL", "the base URL of requests; before OPENAI_BASE_URL"),
         ("OPENAI_BASE_URL", "the base URL of requests"),
         ("CHAPPIE_MODEL", "the model of requests that name none"),
+        ("CHAPPIE_JOURNAL_KEY", "encrypts the journal of chappie relay"),
         ("CHAPPIE_CLIENT_ID", "the client identifier of sign-ins"),
         ("CHAPPIE_HOME", "the folder of credentials and settings"),
         ("XDG_CONFIG_HOME", "where CHAPPIE_HOME is not set, its folder chappie; default ~/.config"),

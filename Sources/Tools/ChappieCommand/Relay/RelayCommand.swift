@@ -61,6 +61,8 @@ struct RelayCommand {
             "An answer goes on when its clients leave. Behind SIGTERM, answers that run are left to the next process "
                 + "with the same journal; behind kill -9 it takes them when the lease is over. The key of the server of models "
                 + "and the fields of requests with credentials are not journaled.",
+            "With CHAPPIE_JOURNAL_KEY, 64 hexadecimal digits (openssl rand -hex 32), the journal is encrypted; several keys with "
+                + "commas between are read, and the first one encrypts.",
             "An Idempotency-Key of a request names its answer: a second request with it gets the first one's. "
                 + "GET /healthz, /readyz and /metrics (Prometheus) are for operation.",
         ]
@@ -88,7 +90,7 @@ struct RelayCommand {
         let end = EndSignal()
         let journal: any ChappieJournal
         do {
-            journal = try Self.journal(arguments)
+            journal = try self.journal(arguments)
         } catch let error as ChappieJournalError {
             self.console.complain("\(error)")
             return .unavailable
@@ -184,6 +186,18 @@ struct RelayCommand {
         case .repeatedKey(let line): "the key in line \(line) was there before"
         }
     }
+
+    private func journal(_ arguments: ParsedArguments) throws -> any ChappieJournal {
+        let journal = try Self.journal(arguments)
+        guard let text = self.environment[Self.keyVariable], !text.isEmpty else { return journal }
+        guard let keys = ChappieSealedJournal.keys(of: text) else {
+            throw UsageError(
+                "\(Self.keyVariable) is not 64 hexadecimal digits, or several such keys with commas between")
+        }
+        return try ChappieSealedJournal(journal, keys: keys)
+    }
+
+    private static let keyVariable = "CHAPPIE_JOURNAL_KEY"
 
     private static func journal(_ arguments: ParsedArguments) throws -> any ChappieJournal {
         let place = arguments.text("journal") ?? "chappie-relay.sqlite"
