@@ -31,6 +31,8 @@ readonly cases=(
     serve-codex-websocket serve-codex-sse serve-codex-refused-upgrade
     serve-codex-tools-websocket serve-codex-tools-sse serve-curl-sse
     serve-websockets-compliance relay-websockets-compliance relay-chromium-reload
+    relay-openai-sse relay-openai-websocket relay-openai-kept relay-curl-sse
+    relay-codex-websocket relay-codex-sse relay-codex-tools-websocket relay-codex-tools-sse
     serve-openai-chat-sse serve-anthropic-messages-sse serve-litellm-chat-sse serve-litellm-messages-sse
     stream-node-ws stream-node-sse stream-websockets-fragments stream-picows-websocket
     stream-aiohttp-websocket stream-aiohttp-gzip
@@ -147,10 +149,10 @@ compare() {
 
 # MARK: Other people's clients against chappie serve
 
+# Usage: openai_client sse|websocket|kept
 openai_client() {
     local python
     python=$(environment openai)/bin/python
-    start_chappie
     timeout 60 "$python" "$programs/openai_client.py" "$1" "$base_url" >"$work/text"
     compare plain <"$work/text"
 }
@@ -176,8 +178,15 @@ serve-anthropic-messages-sse() { dialect_client anthropic anthropic; }
 serve-litellm-chat-sse() { dialect_client litellm litellm-chat; }
 serve-litellm-messages-sse() { dialect_client litellm litellm-messages; }
 
-serve-openai-sse() { openai_client sse; }
-serve-openai-websocket() { openai_client websocket; }
+serve-openai-sse() {
+    start_chappie
+    openai_client sse
+}
+
+serve-openai-websocket() {
+    start_chappie
+    openai_client websocket
+}
 
 openresponses_client() {
     local python
@@ -240,7 +249,7 @@ PYTHON
 # Starts `chappie relay` in front of base_url, and sets base_url to its own.
 relay() {
     local line
-    start relay env CHAPPIE_API_KEY=sk-fake "$CHAPPIE" relay --base-url "$base_url" --port 0 --journal memory
+    start relay env CHAPPIE_API_KEY=sk-fake "$CHAPPIE" relay --base-url "$base_url" --port 0 --journal memory --log
     line=$(first_line relay)
     base_url=${line#listening on }
 }
@@ -263,24 +272,87 @@ relay-websockets-compliance() {
     open_responses
 }
 
+# Usage: relay_openai sse|websocket|kept
+relay_openai() {
+    start_chappie "${@:2}"
+    relay
+    openai_client "$1"
+}
+
+relay-openai-sse() { relay_openai sse; }
+relay-openai-websocket() { relay_openai websocket; }
+relay-openai-kept() { relay_openai kept --rate 100; }
+
+relay-curl-sse() {
+    start_chappie
+    relay
+    curl_sse
+}
+
+# Usage: expect_relayed METHOD: a WebSocket is a GET. What codex asks beside that (its models) is not counted.
+expect_relayed() {
+    local used
+    used=$(sed -nE 's/.*"method":"([A-Z]+)","path":"\/v1\/responses".*/\1/p' "$work/relay.err" | sort --unique | xargs)
+    [[ $used == "$1" ]] || {
+        printf 'the relay was asked by %s, wanted: %s\n' "$used" "$1"
+        return 1
+    }
+}
+
+# Usage: relay_codex SUPPORTS_WEBSOCKETS METHOD
+relay_codex() {
+    start_chappie
+    relay
+    codex_client "$1"
+    expect_relayed "$2"
+}
+
+relay-codex-websocket() { relay_codex true GET; }
+relay-codex-sse() { relay_codex false POST; }
+
 # Pictures of the page are in .build/browser-reload.
 relay-chromium-reload() {
     python3 "$programs/browser_reload.py" "$CHAPPIE" .build/browser-reload
 }
 
-# Lets codex run one of its own tools: three rounds, then the answer. Usage: codex_tools SUPPORTS_WEBSOCKETS TRANSPORT
+# Lets codex run one of its own tools: three rounds, then the answer. Usage: codex_tools SUPPORTS_WEBSOCKETS
 codex_tools() {
-    # shellcheck disable=SC2016 # The server's $number.
-    serve_tools exec_command '{"cmd": "echo the bottle is empty, $number"}' true
     local text
     text=$(codex_client "$1")
-    expect_transports "$2"
     python3 "$programs/codex_tools.py" 3 "$work/codex.json" "$work/serve.err"
     printf '%s\n' "$text, three tool calls"
 }
 
-serve-codex-tools-websocket() { codex_tools true webSocket; }
-serve-codex-tools-sse() { codex_tools false http; }
+serve_codex_tools() {
+    # shellcheck disable=SC2016 # The server's $number.
+    serve_tools exec_command '{"cmd": "echo the bottle is empty, $number"}' true
+}
+
+serve-codex-tools-websocket() {
+    serve_codex_tools
+    codex_tools true
+    expect_transports webSocket
+}
+
+serve-codex-tools-sse() {
+    serve_codex_tools
+    codex_tools false
+    expect_transports http
+}
+
+relay-codex-tools-websocket() {
+    serve_codex_tools
+    relay
+    codex_tools true
+    expect_relayed GET
+}
+
+relay-codex-tools-sse() {
+    serve_codex_tools
+    relay
+    codex_tools false
+    expect_relayed POST
+}
 
 # Compares the transports in the log of chappie serve, each named once, in alphabetical order.
 expect_transports() {
@@ -305,6 +377,10 @@ expect_path() {
 
 serve-curl-sse() {
     start_chappie
+    curl_sse
+}
+
+curl_sse() {
     curl --silent --show-error --no-buffer --max-time 30 "$base_url/responses" \
         --header 'Authorization: Bearer sk-fake' --header 'Content-Type: application/json' \
         --data '{"model":"paper-and-ink","input":"Tell me about the bottle.","stream":true}' |
