@@ -16,6 +16,7 @@ package final class Relay: Sendable {
     let metrics = RelayMetrics()
     private let server = LockedValue<HTTPServer?>(nil)
     private let isDraining = LockedValue(false)
+    private let beginning = ContinuousClock.now
     /// The requests of each key that are answered now, by their exchanges.
     private let requests = LockedValue<[String: Set<ObjectIdentifier>]>([:])
 
@@ -71,7 +72,7 @@ package final class Relay: Sendable {
                     ("Access-Control-Max-Age", "600"),
                 ])
         } else if let refusal = self.admit(request, route, &caller) {
-            self.refuse(caller, refusal.status, refusal.code, refusal.message)
+            self.refuse(caller, refusal.status, refusal.code, refusal.message, refusal.fields)
         } else if !self.countRequest(of: caller) {
             self.refuse(caller, 429, "too_many_requests", "Too many requests with this key are being answered.")
         } else {
@@ -112,6 +113,7 @@ package final class Relay: Sendable {
         let status: Int
         let code: String
         let message: String
+        var fields: [(name: String, value: String)] = []
     }
 
     /// Finds the user of a request by its key; returns the reason for which the request is refused, or nil.
@@ -122,14 +124,45 @@ package final class Relay: Sendable {
         }
         guard let keys = self.keys.withLock({ $0 }) else { return nil }
         let field = request.fields.value(of: "authorization") ?? ""
-        let words = field.split(separator: " ", maxSplits: 1)
-        guard words.count == 2, words[0].lowercased() == "bearer",
-            let name = keys.name(of: String(words[1].drop { $0 == " " }))
-        else {
-            return Admission(status: 401, code: "invalid_api_key", message: "The key is missing or unknown.")
+        // Only the page is for a person: a browser repeats a password by itself, also where another page makes it ask.
+        guard let key = Self.key(in: field, takesPassword: route == .status), let name = keys.name(of: key) else {
+            let challenge = ("WWW-Authenticate", "Basic realm=\"chappie relay\", charset=\"UTF-8\"")
+            return Admission(
+                status: 401, code: "invalid_api_key", message: "The key is missing or unknown.",
+                fields: route == .status && self.configuration.showsStatus ? [challenge] : [])
         }
         caller = Caller(exchange: caller.exchange, name: name, fields: caller.fields, isHead: caller.isHead)
         return nil
+    }
+
+    /// Returns the key in a field `Authorization`; with `takesPassword`, the password of the scheme Basic (RFC 7617) as well.
+    static func key(in field: String, takesPassword: Bool) -> String? {
+        let words = field.split(separator: " ", maxSplits: 1)
+        guard words.count == 2 else { return nil }
+        let credentials = String(words[1].drop { $0 == " " })
+        switch words[0].lowercased() {
+        case "bearer": return credentials
+        case "basic" where takesPassword:
+            guard let pair = Data(base64Encoded: credentials).map({ String(decoding: $0, as: UTF8.self) }),
+                let colon = pair.firstIndex(of: ":")
+            else { return nil }
+            return String(pair[pair.index(after: colon)...])
+        default: return nil
+        }
+    }
+
+    private var connectionCount: Int { self.server.withLock { $0?.connectionCount ?? 0 } }
+
+    private func respondStatus(_ caller: Caller) {
+        guard self.configuration.showsStatus else {
+            return self.refuse(caller, 404, "not_found", "There is nothing at this path.")
+        }
+        let page = StatusPage.html(
+            StatusPage.Snapshot(
+                streams: self.hub.runningStreams, counts: self.hub.counts, readers: self.metrics.readerCount,
+                connections: self.connectionCount, uptime: self.beginning.duration(to: .now),
+                isDraining: self.isDraining.withLock { $0 }))
+        self.respond(caller, 200, page, StatusPage.fields)
     }
 
     private func perform(_ route: RelayRoute, _ request: HTTPServerRequest, _ caller: Caller) async {
@@ -167,6 +200,7 @@ package final class Relay: Sendable {
                 try await self.hub.cancel(id)
                 self.respond(caller, 204, "")
             }
+        case .status: self.respondStatus(caller)
         case .health: self.respond(caller, 200, "{\"status\":\"ok\"}")
         case .readiness:
             if self.isDraining.withLock({ $0 }) {
@@ -176,7 +210,7 @@ package final class Relay: Sendable {
             }
         case .metrics:
             let text = self.metrics.text(
-                producers: self.hub.producerCount, connections: self.server.withLock { $0?.connectionCount ?? 0 })
+                self.hub.counts, producers: self.hub.producerCount, connections: self.connectionCount)
             self.respond(caller, 200, text, [("Content-Type", "text/plain; version=0.0.4")])
         case .wrongMethod(let allowed):
             self.refuse(caller, 405, "method_not_allowed", "This path takes \(allowed).", [("Allow", allowed)])

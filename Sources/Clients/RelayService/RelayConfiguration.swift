@@ -18,6 +18,10 @@ package struct RelayConfiguration: Sendable {
     package var allowedOrigins: [String] = []
     /// The model of a request that names none.
     package var model: String?
+    /// Indicates whether `GET /` is a page about the streams of this process; false by default.
+    ///
+    /// With keys, a browser asks for one of them as a password.
+    package var showsStatus = false
     /// Receives a JSON object for each request that has ended, without content and credentials.
     package var logLine: (@Sendable (String) -> Void)?
 

@@ -1,3 +1,4 @@
+import ChappieRelay
 import StreamTransport
 
 /// The counts of a relay, as text for Prometheus.
@@ -29,8 +30,10 @@ final class RelayMetrics: Sendable {
 
     func wrote(_ eventCount: Int) { self.counts.withLock { $0.events += eventCount } }
 
+    var readerCount: Int { self.counts.withLock { $0.readers } }
+
     /// The text exposition format, version 0.0.4.
-    func text(producers: Int, connections: Int) -> String {
+    func text(_ hub: HubMeter.Counts, producers: Int, connections: Int) -> String {
         let counts = self.counts.withLock { $0 }
         var lines: [String] = []
         func add(_ name: String, _ type: String, _ help: String, _ values: [(labels: String, value: Int)]) {
@@ -48,6 +51,18 @@ final class RelayMetrics: Sendable {
         add("readers_total", "counter", "Clients that have read a stream.", [("", counts.readersTotal)])
         add("events_written_total", "counter", "Events that were written to clients.", [("", counts.events)])
         add("connections", "gauge", "Open connections of clients.", [("", connections)])
+        add("takeovers_total", "counter", "Streams that this process has taken over.", [("", hub.takeovers)])
+        let name = "chappie_relay_journal_append_seconds"
+        lines += ["# HELP \(name) Time of appends to the journal.", "# TYPE \(name) histogram"]
+        var count = 0
+        for (bound, appends) in zip(HubMeter.Counts.bounds, hub.appends) {
+            count += appends
+            lines.append("\(name)_bucket{le=\"\(Double(bound) / 1000)\"} \(count)")
+        }
+        lines += [
+            "\(name)_bucket{le=\"+Inf\"} \(hub.appendCount)", "\(name)_sum \(hub.appendTime / .seconds(1))",
+            "\(name)_count \(hub.appendCount)",
+        ]
         return lines.joined(separator: "\n") + "\n"
     }
 }

@@ -22,6 +22,8 @@ enum RelayRoute: Equatable {
     case stream(ChappieStreamID)
     /// `DELETE /streams/ID`.
     case cancelStream(ChappieStreamID)
+    /// `GET /`.
+    case status
     case health
     case readiness
     case metrics
@@ -30,6 +32,10 @@ enum RelayRoute: Equatable {
     case unknown
 
     init(method: String, path: String, query: String?, isUpgrade: Bool) {
+        guard path != "/" else {
+            self = Self.of(method == "HEAD" ? "GET" : method, ["GET": .status])
+            return
+        }
         var parts = path.split(separator: "/", omittingEmptySubsequences: true).map(String.init)
         if parts.first == "v1" { parts.removeFirst() }
         let method = method == "HEAD" ? "GET" : method

@@ -6,6 +6,7 @@ import Testing
 /// The writer of a stream's records.
 @Suite struct RecordWriterTests {
     private static let lease = Duration.seconds(60)
+    private let meter = HubMeter()
 
     /// Appends text behind a position that the writer takes for the last one; returns the outcome.
     private func append(
@@ -13,11 +14,14 @@ import Testing
     ) async -> RecordWriter.Outcome {
         let records = RecordWriter(
             id, by: ChappieJournalWriter(owner: "a", epoch: 1), in: journal, tail: StreamTail(),
-            configuration: ChappieHubConfiguration()
+            configuration: ChappieHubConfiguration(), meter: self.meter
         ) {}
         _ = await records.add(texts.compactMap { JournaledRecord.record(of: .textDelta($0)) })
         records.drain()
-        return await records.run(after: position)
+        #expect(records.lag > .zero)
+        let outcome = await records.run(after: position)
+        if outcome == .drained { #expect(records.lag == .zero) }
+        return outcome
     }
 
     private func content(of id: ChappieStreamID, in journal: ChappieMemoryJournal) async throws -> [JournaledRecord] {

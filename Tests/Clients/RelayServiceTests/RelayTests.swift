@@ -37,11 +37,13 @@ import Testing
         #expect(self.route("GET", "/healthz") == .health)
         #expect(self.route("GET", "/readyz") == .readiness)
         #expect(self.route("GET", "/metrics") == .metrics)
+        #expect(self.route("GET", "/") == .status && self.route("HEAD", "/") == .status)
+        #expect(self.route("POST", "/") == .wrongMethod(allowed: "GET"))
     }
 
     @Test func otherPathsAreUnknown() {
         for path in [
-            "/", "", "*", "/v1", "/v2/responses", "/v1/responses/x", "/v1/responses/resp_1", "/streams/..",
+            "", "*", "/v1", "//", "/v2/responses", "/v1/responses/x", "/v1/responses/resp_1", "/streams/..",
             "/streams/\(Self.id)/x", "/v1/responses/resp_\(Self.id)/input_items", "/v1/responses/\(Self.id)",
         ] {
             #expect(self.route("GET", path) == .unknown, "\(path)")

@@ -27,6 +27,7 @@ public final class ChappieHub: Sendable {
         let configuration: ChappieHubConfiguration
         let transport: ChappieStreamingTransport
         let journal: any ChappieJournal
+        let meter = HubMeter()
 
         /// Indicates whether another answer begins anew for the readers.
         var restarts: Bool { self.transport.configuration.policy.divergence == .restarts }
@@ -44,7 +45,7 @@ public final class ChappieHub: Sendable {
         var idle: [CheckedContinuation<Void, Never>] = []
     }
 
-    private let parts: Parts
+    let parts: Parts
     let state = LockedValue(State())
 
     /// Creates a hub, which looks for streams without a producer from now on.
@@ -370,6 +371,7 @@ public final class ChappieHub: Sendable {
         guard let stream = try? await self.parts.journal.stream(id), let header = JournaledRequest(stream.header),
             let writer = try? await self.parts.journal.take(id, owner: owner, lease: lease)
         else { return }
+        self.parts.meter.tookOver()
         do {
             let predecessor = try await self.predecessor(of: id)
             let request = header.transportRequest

@@ -27,12 +27,14 @@ final class Producer: Sendable {
 
     private struct State {
         var handle: ChappieStreamHandle?
+        var records: RecordWriter?
         var wish = Wish.none
     }
 
     let id: ChappieStreamID
     /// The user that a server has started the stream for.
     let reader: String?
+    let start = ContinuousClock.now
     private let writer: ChappieJournalWriter
     private let hub: ChappieHub.Parts
     private let tail: StreamTail
@@ -47,6 +49,9 @@ final class Producer: Sendable {
         self.hub = hub
         self.tail = tail
     }
+
+    /// The time for which the oldest event has waited that is not journaled.
+    var lag: Duration { self.state.withLock { $0.records }?.lag ?? .zero }
 
     /// Ends the stream for everybody.
     func cancel() { self.stop(.cancel) }
@@ -65,8 +70,10 @@ final class Producer: Sendable {
     /// Makes the stream to its end, or until it is lost.
     func run(_ source: Source) async {
         let records = RecordWriter(
-            self.id, by: self.writer, in: self.hub.journal, tail: self.tail, configuration: self.hub.configuration
+            self.id, by: self.writer, in: self.hub.journal, tail: self.tail, configuration: self.hub.configuration,
+            meter: self.hub.meter
         ) { [weak self] in self?.cancel() }
+        self.state.withLock { $0.records = records }
         var last = 0
         if case .request(_, let predecessor?) = source { last = predecessor.lastPosition }
         let renewal = Task { await self.renew(records) }

@@ -21,6 +21,8 @@ final class RecordWriter: Sendable {
     private struct State {
         var records: [[UInt8]] = []
         var byteCount = 0
+        /// The time at which the first of them came, and that of the first that are being appended; nil without any.
+        var (waitsSince, appendsSince): (ContinuousClock.Instant?, ContinuousClock.Instant?)
         var closes = false
         var isDraining = false
         var outcome: Outcome?
@@ -34,6 +36,7 @@ final class RecordWriter: Sendable {
     private let journal: any ChappieJournal
     private let tail: StreamTail
     private let configuration: ChappieHubConfiguration
+    private let meter: HubMeter
     private let onCancellation: @Sendable () -> Void
     private let state = LockedValue(State())
     /// Wakes `run`.
@@ -44,14 +47,20 @@ final class RecordWriter: Sendable {
     /// Creates a writer; `onCancellation` is called when the stream's end was requested, perhaps more than once.
     init(
         _ id: ChappieStreamID, by writer: ChappieJournalWriter, in journal: any ChappieJournal, tail: StreamTail,
-        configuration: ChappieHubConfiguration, onCancellation: @escaping @Sendable () -> Void
+        configuration: ChappieHubConfiguration, meter: HubMeter, onCancellation: @escaping @Sendable () -> Void
     ) {
         self.id = id
         self.writer = writer
         self.journal = journal
         self.tail = tail
         self.configuration = configuration
+        self.meter = meter
         self.onCancellation = onCancellation
+    }
+
+    /// The time for which the oldest record has waited that is not appended.
+    var lag: Duration {
+        self.state.withLock { ($0.appendsSince ?? $0.waitsSince)?.duration(to: .now) ?? .zero }
     }
 
     /// Adds records; waits while too many wait.
@@ -61,6 +70,7 @@ final class RecordWriter: Sendable {
         if !records.isEmpty {
             self.state.withLock { state in
                 state.records += records
+                state.waitsSince = state.waitsSince ?? .now
                 state.byteCount += records.reduce(0) { $0 + $1.count }
             }
             self.filled.signal()
@@ -80,6 +90,7 @@ final class RecordWriter: Sendable {
     func end(_ record: [UInt8]) {
         self.state.withLock { state in
             state.records.append(record)
+            state.waitsSince = state.waitsSince ?? .now
             state.closes = true
         }
         self.filled.signal()
@@ -112,6 +123,7 @@ final class RecordWriter: Sendable {
                 self.stop(outcome)
                 break
             }
+            self.state.withLock { $0.appendsSince = nil }
             self.tail.append(Self.entries(batch.records, after: last))
             last += batch.records.count
             if batch.closes { self.stop(.ended) }
@@ -156,6 +168,7 @@ final class RecordWriter: Sendable {
                 defer {
                     state.records = []
                     state.byteCount = 0
+                    (state.appendsSince, state.waitsSince) = (state.waitsSince, nil)
                 }
                 return .append(records: state.records, closes: state.closes)
             }
@@ -175,9 +188,11 @@ final class RecordWriter: Sendable {
         let end = ContinuousClock.now + self.configuration.journalPatience
         var delay = Duration.milliseconds(20)
         while true {
+            let start = ContinuousClock.now
             do {
                 let standing = try await self.journal.append(
                     batch, to: self.id, by: self.writer, lease: self.configuration.lease)
+                self.meter.appended(in: start.duration(to: .now))
                 if standing.isCancellationRequested { self.onCancellation() }
                 return nil
             } catch let error as ChappieJournalError {

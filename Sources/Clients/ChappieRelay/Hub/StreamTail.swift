@@ -172,6 +172,8 @@ final class StreamTail: Sendable {
     var isFed: Bool { self.state.withLock { $0.isFed } }
 
     /// Indicates whether there is a reader or a producer.
+    var readerCount: Int { self.state.withLock { $0.signals.count + $0.direct.count } }
+
     var isUsed: Bool { self.state.withLock { $0.isFed || $0.isFollowed || $0.hasReaders } }
 
     private static func startsFollower(_ state: inout State) -> Bool {

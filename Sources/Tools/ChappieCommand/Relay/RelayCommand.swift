@@ -51,6 +51,7 @@ struct RelayCommand {
                 "on-divergence", "WHICH",
                 "what follows when a repeated request is answered differently: fail, or restart; default fail",
                 values: Divergence.allCases.map(\.rawValue)),
+            .init("status-page", "show the running streams at GET /, to the holders of a key where there are keys"),
             .init("log", "log requests as JSON lines on standard error"),
         ],
         notes: [
@@ -161,6 +162,7 @@ struct RelayCommand {
         case (nil, nil): break
         default: throw UsageError("--certificate and --certificate-key need each other")
         }
+        configuration.showsStatus = arguments.has("status-page")
         if arguments.has("log") {
             let console = self.console
             configuration.logLine = { console.note($0) }

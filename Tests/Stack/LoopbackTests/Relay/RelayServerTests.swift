@@ -16,7 +16,8 @@ import WebSocketClient
     private func withRelay(
         _ server: ChappieTestServer, journal: any ChappieJournal = ChappieMemoryJournal(),
         dialect: ChappieDialect = .responses, keys: RelayKeys? = nil,
-        limitsPerKey: (streams: Int, requests: Int)? = nil, _ body: (URL) async throws -> Void
+        limitsPerKey: (streams: Int, requests: Int)? = nil, showsStatus: Bool = false,
+        _ body: (URL) async throws -> Void
     ) async throws {
         let hub = ChappieHub.loopback(server, journal, over: .httpSSE) { configuration in
             configuration.dialect = dialect
@@ -24,6 +25,7 @@ import WebSocketClient
         }
         var configuration = RelayConfiguration()
         configuration.keys = keys
+        configuration.showsStatus = showsStatus
         if let limitsPerKey {
             configuration.streamsPerKey = limitsPerKey.streams
             configuration.requestsPerKey = limitsPerKey.requests
@@ -109,6 +111,29 @@ import WebSocketClient
                 // The same bytes for every reader.
                 #expect(whole.suffix(rest.count) == rest[...])
                 #expect(server.log.count == 1)
+            }
+        }
+    }
+
+    @Test func thePageOfStreamsIsOffUnlessAskedForAndNeedsAKey() async throws {
+        try await withServer(Self.server()) { server in
+            try await self.withRelay(server) { url in
+                let refused = try await self.answer(url, "/")
+                #expect(refused.statusCode == 404)
+            }
+            let keys = try RelayKeys("anna \(Self.anna)")
+            try await self.withRelay(server, keys: keys, showsStatus: true) { url in
+                _ = try await self.startStream(url, key: Self.anna)
+                #expect(try await self.answer(url, "/").statusCode == 401)
+                let pair = Data("anyone:\(Self.anna)".utf8).base64EncodedString()
+                let page = try await self.answer(url, "/", fields: [("Authorization", "Basic \(pair)")])
+                let text = String(decoding: page.body, as: UTF8.self)
+                #expect(page.statusCode == 200 && text.contains("<h1>chappie relay</h1>"))
+                #expect(!text.contains("anna") && !text.contains("Why?"))
+                // A password is for the page alone.
+                let refused = try await self.answer(
+                    url, "/metrics", fields: [("Authorization", "Basic \(pair)")])
+                #expect(refused.statusCode == 401)
             }
         }
     }
