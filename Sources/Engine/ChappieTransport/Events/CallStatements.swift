@@ -162,13 +162,9 @@ struct CallStatements {
             if let number = self.numbersByItem[itemName], self.finishedCalls[number].outputIndex == outputIndex {
                 return self.finished(number, isStatedBy: members, isPlaceShared: isPlaceShared)
             }
-            let content = kind.content(of: members.payload)
-            let isRepeated = [numbers.first, numbers.last].compactMap(\.self).contains {
-                kind.content(of: self.finishedCalls[$0].call.payload) == content
-            }
             // The arguments of an item that is not finished yet, or of this call: the end of the response contradicts
             // arguments of no call.
-            if members.hasArguments, !isRepeated {
+            if members.hasArguments, !self.isFinished(numbers, withPayloadOf: members) {
                 self.update(outputIndex) { draft in
                     draft = Draft(
                         members: CallMembers(kind: kind, name: name ?? ""), writer: itemName == 0 ? nil : itemName,
@@ -196,6 +192,31 @@ struct CallStatements {
             draft.hasClosingText = draft.hasClosingText || !whole.isEmpty
         }
         return self.verdict(isSame)
+    }
+
+    /// Returns whether one of the finished calls with these numbers has the payload of a statement.
+    ///
+    /// The others than the first and the last one are not compared: there may be thousands at one position.
+    private func isFinished(_ numbers: [Int], withPayloadOf members: CallMembers) -> Bool {
+        let content = members.kind.content(of: members.payload)
+        return [numbers.first, numbers.last].compactMap(\.self).contains {
+            members.kind.content(of: self.finishedCalls[$0].call.payload) == content
+        }
+    }
+
+    /// Returns whether a statement repeats the newest finished call at a position, and says no more: it has the call's
+    /// payload, or none and its `call_id`.
+    func hasFinished(_ members: CallMembers, at outputIndex: Int) -> Bool {
+        guard let number = self.numbersByPosition[outputIndex]?.last else { return false }
+        let call = self.finishedCalls[number].call
+        guard self.finishedCalls[number].agrees(with: members), !CallMembers(call).isCompleted(by: members) else {
+            return false
+        }
+        if !members.callID.isEmpty {
+            guard call.callID.isExactly(members.callID), call.isIncomplete == members.isIncomplete else { return false }
+            if members.payload.isEmpty { return true }
+        }
+        return self.isFinished([number], withPayloadOf: members)
     }
 
     /// Compares a late statement with a finished call.

@@ -152,7 +152,7 @@ struct ItemNames: Sendable {
 
 extension ReplaySlot.Kind {
     /// The kind of item that the output belongs to.
-    var item: ItemKind {
+    package var item: ItemKind {
         switch self {
         case .text, .refusal: .message
         case .reasoningSummary, .reasoningText: .reasoning

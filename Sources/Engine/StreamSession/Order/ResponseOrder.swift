@@ -40,11 +40,12 @@
 /// # Items' identifiers
 ///
 /// An item's identifier has precedence over its index where both are given: an event that names an item belongs to that
-/// item, at any index (`place`). Of items that are announced under names at one index each is read at a place of its own.
-/// An item that is announced again at another index is another one from there on. An index is no evidence where an item
-/// of another kind has it. Some servers change identifiers from event to event: a new one in place of a known one is no
-/// evidence. Later, on a connection whose responses named each item once (`EarlierResponses`), they identify late events
-/// of an earlier response:
+/// item, at any index (`place`). Of items that are announced under names at one index each is read at a place of its
+/// own. An item that is announced again at another index is another one from there on. An index is no evidence where an
+/// item of another kind has it. A closing event under the index of a done item, and under a name that no item has, is
+/// that of the open item, unless it repeats what the done one was closed with (`doneItem`). Some servers change
+/// identifiers from event to event: a new one in place of a known one is no evidence. Later, on a connection whose
+/// responses named each item once (`EarlierResponses`), they identify late events of an earlier response:
 ///
 /// | event on such a connection | verdict |
 /// |---|---|
@@ -381,11 +382,27 @@ package struct ResponseOrder: Sendable {
         }
     }
 
-    /// Judges the end of an item.
+    /// Returns the place of the done item that a closing event has the index of, under a name that no item has, while
+    /// another item of its kind is open; nil for any other event.
+    ///
+    /// It is the done item's event if its content is what that was closed with: a server that gives each event another
+    /// identifier may repeat it. Then it says nothing of the open item.
+    func doneItem(at outputIndex: Int, name: UInt64, kind: ItemKind) -> Int? {
+        // Gateways that give events the response's identifier give them one index as well.
+        guard !self.isResumed, name != 0, name != self.responseName, !self.itemNames.contains(name),
+            self.itemNames.place(of: name) == nil, self.itemNames.onlyOpenPlace(of: kind) != nil
+        else { return nil }
+        let place = self.place(of: name, at: outputIndex)
+        guard self.done.contains(place), self.itemNames.kind(at: place) ?? kind == kind else { return nil }
+        return place
+    }
+
+    /// Judges the end of an item; with `isAgain` it repeats that of a done item.
     package mutating func itemDone(
-        _ outputIndex: Int, name: UInt64 = 0, isAside: Bool = false, kind: ItemKind = .message
+        _ outputIndex: Int, name: UInt64 = 0, isAside: Bool = false, kind: ItemKind = .message, isAgain: Bool = false
     ) -> Verdict {
-        let outputIndex = self.place(of: name, at: outputIndex, ofKind: kind)
+        let outputIndex =
+            isAgain ? self.place(of: name, at: outputIndex) : self.place(of: name, at: outputIndex, ofKind: kind)
         return self.judgeOutput(outputIndex) { order in
             if let verdict = order.judge(name, at: outputIndex, isDone: true, isCall: kind == .call) { return verdict }
             if isAside {
@@ -394,6 +411,8 @@ package struct ResponseOrder: Sendable {
                 _ = order.asides.insert(outputIndex)
             }
             order.hasOutput = true
+            // It is no sign that several items have the index.
+            guard !isAgain else { return .fine }
             order.itemNames.end(at: outputIndex, name)
             guard order.done.insert(outputIndex) else { return order.tolerate(.itemDoneAgain) }
             guard order.added.contains(outputIndex) else { return order.tolerate(.itemNotAdded) }
@@ -437,9 +456,13 @@ package struct ResponseOrder: Sendable {
         return verdict
     }
 
-    /// Judges a closing event of a slot, which the item's end may follow or precede.
-    package mutating func closing(of slot: ReplaySlot, name: UInt64 = 0) -> Verdict {
-        let place = self.place(of: name, at: slot.outputIndex, ofKind: slot.kind.item)
+    /// Judges a closing event of a slot, which the item's end may follow or precede; with `isAgain` it repeats one of a
+    /// done item.
+    package mutating func closing(of slot: ReplaySlot, name: UInt64 = 0, isAgain: Bool = false) -> Verdict {
+        let place =
+            isAgain
+            ? self.place(of: name, at: slot.outputIndex)
+            : self.place(of: name, at: slot.outputIndex, ofKind: slot.kind.item)
         return self.judgeOutput(place, slot.partIndex) { order in
             if let verdict = order.judge(name, at: place, isCall: slot.kind == .toolCall) { return verdict }
             // The content beyond the deltas is output like theirs.

@@ -259,6 +259,27 @@ extension ReplayLedger {
             || self.openOutput(ofItem: slot).map { channel.begins(text, with: $0) } ?? false
     }
 
+    /// Returns whether texts are all that the item of a slot has in the current attempt, in either member if they are
+    /// reasoning, apart from what servers rewrite; or, with `isPart`, all that one slot of the item has.
+    package func isClosed(
+        _ slot: ReplaySlot, by texts: [UnsafeBufferPointer<UInt8>], isPart: Bool
+    ) -> Bool {
+        guard let slot = slot.shifted(by: self.settledItemCount) else { return false }
+        let channel = self.channels[slot.kind]
+        let byteCount = unsafe texts.reduce(0) { $0 + $1.count }
+        return byteCount > 0
+            && [slot.kind, slot.kind.otherReasoning].compactMap(\.self).contains { kind in
+                let item = ReplaySlot(kind, outputIndex: slot.outputIndex)
+                if case .prefix(byteCount, _, _) = unsafe channel.hold(texts, ofItem: item, isOpen: false) {
+                    return true
+                }
+                return isPart
+                    && channel.slots(ofItem: item).map { channel.output(of: $0) }.contains {
+                        unsafe $0.count == byteCount && channel.begins(texts, with: $0)
+                    }
+            }
+    }
+
     /// Returns whether a text has closed a slot in the current attempt: a delta of it comes too late.
     package func isClosed(_ slot: ReplaySlot) -> Bool {
         slot.shifted(by: self.settledItemCount).map { self.hasClosed($0) } ?? false

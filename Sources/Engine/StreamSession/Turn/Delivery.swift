@@ -256,6 +256,19 @@ package struct Delivery: ~Copyable, Sendable {
     /// Returns whether the response has ended under another identifier (`ResponseOrder.endsUnderAnotherName`).
     package mutating func endsUnderAnotherName() -> Bool { self.order.endsUnderAnotherName }
 
+    /// Returns the place of the done item whose closing event may come again (`ResponseOrder.doneItem`).
+    package mutating func doneItem(at outputIndex: Int, name: UInt64, kind: ItemKind) -> Int? {
+        self.order.doneItem(at: outputIndex, name: name, kind: kind)
+    }
+
+    /// Returns whether texts are what the item of a slot, or with `isPart` one slot of it, has been closed with
+    /// (`ReplayLedger.isClosed`).
+    package mutating func isClosed(
+        _ slot: ReplaySlot, by texts: [UnsafeBufferPointer<UInt8>], isPart: Bool
+    ) -> Bool {
+        unsafe self.ledger.isClosed(slot, by: texts, isPart: isPart)
+    }
+
     /// Compares the closing text of a slot with the slot's output.
     ///
     /// A rest is output like any other: `TurnStateMachine.deltaReceived` is called with it next.

@@ -6,6 +6,107 @@ import Testing
 
 @testable import ChappieTransport
 
+/// Two items of a server that gives each event another identifier, and repeats closing events of the first one.
+private struct RenamedItems {
+    enum Kind: CaseIterable {
+        case message, reasoning, call, tool
+
+        var isCall: Bool { self == .call || self == .tool }
+    }
+
+    /// The place of the repeated events: behind the second item's announcement, or behind its deltas.
+    enum Place: CaseIterable {
+        case announcement, deltas
+    }
+
+    let kind: Kind
+    /// The text, the arguments or the input of each item.
+    let contents: [String]
+    /// The numbers of the closing events that the first item has, and of those that are repeated; the last one is the
+    /// item's end.
+    var inTime = [0, 1, 2]
+    var again: [Int] = []
+    var place = Place.announcement
+    var hasDeltas = true
+    /// Indicates whether the ends of the items repeat their contents.
+    var areEndsWhole = true
+    var hasList = false
+
+    /// The events, each of which has an identifier of its own.
+    var events: [String] {
+        let second = self.begin(1)
+        let repeated = self.again.map { self.closings(0)[$0] }
+        let items =
+            self.begin(0) + self.inTime.map { self.closings(0)[$0] } + second.prefix(1)
+            + (self.place == .announcement ? repeated : []) + second.dropFirst()
+            + (self.place == .deltas ? repeated : []) + self.closings(1)
+        let list = [0, 1].map { self.item($0, isWhole: true) }.joined(separator: ",")
+        let all = items + [Event.completed("r", self.hasList ? #","output":[\#(list)]"# : "")]
+        return [Event.created] + all.enumerated().map { $1.replacing("ID", with: "e\($0)") }
+    }
+
+    /// What a consumer gets.
+    var isDelivered: (TurnOutcome, CompletedResponse?) -> Bool {
+        { outcome, response in
+            let text = self.contents.joined()
+            let calls = response?.calls.map { "\($0.callID) \($0.name) \($0.payload)" }
+            let expected = self.contents.enumerated().map { place, content in
+                "c\(place) f\(place) \(content.isEmpty && self.kind == .call ? "{}" : content.replacing("\\", with: ""))"
+            }
+            return outcome.error == nil && outcome.text == (self.kind == .message ? text : "")
+                && outcome.reasoning == (self.kind == .reasoning ? text : "")
+                && calls == (self.kind.isCall ? expected : [])
+                && (self.kind == .reasoning || response?.items.count == 2)
+        }
+    }
+
+    private func item(_ place: Int, isWhole: Bool) -> String {
+        let content = isWhole ? self.contents[place] : ""
+        let part = content.isEmpty ? "" : #"{"type":"\#(self.partType)","text":"\#(content)"}"#
+        let members =
+            switch self.kind {
+            case .message: #""type":"message","role":"assistant","content":[\#(part)]"#
+            case .reasoning: #""type":"reasoning","summary":[\#(part)]"#
+            case .call: #""type":"function_call","call_id":"c\#(place)","name":"f\#(place)","arguments":"\#(content)""#
+            case .tool: #""type":"custom_tool_call","call_id":"c\#(place)","name":"f\#(place)","input":"\#(content)""#
+            }
+        return #"{"id":"ID-\#(place)",\#(members)}"#
+    }
+
+    private var partType: String { self.kind == .message ? "output_text" : "summary_text" }
+
+    private var textType: String {
+        switch self.kind {
+        case .message: "output_text"
+        case .reasoning: "reasoning_summary_text"
+        case .call: "function_call_arguments"
+        case .tool: "custom_tool_call_input"
+        }
+    }
+
+    private func event(_ type: String, _ place: Int, _ members: String) -> String {
+        #"{"type":"response.\#(type)","output_index":\#(place),\#(members)}"#
+    }
+
+    private func begin(_ place: Int) -> [String] {
+        let added = self.event("output_item.added", place, #""item":\#(self.item(place, isWhole: false))"#)
+        let content = self.contents[place]
+        guard self.hasDeltas, !content.isEmpty else { return [added] }
+        return [added, self.event("\(self.textType).delta", place, #""item_id":"ID","delta":"\#(content)""#)]
+    }
+
+    private func closings(_ place: Int) -> [String] {
+        let content = self.contents[place]
+        let member = self.kind == .call ? "arguments" : self.kind == .tool ? "input" : "text"
+        let text = self.event("\(self.textType).done", place, #""item_id":"ID","\#(member)":"\#(content)""#)
+        let part = self.event(
+            self.kind == .message ? "content_part.done" : "reasoning_summary_part.done", place,
+            #""item_id":"ID","part":{"type":"\#(self.partType)","text":"\#(content)"}"#)
+        let end = #""item":\#(self.item(place, isWhole: self.areEndsWhole))"#
+        return [text, self.kind.isCall ? text : part, self.event("output_item.done", place, end)]
+    }
+}
+
 @Suite struct LateClosingTests {
     /// An item with a name, whose events have a common index, or none.
     private struct Item {
@@ -236,5 +337,133 @@ import Testing
                 #expect(outcome.text == texts.joined(), "\(whole)")
             }
         }
+    }
+
+    // MARK: Events that have an identifier each
+
+    private static let contents: [RenamedItems.Kind: [[String]]] = [
+        .message: [["One.", "Two."], ["One.", "One."], ["One.", "One. Two."], ["One.", ""]],
+        .reasoning: [["One.", "Two."], ["One.", "One."], ["One.", "One. Two."], ["One.", ""]],
+        .call: [
+            [#"{\"a\":1}"#, #"{\"b\":2}"#], [#"{\"a\":1}"#, #"{\"a\":1}"#], [#"{\"a\":1}"#, ""], ["", #"{\"b\":2}"#],
+            ["", ""],
+        ],
+        .tool: [["x", "y"], ["x", "x"], ["x", "xy"], ["x", ""]],
+    ]
+
+    private static func complete(_ events: [String], cut: Int? = nil) async -> (TurnOutcome, CompletedResponse?) {
+        let begun = cut.map { [[ScriptStep].socket(Array(events.prefix($0)), isBroken: true)] } ?? []
+        return await TurnFixture(begun + [.socket(events), .socket([Event.completed])]) { $0.rawEvents = .none }
+            .complete(conversation([WireItem.question]) { $0.runsCalls = true })
+    }
+
+    /// Neither the identifier of such an event nor the open item decides, but the index of the item that has its content.
+    @Test(arguments: RenamedItems.Kind.allCases, RenamedItems.Place.allCases)
+    private func closingEventsRepeatedUnderOtherIdentifiersAddNothing(
+        kind: RenamedItems.Kind, place: RenamedItems.Place
+    ) async {
+        for contents in Self.contents[kind, default: []] {
+            for (inTime, again) in [[2], [0, 1, 2]].flatMap({ inTime in
+                [[], [0], [1], [2], [0, 1, 2]].map { (inTime, $0) }
+            }) {
+                for (hasDeltas, hasList) in [(true, true), (true, false), (false, true), (false, false)] {
+                    let items = RenamedItems(
+                        kind: kind, contents: contents, inTime: inTime, again: again, place: place,
+                        hasDeltas: hasDeltas, hasList: hasList)
+                    let cuts = again.count == 3 ? [items.events.count / 2, items.events.count - 1] : []
+                    for cut in [nil] + cuts {
+                        let (outcome, response) = await Self.complete(items.events, cut: cut)
+                        #expect(items.isDelivered(outcome, response), "\(outcome), cut \(cut ?? 0): \(items.events)")
+                    }
+                }
+            }
+        }
+    }
+
+    /// The ends of the items leave their contents out.
+    @Test(arguments: RenamedItems.Kind.allCases, RenamedItems.Place.allCases)
+    private func closingEventsRepeatedBehindAnEndWithoutContentAddNothing(
+        kind: RenamedItems.Kind, place: RenamedItems.Place
+    ) async {
+        for contents in Self.contents[kind, default: []] where !contents[0].isEmpty {
+            for again in [[0], [1], [0, 1], [2]] where kind.isCall || again != [2] {
+                let items = RenamedItems(
+                    kind: kind, contents: contents, inTime: [0, 2], again: again, place: place, areEndsWhole: false)
+                let (outcome, response) = await Self.complete(items.events)
+                #expect(items.isDelivered(outcome, response), "\(outcome): \(items.events)")
+            }
+        }
+    }
+
+    /// A message of two texts, each of which is closed again, and so is the item.
+    @Test func partsThatAreClosedAgainUnderOtherIdentifiersAddNothing() async {
+        func event(_ type: String, _ part: Int, _ member: String) -> String {
+            #"{"type":"response.output_text.\#(type)","output_index":0,"content_index":\#(part),"item_id":"ID","#
+                + #""\#(member)":"\#(["One.", "Two."][part])"}"#
+        }
+        func added(at index: Int) -> String {
+            #"{"type":"response.output_item.added","output_index":\#(index),"item":{"id":"ID","type":"message"}}"#
+        }
+        let parts = ["One.", "Two."].map { #"{"type":"output_text","text":"\#($0)"}"# }.joined(separator: ",")
+        let closings =
+            [0, 1].map { event("done", $0, "text") }
+            + [Event.done(#"{"id":"ID","type":"message","role":"assistant","content":[\#(parts)]}"#)]
+        for again in [[0], [1], [2], [1, 0], [0, 1, 2]] {
+            let items =
+                [added(at: 0)] + [0, 1].map { event("delta", $0, "delta") } + closings + [added(at: 1)]
+                + again.map { closings[$0] } + [Event.completed]
+            let events = [Event.created] + items.enumerated().map { $1.replacing("ID", with: "e\($0)") }
+            let (outcome, _) = await Self.complete(events)
+            #expect(outcome.error == nil && outcome.text == "One.Two.", "\(outcome.text): \(events)")
+        }
+    }
+
+    /// Another content than that of the finished item, or the name of another function, is that of the open one.
+    @Test func otherContentUnderTheIndexOfAFinishedItemIsTheOpenItems() async {
+        let messages = RenamedItems(kind: .message, contents: ["One.", ""], areEndsWhole: false).events
+        let text = #"{"type":"response.output_text.done","output_index":0,"item_id":"x","text":"Two."}"#
+        let (outcome, _) = await Self.complete(messages.dropLast(4) + [text, Event.completed])
+        #expect(outcome.error == nil && outcome.text == "One.Two.")
+        let calls = RenamedItems(kind: .call, contents: [#"{\"a\":1}"#, ""]).events
+        for (members, payload) in [
+            (#""arguments":"{\"b\":2}""#, #"{"b":2}"#), (#""name":"f1","arguments":"{\"a\":1}""#, #"{"a":1}"#),
+        ] {
+            let closing =
+                #"{"type":"response.function_call_arguments.done","output_index":0,"item_id":"x",\#(members)}"#
+            let (outcome, response) = await Self.complete(calls.dropLast(4) + [closing] + calls.suffix(2))
+            #expect(outcome.error == nil, "\(members)")
+            #expect(response?.calls.map(\.payload) == [#"{"a":1}"#, payload], "\(members)")
+        }
+    }
+
+    /// A gateway gives the events of all items the response's identifier and one index (databricks/unity-gateway issue 99).
+    @Test func argumentsUnderTheResponsesIdentifierAreTheOpenCalls() async {
+        func event(_ type: String, _ index: Int, _ members: String) -> String {
+            #"{"type":"response.\#(type)","output_index":\#(index),\#(members)}"#
+        }
+        func item(_ number: Int, _ arguments: String) -> String {
+            let call = #""call_id":"c\#(number)","name":"f\#(number)","arguments":"\#(arguments)""#
+            return #""item":{"id":"i\#(number)","type":"function_call",\#(call)}"#
+        }
+        let arguments = #"{\"a\":1}"#
+        let events = [0, 1].flatMap { number in
+            [
+                event("output_item.added", number, item(number, "")),
+                event("function_call_arguments.done", 0, #""item_id":"r","arguments":"\#(arguments)""#),
+                event("output_item.done", number, item(number, number == 0 ? arguments : "")),
+            ]
+        }
+        let (outcome, response) = await Self.complete([Event.created] + events + [Event.completed])
+        #expect(outcome.error == nil)
+        #expect(response?.calls.map(\.payload) == [#"{"a":1}"#, #"{"a":1}"#])
+    }
+
+    /// The first end of a call leaves its arguments out, whose deltas stop early, and the second one has them.
+    @Test func anEndWithMoreArgumentsIsNoRepetition() async {
+        let cut = RenamedItems(kind: .call, contents: [#"{\"a\":"#, ""], inTime: [2], areEndsWhole: false).events
+        let end = RenamedItems(kind: .call, contents: [#"{\"a\":1}"#, ""], inTime: [2]).events[3]
+        let events = cut.dropLast(4) + [end.replacing("e2", with: "x")] + cut.suffix(2)
+        let (outcome, response) = await Self.complete(Array(events))
+        #expect(outcome.transportFailure?.code == .contradictoryEvents && response == nil, "\(events)")
     }
 }

@@ -40,6 +40,43 @@ extension EventReader {
         return false
     }
 
+    /// Returns whether an event closes a done item again, under a name that no item has: its whole content is what that
+    /// item was closed with.
+    mutating func isClosedAgain(_ event: ResponseEvent) -> Bool {
+        switch event.kind {
+        case .partDone(let kind, let outputIndex, _, let text):
+            let slot = ReplaySlot(anyKind: kind, outputIndex: outputIndex, partIndex: 0)
+            guard
+                let place = self.machine.delivery.doneItem(
+                    at: outputIndex, name: event.itemName, kind: slot.kind.item)
+            else { return false }
+            if let call = kind.callKind {
+                let payload = unsafe String(decoding: text.utf8, as: UTF8.self)
+                let members = CallMembers(kind: call, name: self.closingName ?? "", payload: payload)
+                return self.calls.hasFinished(members, at: place)
+            }
+            let item = ReplaySlot(slot.kind, outputIndex: place)
+            return unsafe self.machine.delivery.isClosed(item, by: [text.utf8], isPart: true)
+        case .outputItemDone(let outputIndex, let item):
+            guard
+                let place = self.machine.delivery.doneItem(
+                    at: outputIndex, name: item.fingerprint, kind: item.itemKind)
+            else { return false }
+            if item.isCall { return self.calls.hasFinished(CallMembers(item), at: place) }
+            let texts = Self.outputKinds.map { self.parts(of: item, at: place, ofKind: $0) }.filter { !$0.isEmpty }
+            for parts in texts {
+                guard
+                    unsafe self.machine.delivery.isClosed(
+                        parts[0].slot, by: parts.map { unsafe $0.text.utf8 }, isPart: false)
+                else { return false }
+            }
+            return !texts.isEmpty
+        case .created, .delta, .outputItemAdded, .completed, .failed, .incomplete, .error, .rateLimits, .metadata,
+            .keepalive, .contentFree, .other, .unknown:
+            return false
+        }
+    }
+
     /// Handles the texts of a finished item, which repeats all its texts: each kind of text is compared as a whole.
     ///
     /// - Returns: false when that ends the attempt.

@@ -76,6 +76,11 @@ extension EventReader {
         _ event: ResponseEvent, json: UnsafeRawBufferPointer, attempt: Int,
         behind carriedItems: @autoclosure () -> [[UInt8]]
     ) -> Outcome {
+        if self.closesAgain {
+            if event.isFinishedCall { return .dropped }
+            unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
+            return .goesOn
+        }
         switch event.kind {
         case .completed(let summary):
             return self.ended(summary, behind: carriedItems(), attempt: attempt)
@@ -158,7 +163,7 @@ extension ResponseEvent {
 
 extension ResponseEvent.DeltaKind {
     /// The function or tool of the call whose arguments or input the text is; nil for any other text.
-    fileprivate var callKind: FinishedCall.Kind? {
+    var callKind: FinishedCall.Kind? {
         switch self {
         case .functionArguments: .function
         case .customInput: .custom

@@ -97,7 +97,8 @@ extension EventReader {
     /// Returns whether an event belongs to the response; one that does not is no progress of it.
     private mutating func belongs(_ event: ResponseEvent) -> Bool {
         if case .completed(let summary) = event.kind, self.isLeftOver(summary) { return false }
-        switch self.machine.delivery.judge(event) {
+        self.closesAgain = self.isClosedAgain(event)
+        switch self.machine.delivery.judge(event, isAgain: self.closesAgain) {
         case .fine, .tolerated:
             return true
         case .foreign:
@@ -159,8 +160,8 @@ extension ResponseOrder {
 }
 
 extension Delivery {
-    /// Returns the relation of the event to the response that is read.
-    fileprivate mutating func judge(_ event: ResponseEvent) -> ResponseOrder.Verdict {
+    /// Returns the relation of the event to the response that is read; with `isAgain` it repeats one of a done item.
+    fileprivate mutating func judge(_ event: ResponseEvent, isAgain: Bool) -> ResponseOrder.Verdict {
         switch event.kind {
         case .created(let responseID): self.order.created(responseID: responseID)
         case .delta(let kind, let outputIndex, let partIndex, _):
@@ -169,13 +170,14 @@ extension Delivery {
             )
         case .partDone(let kind, let outputIndex, let partIndex, _):
             self.order.closing(
-                of: ReplaySlot(anyKind: kind, outputIndex: outputIndex, partIndex: partIndex), name: event.itemName)
+                of: ReplaySlot(anyKind: kind, outputIndex: outputIndex, partIndex: partIndex), name: event.itemName,
+                isAgain: isAgain)
         case .outputItemAdded(let outputIndex, let item):
             self.order.itemAdded(
                 outputIndex, name: item.fingerprint, isAside: item.isAside, kind: item.itemKind)
         case .outputItemDone(let outputIndex, let item):
             self.order.itemDone(
-                outputIndex, name: item.fingerprint, isAside: item.isAside, kind: item.itemKind)
+                outputIndex, name: item.fingerprint, isAside: item.isAside, kind: item.itemKind, isAgain: isAgain)
         case .completed(let summary), .incomplete(let summary):
             self.order.terminal(responseID: summary.id, .complete(names: summary.output.map(\.fingerprint)))
         case .failed(let summary): self.order.terminal(responseID: summary.id, .failure)

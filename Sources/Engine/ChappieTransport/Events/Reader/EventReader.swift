@@ -128,6 +128,8 @@ struct EventReader: ~Copyable {
     var unknownTypes: Set<String> = []
     /// Indicates whether a delta needs only its delivery, for the state machine and for the consumer.
     private var isFlowing = false
+    /// Indicates whether the event that was judged last repeats a closing event of a done item, and says nothing new.
+    var closesAgain = false
     /// Indicates whether the current event is made of another API's, so that the consumer does not get it as raw.
     var isTranslated = false
     /// Indicates whether another turn has delivered the current event, so that nothing of it is passed on.
