@@ -85,4 +85,54 @@ import Testing
             .complete(conversation([WireItem.question]))
         #expect(outcome.error == nil && outcome.text.isEmpty)
     }
+
+    /// Its name and its arguments show that an item without a type and a `call_id` is a call: it is treated as one with the
+    /// type.
+    @Test(arguments: [#""arguments":"{\"a\":1}""#, #""arguments":"""#, #""input":"x""#])
+    func aCallWithoutATypeAndACallIDIsNotLost(payload: String) async {
+        let isTool = payload.contains("input")
+        let typed = #""type":"\#(isTool ? "custom_tool_call" : "function_call")","#
+        let closing = isTool ? "custom_tool_call_input.done" : "function_call_arguments.done"
+        let arguments = #"{"type":"response.\#(closing)","output_index":0,"item_id":"i",\#(payload)}"#
+        let item = { (type: String) in #"{"id":"i",\#(type)"name":"f",\#(payload)}"# }
+        for callID in ["", #""call_id":"c","#] {
+            let added =
+                #"{"type":"response.output_item.added","output_index":0,"item":{"id":"i",\#(typed)\#(callID)"name":"f"}}"#
+            for (places, runsCalls) in (1..<16).flatMap({ [($0, true), ($0, false)] }) where places > 3 {
+                let run = { (type: String) in
+                    let list = places & 8 != 0 ? #","output":[\#(item(type))]"# : ""
+                    let events =
+                        [Event.created] + (places & 1 != 0 ? [added] : []) + (places & 2 != 0 ? [arguments] : [])
+                        + (places & 4 != 0 ? [Event.done(item(type))] : []) + [Event.completed("r", list)]
+                    let (outcome, response) = await TurnFixture([.socket(events)])
+                        .complete(conversation([WireItem.question]) { $0.runsCalls = runsCalls })
+                    let calls = response.map { $0.calls.map { "\($0.callID) \($0.name) \($0.payload)" } }
+                    return "\(String(describing: outcome.clientError)) \(outcome.rawTypes) \(calls ?? ["-"])"
+                }
+                let expected = await run(typed)
+                for type in ["", #""type":null,"#, #""type":"","#] {
+                    let result = await run(type)
+                    #expect(result == expected, "\(callID) \(type) \(places)")
+                }
+            }
+        }
+    }
+
+    /// A call is announced without a `call_id`, and its end shows no kind: that does not say that it is no call.
+    @Test(arguments: [#""arguments":"{}""#, #""content":[]"#])
+    func anEndWithoutATypeDoesNotHideACall(members: String) async {
+        let added =
+            #"{"type":"response.output_item.added","output_index":0,"item":{"id":"i","type":"function_call","name":"f"}}"#
+        let arguments =
+            #"{"type":"response.function_call_arguments.done","output_index":0,"item_id":"i","arguments":"{}"}"#
+        let item = #"{"id":"i",\#(members)}"#
+        for begun in [[added], [added, arguments]] {
+            for list in ["", #","output":[\#(item)]"#] {
+                let events = [Event.created] + begun + [Event.done(item), Event.completed("r", list)]
+                let (outcome, response) = await TurnFixture([.socket(events)])
+                    .complete(conversation([WireItem.question]) { $0.runsCalls = true })
+                #expect(outcome.error != nil && response == nil, "\(events)")
+            }
+        }
+    }
 }
