@@ -22,8 +22,9 @@ FILE = pathlib.Path(__file__).resolve().parent.parent / "cold-budgets.tsv"
 PROGRAM = "connection-cost"
 SERVER = "stream-server"
 # The share by which a figure may be above its budget. Which lines share a place in the first level is chance, and the
-# places of code are the linker's choice.
-TOLERANCES = {"instructions": 0.03, "code": 0.05, "first_level": 0.15}
+# places of code are the linker's choice: a change of code that no event runs has moved the misses of code by 9 %, at the
+# same instructions.
+TOLERANCES = {"instructions": 0.03, "code": 0.1, "first_level": 0.15}
 # The misses of the last level by which an event may be above its budget: half of those of one more line of each stream.
 LINES = 0.5
 # How often a row above its budget is counted again: a needless line is there each time. Chance, such as a thread that
