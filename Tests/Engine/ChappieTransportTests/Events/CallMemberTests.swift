@@ -19,6 +19,7 @@ private enum Variant: CaseIterable {
 private struct Statements {
     enum Member: String, CaseIterable {
         case name, namespace, arguments
+        case callID = "call_id"
     }
 
     let member: Member
@@ -46,7 +47,7 @@ private struct Statements {
     private func item(_ place: Place) -> String {
         "{" + self.json(.name, place, otherwise: "f") + self.json(.namespace, place, otherwise: nil)
             + self.json(.arguments, place, otherwise: place == .announcement ? "" : "{}")
-            + #""id":"fc","type":"function_call","call_id":"c"}"#
+            + self.json(.callID, place, otherwise: "c") + #""id":"fc","type":"function_call"}"#
     }
 
     private func event(_ place: Place) -> String {
@@ -116,11 +117,12 @@ private enum Loss: CaseIterable {
             Issue.record("no call: \(events)")
             return
         }
-        #expect(call.callID == "c")
+        #expect(call.callID == "c", "\(events)")
         switch statements.member {
         case .name: #expect(call.name == value, "\(events)")
         case .namespace: #expect(call.namespace == value, "\(events)")
         case .arguments: #expect(call.payload == (value.isEmpty ? "{}" : value), "\(events)")
+        case .callID: break
         }
     }
 
@@ -129,7 +131,7 @@ private enum Loss: CaseIterable {
         _ member: Statements.Member, value: String, longer: String, other: String,
         _ body: (Statements) async -> Void
     ) async {
-        let places = Place.allCases.filter { member != .namespace || $0 != .endOfArguments }
+        let places = Place.allCases.filter { $0 != .endOfArguments || member == .name || member == .arguments }
         for place in places {
             for second in places where second != place {
                 for variant in Variant.allCases {
@@ -156,6 +158,46 @@ private enum Loss: CaseIterable {
             statements.endOfArgumentsHasThem = endOfArgumentsHasThem
             await Self.expect(statements, itemEndsFirst: itemEndsFirst)
         }
+    }
+
+    /// An identifier that is missing, null or empty is none, wherever another place has it.
+    @Test(arguments: [false, true])
+    func callIDInOnePlaceIsThatOfTheCall(itemEndsFirst: Bool) async {
+        let places: [Place] = [.announcement, .endOfItem, .endOfResponse]
+        let variants: [Statements.Text?] = [nil, .null, .text(""), .text("c")]
+        for place in places {
+            for first in variants {
+                for second in variants {
+                    var statements = Statements(member: .callID)
+                    statements.texts[place] = .text("c")
+                    for (other, variant) in zip(places.filter { $0 != place }, [first, second]) {
+                        statements.texts[other] = variant
+                    }
+                    await Self.expect(statements, itemEndsFirst: itemEndsFirst)
+                }
+            }
+        }
+    }
+
+    /// The same of the response's identifier, of the items' and of the events': the text comes once.
+    @Test(
+        arguments: ["", #","ID":null"#, #","ID":"""#, #","ID":"x""#], ["", #","ID":null"#, #","ID":"""#, #","ID":"x""#])
+    func identifiersThatSayNothingAreNone(first: String, second: String) async {
+        func id(_ member: String, _ text: String) -> String { text.replacing("ID", with: member) }
+        let part = #"{"type":"output_text","text":"Hi"}"#
+        func message(_ content: String, _ id: String) -> String {
+            #"{"type":"message","role":"assistant","content":[\#(content)]\#(id)}"#
+        }
+        let events = [
+            #"{"type":"response.created","response":{"status":"in_progress"\#(id("id", first))}\#(id("response_id", first))}"#,
+            #"{"type":"response.output_item.added","output_index":0,"item":\#(message("", id("id", second)))}"#,
+            #"{"type":"response.output_text.delta","output_index":0,"delta":"Hi"\#(id("item_id", first))\#(id("response_id", second))}"#,
+            #"{"type":"response.output_text.done","output_index":0,"text":"Hi"\#(id("item_id", second))}"#,
+            #"{"type":"response.output_item.done","output_index":0,"item":\#(message(part, id("id", first)))}"#,
+            #"{"type":"response.completed","response":{"status":"completed","output":[\#(message(part, id("id", second)))]\#(id("id", second))}}"#,
+        ]
+        let outcome = await TurnFixture([.socket(events)]).run()
+        #expect(outcome.error == nil && outcome.text == "Hi", "\(events)")
     }
 
     /// The list states each call by its item's identifier or its `call_id`, at another position than its events.

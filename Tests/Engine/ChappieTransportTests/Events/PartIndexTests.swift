@@ -17,6 +17,12 @@ private struct PartCount {
     let deltaIndices: [Int]
     let textIndex: Int
     let partIndex: Int
+    /// What all closing events have in place of the deltas' text.
+    var closing = Closing.equal
+
+    enum Closing: CaseIterable {
+        case absent, null, empty, equal, longer, other
+    }
 
     private var isReasoning: Bool { self.kind == .reasoning }
 
@@ -30,10 +36,42 @@ private struct PartCount {
 
     private var text: String { self.deltas.joined() }
 
+    /// The text of the closing events as a JSON member; empty for an absent one.
+    private var closingMember: String {
+        let value: String? =
+            switch self.closing {
+            case .absent: nil
+            case .null: "null"
+            case .empty: #""""#
+            case .equal: #""\#(self.text)""#
+            case .longer: #""\#(self.text) there""#
+            case .other: #""Bye""#
+            }
+        return value.map { #","\#(self.names.member)":\#($0)"# } ?? ""
+    }
+
+    /// The text by the rule: what says nothing closes nothing, what begins with the item's text completes it, and another
+    /// text is that of another part, which has to be behind the open one and in the list at the response's end.
+    ///
+    /// The end of the item may have the part alone that was closed last.
+    ///
+    /// - Returns: nil for a contradiction.
+    func value(closings: Int) -> String? {
+        switch self.closing {
+        case .absent, .null, .empty, .equal: return self.text
+        case .longer: return closings == 0 ? self.text : self.text + " there"
+        case .other:
+            let indices = [self.textIndex, self.partIndex].enumerated().filter { closings & (1 << $0.offset) != 0 }
+            let isBehind = indices.allSatisfy { $0.element > self.deltaIndices.max() ?? 0 }
+            guard isBehind, closings & 8 == 0, closings & 4 == 0 || !indices.isEmpty else { return nil }
+            return indices.isEmpty ? self.text : self.text + "Bye"
+        }
+    }
+
     private var part: String {
         let type =
             ["text": "output_text", "refusal": "refusal", "reasoning": "reasoning_text"][self.kind.rawValue] ?? ""
-        return #"{"type":"\#(type)","\#(self.names.member)":"\#(self.text)"}"#
+        return #"{"type":"\#(type)"\#(self.closingMember)}"#
     }
 
     private func item(_ content: String) -> String {
@@ -51,7 +89,7 @@ private struct PartCount {
             events.append(#"{"type":"\#(self.names.delta)",\#(place),"content_index":\#(index),"delta":"\#(text)"}"#)
         }
         let closing = [
-            #"{"type":"\#(self.names.done)",\#(place),"content_index":\#(self.textIndex),"\#(self.names.member)":"\#(self.text)"}"#,
+            #"{"type":"\#(self.names.done)",\#(place),"content_index":\#(self.textIndex)\#(self.closingMember)}"#,
             #"{"type":"response.content_part.done",\#(place),"content_index":\#(self.partIndex),"part":\#(self.part)}"#,
             #"{"type":"response.output_item.done","output_index":0,"item":\#(self.item(self.part))}"#,
         ]
@@ -63,7 +101,7 @@ private struct PartCount {
     }
 
     /// What a consumer has to receive.
-    func isDelivered(in outcome: TurnOutcome) -> Bool {
+    func isDelivered(in outcome: TurnOutcome, as text: String? = nil) -> Bool {
         var received = ""
         for event in outcome.events {
             switch (self.kind, event) {
@@ -73,7 +111,7 @@ private struct PartCount {
             default: break
             }
         }
-        return received == self.text
+        return received == text ?? self.text
     }
 
     /// Bedrock's gpt-oss counts the parts of the item before; vLLM counts up with each delta and each closing event; the
@@ -99,6 +137,35 @@ private struct PartCount {
                 }.run()
                 #expect(outcome.error == nil, "\(events)")
                 #expect(count.isDelivered(in: outcome), "\(outcome.events) of \(events)")
+            }
+        }
+    }
+
+    /// Every closing event that comes has the variant, under a right or a wrong index.
+    @Test(arguments: PartCount.Kind.allCases, PartCount.Closing.allCases)
+    private func closingTextsUnderAnyPartIndexFollowTheRule(
+        kind: PartCount.Kind, closing: PartCount.Closing
+    ) async {
+        for (deltas, text, part) in [
+            ([0, 0, 0], 0, 0), ([1, 1, 1], 1, 1), ([1, 1, 1], 0, 0), ([0, 0, 0], 1, 1), ([0, 0, 0], 1, 2),
+            ([0, 1, 2], 3, 4),
+        ] {
+            var count = PartCount(
+                kind: kind, deltas: ["Hel", "lo, ", "you"], deltaIndices: deltas, textIndex: text, partIndex: part)
+            count.closing = closing
+            for closings in 0..<16 {
+                let events = count.events(closings: closings, order: [0, 1, 2])
+                for isHTTP in [false, true] {
+                    let outcome = await TurnFixture([isHTTP ? .http(events) : .socket(events)]) {
+                        $0.rawEvents = .none
+                        if isHTTP { $0.policy = .httpSSEOnly }
+                    }.run()
+                    let value = count.value(closings: closings)
+                    let place = "\(deltas), \(text), \(part), closing events \(closings)"
+                    #expect((outcome.transportFailure?.code == .contradictoryEvents) == (value == nil), "\(place)")
+                    guard let value else { continue }
+                    #expect(count.isDelivered(in: outcome, as: value), "\(place)")
+                }
             }
         }
     }
