@@ -44,7 +44,7 @@ enum StatusPage {
         let table =
             rows.isEmpty
             ? "<p>No stream runs here now.</p>"
-            : "<table><thead><tr><th>stream</th><th>age</th><th>position</th><th>viewers here</th><th>lag</th></tr></thead>"
+            : "<table><thead><tr><th>stream</th><th>age</th><th>position</th><th>viewers</th><th>lag</th></tr></thead>"
                 + "<tbody>\(rows.joined())</tbody></table>" + (rest > 0 ? "<p>and \(rest) more</p>" : "")
         let state = snapshot.isDraining ? "shutting down" : "ready"
         return """
@@ -66,12 +66,12 @@ enum StatusPage {
         main{max-width:60rem;margin:0 auto;padding:2rem 1rem}
         h1{font-size:1.3rem;margin:0}
         p{color:light-dark(#5c6066,#a2a6ad)}
-        dl{display:grid;grid-template-columns:repeat(auto-fit,minmax(9rem,1fr));gap:.75rem;margin:1.5rem 0}
+        dl{display:grid;grid-template-columns:repeat(auto-fit,minmax(max(9rem,22%),1fr));gap:.75rem;margin:1.5rem 0}
         dl div{border:1px solid light-dark(#dedfdc,#34383f);border-radius:.5rem;padding:.75rem}
         dt{font-size:.8rem;color:light-dark(#5c6066,#a2a6ad)}
         dd{margin:0;font-size:1.4rem;font-variant-numeric:tabular-nums}
         table{width:100%;border-collapse:collapse;font-variant-numeric:tabular-nums}
-        th,td{text-align:right;padding:.35rem .5rem;border-bottom:1px solid light-dark(#dedfdc,#34383f)}
+        th,td{text-align:right;white-space:nowrap;padding:.35rem .5rem;border-bottom:1px solid light-dark(#dedfdc,#34383f)}
         th{font-weight:600}th:first-child,td:first-child{text-align:left}
         """
 
