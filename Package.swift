@@ -219,7 +219,7 @@ let package = Package(
         .executableTarget(
             name: "relay-viewers",
             dependencies: ["CProcessMemory", "CTestServerTLS", "PlatformC", "RelayHTTPServer", "StreamTransport"],
-            path: "Tests/Clients/RelayViewers", exclude: ["viewers.py"], swiftSettings: baseSettings),
+            path: "Tests/Clients/RelayViewers", exclude: ["streams.py", "viewers.py"], swiftSettings: baseSettings),
         .target(name: "CProcessMemory", path: "Tests/C/CProcessMemory"),
         .executableTarget(
             name: "credential-probe", dependencies: ["Chappie", "ChappieSignIn"], path: "Tests/Clients/CredentialProbe",

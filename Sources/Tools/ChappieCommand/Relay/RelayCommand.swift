@@ -33,6 +33,7 @@ struct RelayCommand {
                 "stop-without-readers", "S",
                 "end an answer that no client has read for so many seconds, at least the lease; default never"),
             .init("keys", "FILE", "who may use it: a name and a key of 16 or more characters in each line"),
+            .init("streams", "N", "answers that this process makes at a time; default 1000"),
             .init("streams-per-key", "N", "answers that are made at a time for one key; default 100, then 429"),
             .init(
                 "allow-origin", "ORIGIN", "an origin whose pages may read answers, or '*'; may be given several times"),
@@ -84,6 +85,7 @@ struct RelayCommand {
         if let seconds = try arguments.integer("retention", in: 1...31_536_000) {
             settings.retention = .seconds(seconds)
         }
+        if let count = try arguments.integer("streams", in: 1...100_000) { settings.streamLimit = count }
         if let seconds = try arguments.number("lease", in: 0.3...3600) { settings.lease = .seconds(seconds) }
         if let seconds = try arguments.number("stop-without-readers", in: 0.3...86_400) {
             settings.stopsWithoutReadersAfter = .seconds(seconds)
