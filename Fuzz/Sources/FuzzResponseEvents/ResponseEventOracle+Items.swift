@@ -113,9 +113,7 @@ extension ResponseEventOracle {
     /// The type that the members of an item without one show; nil when they show none.
     private func kind(untyped item: JSONNode, _ members: [JSONNode.Member]) -> String? {
         let payload = members.last { ["arguments", "input"].map { Array($0.utf16) }.contains($0.name) }
-        if let payload, !payload.value.isNull,
-            ["call_id", "name"].contains(where: { item.member($0)?.identifier != nil })
-        {
+        if let payload, !payload.value.isNull, item.member("call_id")?.identifier != nil {
             return payload.name == Array("input".utf16) ? "custom_tool_call" : "function_call"
         }
         let content = (item.member("content")?.elements ?? []).compactMap(self.contentText).map(\.kind)

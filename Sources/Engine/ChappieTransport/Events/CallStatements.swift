@@ -296,7 +296,7 @@ struct CallStatements {
             guard self.allows(item, finished, draft, isPlaceShared: isPlaceShared) else { return index }
         }
         return self.placeWithOtherCalls(than: listed) ?? self.draftLeftOut(of: list, listed, drafts)
-            ?? self.placeOfLostCall(except: stated.union(list.indices.filter { list[$0].isOfOtherType }), beside: list)
+            ?? self.placeOfLostCall(except: stated.union(list.indices.filter { list[$0].kind == .other }), beside: list)
     }
 
     /// The position of a call whose end, or whose arguments, nothing has shown, in a response that lists no items; nil

@@ -100,7 +100,7 @@ extension ItemSummary.Kind {
     /// Creates the kind of an item without a type, which its members show.
     init(untyped item: csj_item, parts: UnsafePointer<csj_part>?) {
         let contentKinds = Set(item.content.elements(of: parts).compactMap { ResponseEvent.DeltaKind($0.kind) })
-        if item.payload.bytes != nil, item.call_id.count > 0 || item.name.count > 0 {
+        if item.payload.bytes != nil, item.call_id.count > 0 {
             self = item.is_input ? .customToolCall : .functionCall
         } else if item.summary.count > 0 || contentKinds.contains(.reasoningText) {
             self = .reasoning

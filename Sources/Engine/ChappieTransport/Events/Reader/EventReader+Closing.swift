@@ -397,7 +397,7 @@ extension EventReader {
     /// Handles the beginning of an item; returns false when that ends the attempt.
     mutating func announceCall(_ item: ItemSummary, at outputIndex: Int) -> Bool {
         guard item.isCall else {
-            if item.isOfOtherType { self.calls.tookOther(at: outputIndex) }
+            if item.kind == .other { self.calls.tookOther(at: outputIndex) }
             return true
         }
         return self.follow(self.calls.announced(item, at: outputIndex), at: outputIndex)

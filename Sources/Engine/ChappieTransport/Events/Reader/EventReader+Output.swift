@@ -67,7 +67,7 @@ extension EventReader {
         if item.isCall {
             return unsafe self.finishCall(item, at: outputIndex, event: event, json: json, attempt: attempt)
         }
-        if item.isOfOtherType { self.calls.tookOther(at: outputIndex) }
+        if item.kind == .other { self.calls.tookOther(at: outputIndex) }
         self.record.finished(item.typedJSON, at: outputIndex, name: item.fingerprint)
         unsafe self.passOnUnsurfaced(event, json: json, attempt: attempt)
         return self.end == nil ? .goesOn : .ended
@@ -184,9 +184,6 @@ extension ItemSummary {
 
     /// Indicates whether the item is a message of the answer without any text.
     var isEmptyMessage: Bool { self.kind == .message && !self.isAside && self.parts.allSatisfy(\.text.isEmpty) }
-
-    /// Indicates whether the item's type says that it is neither a call nor text.
-    var isOfOtherType: Bool { self.kind == .other && !self.typeName.isEmpty }
 
     /// Indicates whether the item is a call, on which the program may act.
     var isCall: Bool { self.kind == .functionCall || self.kind == .customToolCall }
